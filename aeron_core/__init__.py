@@ -1,0 +1,1 @@
+"""A plugin-based, embeddable Aeron media driver and client for Python."""
