@@ -1,0 +1,125 @@
+"""Checked, ordered access to memory that several processes share.
+
+Every access compares its range with the capacity first: an offset that came from a peer can raise, but never
+reach outside. Plain accesses may be unaligned; those named acquire, release, add or compare must be aligned to
+their size, as all shared formats are.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, Py_buffer, PyBuffer_FillInfo, PyObject_GetBuffer, PyBuffer_Release
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdlib cimport free
+from posix.stdlib cimport posix_memalign
+
+cdef enum:
+    CACHE_LINE_LENGTH = 64
+
+
+cdef int raise_out_of_bounds(int64_t offset, int64_t length, int64_t capacity) except -1 nogil:
+    with gil:
+        raise IndexError(
+            f"{length} bytes at offset {offset} do not lie within the {capacity} bytes that may be accessed"
+        )
+
+
+cdef class _Memory:
+    """Zeroed memory of this process, freed with its last user."""
+
+    cdef void *_address
+
+    def __cinit__(self, int64_t length):
+        if posix_memalign(&self._address, CACHE_LINE_LENGTH, max(length, 1)) != 0:
+            self._address = NULL
+            raise MemoryError(f"cannot allocate {length} bytes")
+        memset(self._address, 0, length)
+
+    def __dealloc__(self):
+        free(self._address)
+
+
+cdef class _Export:
+    """Holds the buffer of a Python object open."""
+
+    cdef Py_buffer _view
+
+    def __cinit__(self, object exporter, bint writable):
+        PyObject_GetBuffer(exporter, &self._view, PyBUF_WRITABLE if writable else PyBUF_SIMPLE)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self._view)
+
+
+@cython.final
+cdef class AtomicBuffer:
+    """A range of memory. `AtomicBuffer(bytearray)` wraps, `allocate` makes, `view` narrows; none copies."""
+
+    def __init__(self, object exporter):
+        """Wrap a contiguous buffer; a read-only one (such as `bytes`) can only be read."""
+        cdef bint writable = not memoryview(exporter).readonly
+        cdef _Export export = _Export(exporter, writable)
+        self._address = <uint8_t *>export._view.buf
+        self.capacity = export._view.len
+        self._writable = self.capacity if writable else 0
+        self._owner = export
+
+    @staticmethod
+    cdef AtomicBuffer wrap(uint8_t *address, int64_t capacity, object owner, bint read_only):
+        cdef AtomicBuffer buffer = AtomicBuffer.__new__(AtomicBuffer)
+        buffer._address = address
+        buffer.capacity = capacity
+        buffer._writable = 0 if read_only else capacity
+        buffer._owner = owner
+        return buffer
+
+    @staticmethod
+    def allocate(int64_t length):
+        """Return `length` zeroed bytes of this process, aligned to a cache line."""
+        if length < 0:
+            raise ValueError(f"length={length}: must not be negative")
+        cdef _Memory memory = _Memory(length)
+        return AtomicBuffer.wrap(<uint8_t *>memory._address, length, memory, False)
+
+    @property
+    def read_only(self):
+        """Whether writes are refused."""
+        return self._writable == 0 and self.capacity > 0
+
+    def view(self, int64_t offset, int64_t length):
+        """Return the same memory from `offset` on, `length` bytes of it; it keeps this memory alive."""
+        self.check(offset, length)
+        return AtomicBuffer.wrap(self._address + offset, length, self._owner, self._writable == 0)
+
+    def get_bytes(self, int64_t offset, int64_t length):
+        """Return a copy of `length` bytes at `offset`."""
+        self.check(offset, length)
+        return PyBytes_FromStringAndSize(<char *>self._address + offset, length)
+
+    def put_bytes(self, int64_t offset, object source):
+        """Copy the whole of a contiguous buffer to `offset` and return its length."""
+        cdef _Export export = _Export(source, False)
+        self.check_writable(offset, export._view.len)
+        memmove(self._address + offset, export._view.buf, export._view.len)
+        return export._view.len
+
+    def put_buffer(self, int64_t offset, AtomicBuffer source not None, int64_t source_offset, int64_t length):
+        """Copy `length` bytes of another buffer to `offset`; the ranges may overlap."""
+        self.copy_from(offset, source, source_offset, length)
+
+    def __len__(self):
+        return self.capacity
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self._address, self.capacity, self._writable == 0, flags)
+
+    def __repr__(self):
+        return f"AtomicBuffer(capacity={self.capacity}{', read-only' if self.read_only else ''})"
+
+
+def fence_acquire() -> None:
+    """Keep later loads and stores after earlier loads."""
+    ac_fence_acquire()
+
+
+def fence_release() -> None:
+    """Keep earlier loads and stores before later stores."""
+    ac_fence_release()

@@ -1,0 +1,29 @@
+"""Time as an argument: the system's, or one that only its owner moves."""
+
+cimport cython
+
+
+@cython.final
+cdef class Clock:
+    """The system's clocks, or with `Clock.manual()` one that stands still until it is advanced.
+
+    Any thread may read it. A manual clock is for tests and simulations; it moves only by `advance`.
+    """
+
+    @staticmethod
+    def manual(*, int64_t now_ns=0, int64_t epoch_ms=1_700_000_000_000):
+        """Return a clock that stands at `now_ns` (monotonic) and `epoch_ms` (wall clock)."""
+        cdef Clock clock = Clock.__new__(Clock)
+        clock.is_manual = True
+        clock._now_ns = now_ns
+        clock._epoch_ns = epoch_ms * 1000000 - now_ns
+        return clock
+
+    def advance(self, int64_t delta_ns):
+        """Move a manual clock forward by `delta_ns` nanoseconds and return its monotonic time."""
+        if not self.is_manual:
+            raise TypeError("the system's clock cannot be advanced: use Clock.manual()")
+        if delta_ns < 0:
+            raise ValueError(f"delta_ns={delta_ns}: time never goes back")
+        self._now_ns += delta_ns
+        return self._now_ns

@@ -1,0 +1,52 @@
+"""Memory mapped from a file descriptor, unmapped when its last user is gone.
+
+There is no explicit unmap: a `memoryview` that a program kept must never point to nothing.
+"""
+
+from libc.errno cimport errno
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport strerror
+from posix.mman cimport MAP_FAILED, MAP_SHARED, MS_SYNC, PROT_READ, PROT_WRITE, mmap, msync, munmap
+
+from aeron_core._native.buffer cimport AtomicBuffer
+
+cdef extern from "<sys/mman.h>" nogil:
+    int MAP_POPULATE
+
+
+cdef class MappedRegion:
+    """The mapping behind an AtomicBuffer."""
+
+    def __cinit__(self, int fd, int64_t length, bint read_only, bint populate):
+        cdef int protection = PROT_READ if read_only else PROT_READ | PROT_WRITE
+        cdef int flags = MAP_SHARED | (MAP_POPULATE if populate else 0)
+        self._address = mmap(NULL, length, protection, flags, fd, 0)
+        if self._address == MAP_FAILED:
+            self._address = NULL
+            raise OSError(errno, f"cannot map {length} bytes: {strerror(errno).decode()}")
+        self._length = length
+
+    def __dealloc__(self):
+        if self._address != NULL:
+            munmap(self._address, self._length)
+
+
+def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False):
+    """Return an AtomicBuffer over the first `length` bytes of an open file, shared with other processes.
+
+    `fd` may be closed at once. The file must be at least `length` bytes long: access past its end kills the
+    process. Raises OSError.
+    """
+    if length <= 0:
+        raise ValueError(f"length={length}: must be positive")
+    cdef MappedRegion region = MappedRegion(fd, length, read_only, populate)
+    return AtomicBuffer.wrap(<uint8_t *>region._address, length, region, read_only)
+
+
+def synchronize(AtomicBuffer buffer not None):
+    """Write a mapping back to its file; does nothing for memory that is no mapping."""
+    cdef MappedRegion region
+    if isinstance(buffer._owner, MappedRegion):
+        region = buffer._owner
+        if msync(region._address, region._length, MS_SYNC) != 0:
+            raise OSError(errno, f"cannot synchronize a mapping: {strerror(errno).decode()}")
