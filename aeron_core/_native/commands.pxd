@@ -1,0 +1,73 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.address cimport SocketAddress
+
+
+cdef struct CommandSlot:
+    int32_t operation
+    int32_t numbers[8]
+    int64_t values[4]
+    PyObject *target
+    PyObject *subject
+
+
+@cython.final
+cdef class Command:
+    cdef CommandSlot _slot
+    cdef readonly SocketAddress source   # owned by this object, overwritten by each command
+    cdef readonly SocketAddress control
+
+    cdef inline int32_t operation(self) noexcept nogil:
+        return self._slot.operation
+
+    cdef inline int32_t number(self, int32_t index) noexcept nogil:
+        return self._slot.numbers[index]
+
+    cdef inline int64_t value(self, int32_t index) noexcept nogil:
+        return self._slot.values[index]
+
+    cdef inline PyObject *target_pointer(self) noexcept nogil:
+        return self._slot.target
+
+    cdef inline PyObject *subject_pointer(self) noexcept nogil:
+        return self._slot.subject
+
+    cdef inline void begin(self, int32_t operation, PyObject *target) noexcept nogil:
+        self._slot.operation = operation
+        self._slot.target = target
+        self._slot.subject = NULL
+        self.source._length = 0
+        self.control._length = 0
+
+    cdef inline void set_number(self, int32_t index, int32_t value) noexcept nogil:
+        self._slot.numbers[index] = value
+
+    cdef inline void set_value(self, int32_t index, int64_t value) noexcept nogil:
+        self._slot.values[index] = value
+
+    cdef inline void set_subject(self, PyObject *subject) noexcept nogil:
+        self._slot.subject = subject
+
+
+cdef struct RingSlot:
+    CommandSlot command
+    char source[128]
+    char control[128]
+    unsigned int source_length
+    unsigned int control_length
+
+
+@cython.final
+cdef class CommandRing:
+    cdef RingSlot *_slots
+    cdef int32_t _capacity   # a power of two
+    cdef char _pad_tail[64]
+    cdef int64_t _tail       # written by the one producer
+    cdef char _pad_head[64]
+    cdef int64_t _head       # written by the one consumer
+    cdef char _pad_end[64]
+
+    cdef bint offer(self, Command command) noexcept nogil
+    cdef bint poll(self, Command into) noexcept nogil

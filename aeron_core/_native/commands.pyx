@@ -1,0 +1,122 @@
+"""Commands between two agents: a ring with one producer and one consumer, no lock, no allocation.
+
+References in a command are borrowed: the producer keeps the objects alive until the consumer has let go of them.
+"""
+
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from aeron_core._native.address cimport SocketAddress, sockaddr_storage
+
+cdef extern from "atomics.h" nogil:
+    int64_t ac_get_i64_acquire(const uint8_t *p)
+    void ac_put_i64_release(uint8_t *p, int64_t v)
+
+
+@cython.final
+cdef class Command:
+    """One command, filled by its sender or by `poll`; reused."""
+
+    def __cinit__(self):
+        self.source = SocketAddress()
+        self.control = SocketAddress()
+
+    @property
+    def code(self):
+        """Which operation this is; the two agents agree on the numbers."""
+        return self._slot.operation
+
+    @property
+    def target(self):
+        """The object that the operation is about, or None."""
+        return None if self._slot.target == NULL else <object>self._slot.target
+
+    @property
+    def subject(self):
+        """A second object, or None."""
+        return None if self._slot.subject == NULL else <object>self._slot.subject
+
+    @property
+    def numbers(self):
+        """The eight 32-bit arguments."""
+        return tuple(self._slot.numbers[i] for i in range(8))
+
+    @property
+    def values(self):
+        """The four 64-bit arguments."""
+        return tuple(self._slot.values[i] for i in range(4))
+
+
+@cython.final
+cdef class CommandRing:
+    """A bounded ring of commands; `offer` by one thread, `poll` by one other."""
+
+    def __cinit__(self, int32_t capacity=1024):
+        if capacity < 2 or capacity & (capacity - 1):
+            raise ValueError(f"capacity={capacity}: must be a power of two from 2 on")
+        self._slots = <RingSlot *>calloc(capacity, sizeof(RingSlot))
+        if self._slots == NULL:
+            raise MemoryError(f"cannot allocate a ring of {capacity} commands")
+        self._capacity = capacity
+
+    def __dealloc__(self):
+        free(self._slots)
+
+    @property
+    def size(self):
+        """Commands offered and not yet polled."""
+        return ac_get_i64_acquire(<uint8_t *>&self._tail) - ac_get_i64_acquire(<uint8_t *>&self._head)
+
+    cdef bint offer(self, Command command) noexcept nogil:
+        cdef int64_t tail = self._tail
+        if tail - ac_get_i64_acquire(<uint8_t *>&self._head) >= self._capacity:
+            return False
+        cdef RingSlot *slot = &self._slots[tail & (self._capacity - 1)]
+        slot.command = command._slot
+        slot.source_length = command.source._length
+        memcpy(slot.source, &command.source._storage, sizeof(sockaddr_storage))
+        slot.control_length = command.control._length
+        memcpy(slot.control, &command.control._storage, sizeof(sockaddr_storage))
+        # Release: the consumer that sees the new tail sees the whole slot.
+        ac_put_i64_release(<uint8_t *>&self._tail, tail + 1)
+        return True
+
+    cdef bint poll(self, Command into) noexcept nogil:
+        cdef int64_t head = self._head
+        if head >= ac_get_i64_acquire(<uint8_t *>&self._tail):
+            return False
+        cdef RingSlot *slot = &self._slots[head & (self._capacity - 1)]
+        into._slot = slot.command
+        into.source._length = slot.source_length
+        memcpy(&into.source._storage, slot.source, sizeof(sockaddr_storage))
+        into.control._length = slot.control_length
+        memcpy(&into.control._storage, slot.control, sizeof(sockaddr_storage))
+        # Release: the producer reuses the slot only after it has been read.
+        ac_put_i64_release(<uint8_t *>&self._head, head + 1)
+        return True
+
+    def send(
+        self, int32_t operation, object target=None, object subject=None, numbers=(), values=(),
+        SocketAddress source=None, SocketAddress control=None,
+    ):
+        """Offer a command from Python; the caller keeps `target` and `subject` alive. Return False when full."""
+        cdef Command command = Command()
+        command.begin(operation, NULL if target is None else <PyObject *>target)
+        if subject is not None:
+            command.set_subject(<PyObject *>subject)
+        for index, number in enumerate(numbers):
+            command._slot.numbers[<int>index] = number
+        for index, value in enumerate(values):
+            command._slot.values[<int>index] = value
+        if source is not None:
+            command.source.assign(source)
+        if control is not None:
+            command.control.assign(control)
+        return self.offer(command)
+
+    def receive(self, Command into not None):
+        """Poll from Python: fill `into` and return whether there was a command."""
+        return self.poll(into)

@@ -1,0 +1,128 @@
+/* Batches of datagrams: recvmmsg with GRO, sendmmsg with GSO. One call moves many datagrams; what is on the wire
+ * is the same as without. Numbers: include/uapi/linux/udp.h. */
+#ifndef AERON_CORE_DATAGRAMS_H
+#define AERON_CORE_DATAGRAMS_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+#ifndef SOL_UDP
+#define SOL_UDP 17
+#endif
+
+#define AC_BATCH_CAPACITY 16
+#define AC_CONTROL_LENGTH 64
+
+typedef struct
+{
+    struct mmsghdr messages[AC_BATCH_CAPACITY];
+    struct iovec vectors[AC_BATCH_CAPACITY];
+    struct sockaddr_storage names[AC_BATCH_CAPACITY];
+    _Alignas(struct cmsghdr) char control[AC_BATCH_CAPACITY][AC_CONTROL_LENGTH];
+    int32_t lengths[AC_BATCH_CAPACITY];
+    int32_t segment_lengths[AC_BATCH_CAPACITY];
+} ac_batch_t;
+
+/* Return the number of slots filled, 0 when nothing waits, -errno on failure. */
+static inline int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int slots)
+{
+    for (int i = 0; i < slots; i++)
+    {
+        struct msghdr *header = &batch->messages[i].msg_hdr;
+        batch->vectors[i].iov_base = memory + i * slot_length;
+        batch->vectors[i].iov_len = (size_t)slot_length;
+        header->msg_name = &batch->names[i];
+        header->msg_namelen = sizeof(struct sockaddr_storage);
+        header->msg_iov = &batch->vectors[i];
+        header->msg_iovlen = 1;
+        header->msg_control = batch->control[i];
+        header->msg_controllen = AC_CONTROL_LENGTH;
+        header->msg_flags = 0;
+    }
+
+    int received = recvmmsg(fd, batch->messages, (unsigned int)slots, MSG_DONTWAIT, NULL);
+    if (received < 0)
+    {
+        /* ECONNREFUSED is the peer's port unreachable, left over from an earlier send: no fault of ours. */
+        return (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno || ECONNREFUSED == errno) ? 0 : -errno;
+    }
+
+    for (int i = 0; i < received; i++)
+    {
+        struct msghdr *header = &batch->messages[i].msg_hdr;
+        batch->lengths[i] = (int32_t)batch->messages[i].msg_len;
+        batch->segment_lengths[i] = batch->lengths[i];
+        for (struct cmsghdr *c = CMSG_FIRSTHDR(header); NULL != c; c = CMSG_NXTHDR(header, c))
+        {
+            if (SOL_UDP == c->cmsg_level && UDP_GRO == c->cmsg_type)
+            {
+                int segment_length;
+                memcpy(&segment_length, CMSG_DATA(c), sizeof(segment_length));
+                if (segment_length > 0)
+                {
+                    batch->segment_lengths[i] = segment_length;
+                }
+            }
+        }
+    }
+
+    return received;
+}
+
+static inline void ac_prepare_send(
+    ac_batch_t *batch, int index, const uint8_t *data, int32_t length, int32_t segment_length)
+{
+    struct msghdr *header = &batch->messages[index].msg_hdr;
+    batch->vectors[index].iov_base = (void *)data;
+    batch->vectors[index].iov_len = (size_t)length;
+    batch->lengths[index] = length;
+    batch->segment_lengths[index] = segment_length;
+    memset(header, 0, sizeof(*header));
+    header->msg_iov = &batch->vectors[index];
+    header->msg_iovlen = 1;
+
+    if (segment_length < length)
+    {
+        uint16_t segment = (uint16_t)segment_length;
+        header->msg_control = batch->control[index];
+        header->msg_controllen = CMSG_SPACE(sizeof(segment));
+        struct cmsghdr *c = CMSG_FIRSTHDR(header);
+        c->cmsg_level = SOL_UDP;
+        c->cmsg_type = UDP_SEGMENT;
+        c->cmsg_len = CMSG_LEN(sizeof(segment));
+        memcpy(CMSG_DATA(c), &segment, sizeof(segment));
+    }
+}
+
+/* Return the number of entries that the kernel took, -errno when it took none for another reason than a full
+ * socket buffer or a peer that is not there (then 0). */
+static inline int ac_send_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
+{
+    for (int i = 0; i < count; i++)
+    {
+        batch->messages[i].msg_hdr.msg_name = (void *)name;
+        batch->messages[i].msg_hdr.msg_namelen = name_length;
+    }
+
+    int sent = sendmmsg(fd, batch->messages, (unsigned int)count, MSG_DONTWAIT);
+    if (sent < 0)
+    {
+        return (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno ||
+            ECONNREFUSED == errno || ENOBUFS == errno) ? 0 : -errno;
+    }
+    return sent;
+}
+
+#endif

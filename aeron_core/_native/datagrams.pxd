@@ -1,0 +1,70 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aeron_core._native.address cimport SocketAddress, sockaddr_storage
+from aeron_core._native.buffer cimport AtomicBuffer
+
+cdef extern from "datagrams.h" nogil:
+    enum:
+        AC_BATCH_CAPACITY
+    ctypedef struct ac_batch_t:
+        sockaddr_storage names[1]
+        int32_t lengths[1]
+        int32_t segment_lengths[1]
+    int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int slots)
+    void ac_prepare_send(ac_batch_t *batch, int index, const uint8_t *data, int32_t length, int32_t segment_length)
+    int ac_send_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
+
+
+@cython.final
+cdef class ReceiveBatch:
+    cdef ac_batch_t *_batch
+    cdef readonly AtomicBuffer buffer      # `slots` slots of SLOT_LENGTH bytes
+    cdef readonly int32_t slots
+    cdef readonly int32_t count            # slots that the last receive filled
+
+    cdef inline int64_t offset_of(self, int32_t index) noexcept nogil:
+        return <int64_t>index * 65536
+
+    cdef inline int32_t length_of(self, int32_t index) noexcept nogil:
+        return self._batch.lengths[index]
+
+    cdef inline int32_t segment_length_of(self, int32_t index) noexcept nogil:
+        return self._batch.segment_lengths[index]
+
+    cdef void copy_source(self, int32_t index, SocketAddress into) noexcept nogil
+
+
+@cython.final
+cdef class SendBatch:
+    cdef ac_batch_t *_batch
+    cdef readonly int32_t count
+    cdef readonly int64_t length           # bytes of all entries
+
+    cdef inline int32_t length_of(self, int32_t index) noexcept nogil:
+        return self._batch.lengths[index]
+
+    cdef inline void clear(self) noexcept nogil:
+        self.count = 0
+        self.length = 0
+
+    cdef inline bint is_full(self) noexcept nogil:
+        return self.count == AC_BATCH_CAPACITY
+
+    cdef int32_t add(
+        self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t segment_length
+    ) except -1 nogil
+
+
+cdef class DatagramChannel:
+    # Fill `batch`; return the number of slots filled, 0 when nothing waits.
+    cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil
+    # Send all entries of `batch`; return how many were taken. `destination` is ignored when connected.
+    cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil
+
+
+@cython.final
+cdef class UdpSocket(DatagramChannel):
+    cdef int _fd
+    cdef object _socket
+    cdef readonly bint is_connected

@@ -1,0 +1,166 @@
+"""Datagrams in batches, through a socket or through whatever stands in for one.
+
+A batch entry may hold several datagrams of equal length that follow one another in memory (the last may be
+shorter): with GSO the kernel cuts them, with GRO it hands them over uncut.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, strerror
+
+from aeron_core._native.address cimport SocketAddress, sockaddr_storage, AF_INET6
+from aeron_core._native.buffer cimport AtomicBuffer
+
+SLOT_LENGTH = 65536
+BATCH_CAPACITY = AC_BATCH_CAPACITY
+
+
+cdef int raise_os_error(int code, str what) except -1 nogil:
+    with gil:
+        raise OSError(code, f"{what}: {strerror(code).decode()}")
+
+
+@cython.final
+cdef class ReceiveBatch:
+    """Memory for what one receive call brings."""
+
+    def __cinit__(self, int32_t slots=4):
+        if not 1 <= slots <= AC_BATCH_CAPACITY:
+            raise ValueError(f"slots={slots}: must be from 1 to {AC_BATCH_CAPACITY}")
+        self._batch = <ac_batch_t *>calloc(1, sizeof(ac_batch_t))
+        if self._batch == NULL:
+            raise MemoryError("cannot allocate a batch of datagrams")
+        self.slots = slots
+        self.buffer = AtomicBuffer.allocate(slots * SLOT_LENGTH)
+
+    def __dealloc__(self):
+        free(self._batch)
+
+    cdef void copy_source(self, int32_t index, SocketAddress into) noexcept nogil:
+        memcpy(&into._storage, &self._batch.names[index], sizeof(sockaddr_storage))
+        into._length = 28 if into._storage.ss_family == AF_INET6 else 16
+
+    def fill(self, datagrams):
+        """Put (bytes, source) pairs into the slots, as a receive call would; return how many there was room for."""
+        cdef SocketAddress source
+        cdef int32_t index = 0
+        for data, source in datagrams:
+            if index == self.slots:
+                break
+            self._batch.lengths[index] = self.buffer.put_bytes(self.offset_of(index), data)
+            self._batch.segment_lengths[index] = self._batch.lengths[index]
+            memcpy(&self._batch.names[index], &source._storage, sizeof(sockaddr_storage))
+            index += 1
+        self.count = index
+        return index
+
+
+@cython.final
+cdef class SendBatch:
+    """What one send call takes: up to BATCH_CAPACITY runs of datagrams, none of them copied."""
+
+    def __cinit__(self):
+        self._batch = <ac_batch_t *>calloc(1, sizeof(ac_batch_t))
+        if self._batch == NULL:
+            raise MemoryError("cannot allocate a batch of datagrams")
+
+    def __dealloc__(self):
+        free(self._batch)
+
+    cdef int32_t add(
+        self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t segment_length
+    ) except -1 nogil:
+        ac_prepare_send(self._batch, self.count, buffer.at(offset, length), length, segment_length)
+        self.count += 1
+        self.length += length
+        return self.count
+
+    def datagrams(self, int32_t index):
+        """Return the datagrams of one entry as a list of bytes, cut as the kernel would cut them."""
+        cdef int32_t length = self._batch.lengths[index]
+        cdef int32_t step = max(self._batch.segment_lengths[index], 1)
+        cdef const uint8_t *data = <const uint8_t *>entry_address(self._batch, index)
+        return [(<const char *>data)[at:min(at + step, length)] for at in range(0, length, step)]
+
+
+cdef extern from *:
+    """
+    static inline const void *ac_entry_address(ac_batch_t *batch, int index)
+    { return batch->vectors[index].iov_base; }
+    """
+    const void *entry_address "ac_entry_address"(ac_batch_t *batch, int index) nogil
+
+
+cdef class DatagramChannel:
+    """Where datagrams come from and go to; a socket, or a simulated network."""
+
+    cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
+        return raise_os_error(38, "this channel cannot receive")
+
+    cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
+        return raise_os_error(38, "this channel cannot send")
+
+    def close(self):
+        """Give up what the channel holds; receive and send must not be called any more."""
+
+
+@cython.final
+cdef class UdpSocket(DatagramChannel):
+    """A bound, non-blocking UDP socket of Python's `socket` module, which this object keeps open."""
+
+    def __init__(self, sock, *, bint is_connected=False):
+        self._socket = sock
+        self._fd = sock.fileno()
+        self.is_connected = is_connected
+
+    cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
+        cdef int received = ac_receive_batch(self._fd, batch._batch, batch.buffer.at(0, 1), 65536, batch.slots)
+        batch.count = max(received, 0)
+        if received < 0:
+            return raise_os_error(-received, "cannot receive datagrams")
+        return received
+
+    cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
+        cdef int sent
+        if self.is_connected:
+            sent = ac_send_batch(self._fd, batch._batch, batch.count, NULL, 0)
+        else:
+            sent = ac_send_batch(
+                self._fd, batch._batch, batch.count, &destination._storage, destination._length
+            )
+        if sent < 0:
+            return raise_os_error(-sent, "cannot send datagrams")
+        return sent
+
+    def close(self):
+        """Close the socket."""
+        self._socket.close()
+
+
+@cython.final
+cdef class PythonDatagramChannel(DatagramChannel):
+    """An object with `receive(limit) -> [(bytes, SocketAddress)]` and `send(bytes, SocketAddress)`, such as a simulation.
+
+    Takes the GIL for each call.
+    """
+
+    cdef object _delegate
+
+    def __init__(self, delegate):
+        self._delegate = delegate
+
+    cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
+        with gil:
+            return batch.fill(self._delegate.receive(batch.slots))
+
+    cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
+        with gil:
+            for index in range(batch.count):
+                for datagram in batch.datagrams(index):
+                    self._delegate.send(datagram, destination.copy())
+            return batch.count
+
+    def close(self):
+        """Close the delegate."""
+        self._delegate.close()

@@ -1,0 +1,65 @@
+"""A named POSIX semaphore that can be waited for without the GIL.
+
+`posix_ipc` makes and unlinks it; this object only holds it open, because `posix_ipc` shows no handle.
+"""
+
+cimport cython
+from libc.errno cimport errno
+from libc.stdint cimport int64_t
+from libc.string cimport strerror
+from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
+
+import posix_ipc
+
+cdef extern from "<semaphore.h>" nogil:
+    sem_t *SEM_FAILED
+    sem_t *sem_open(const char *name, int flags)
+    int sem_close(sem_t *semaphore)
+    int sem_post(sem_t *semaphore)
+    int sem_getvalue(sem_t *semaphore, int *value)
+    int sem_timedwait(sem_t *semaphore, const timespec *deadline)
+
+
+@cython.final
+cdef class NamedSemaphore:
+    """Wake-ups between processes: `post` once for one `wait` that returns early."""
+
+    def __init__(self, str name, *, bint create=False):
+        """Open semaphore `name` ("/…"), making it first with `create`; raises OSError when there is none."""
+        self.name = name
+        self._semaphore = NULL
+        if create:
+            self._owner = posix_ipc.Semaphore(name, posix_ipc.O_CREAT, mode=0o600)
+        cdef sem_t *opened = sem_open(name.encode(), 0)
+        if opened == SEM_FAILED:
+            raise OSError(errno, f"cannot open semaphore {name}: {strerror(errno).decode()}")
+        self._semaphore = opened
+
+    def __dealloc__(self):
+        if self._semaphore != NULL:
+            sem_close(self._semaphore)
+
+    cdef bint wait(self, int64_t timeout_ns) noexcept nogil:
+        cdef timespec deadline
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        cdef int64_t nanos = deadline.tv_nsec + timeout_ns
+        deadline.tv_sec += nanos // 1000000000
+        deadline.tv_nsec = nanos % 1000000000
+        return sem_timedwait(self._semaphore, &deadline) == 0
+
+    cdef void post(self) noexcept nogil:
+        cdef int value = 0
+        # One pending wake-up is enough: more would only make later waits return at once for nothing.
+        if sem_getvalue(self._semaphore, &value) == 0 and value < 1:
+            sem_post(self._semaphore)
+
+    def signal(self):
+        """Wake the waiter, or let its next wait return at once."""
+        self.post()
+
+    def unlink(self):
+        """Remove the name, if this object made it; open users keep it until they let go."""
+        if self._owner is not None:
+            self._owner.unlink()
+            self._owner.close()
+            self._owner = None
