@@ -1,0 +1,1 @@
+"""Structures that several threads and processes share: rings, counters, the error log, the loss report."""

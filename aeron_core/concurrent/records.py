@@ -1,0 +1,78 @@
+"""Records of the ring buffer and of the broadcast buffer: an eight-byte header, then the message.
+
+Not here: who may write when (ring_buffer, broadcast_transmitter). The header is the length, header included,
+and the type; every record starts at a multiple of eight.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.errors import ConfigurationError, ProtocolError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from aeron_core._native.buffer import AtomicBuffer
+
+# Our own bound: any length can be added without leaving int64, and no ring ever carries that many bytes.
+MAX_POSITION = 1 << 62
+
+
+def is_power_of_two(value: int) -> bool:
+    """Return whether `value` is a positive power of two."""
+    return value > 0 and value & (value - 1) == 0
+
+
+def align_record(length: int) -> int:
+    """Return the room that a record of `length` bytes takes."""
+    return (length + wire.RECORD_ALIGNMENT - 1) & -wire.RECORD_ALIGNMENT
+
+
+def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
+    """Return the bytes for records in front of the trailer.
+
+    Raises ConfigurationError unless they are a power of two.
+    """
+    capacity = buffer.capacity - trailer_length
+    if not is_power_of_two(capacity) or capacity < wire.RECORD_HEADER_LENGTH:
+        raise ConfigurationError(
+            f"buffer of {buffer.capacity} bytes: must be a power of two from {wire.RECORD_HEADER_LENGTH} on, "
+            f"plus {trailer_length} bytes of trailer"
+        )
+    return capacity
+
+
+def read_position(buffer: AtomicBuffer, offset: int) -> int:
+    """Return the position at `offset`, loaded with acquire.
+
+    Raises ProtocolError for one that no party stores: an index made from it could reach into the trailer.
+    """
+    position = buffer.get_i64_acquire(offset)
+    if not 0 <= position <= MAX_POSITION or position % wire.RECORD_ALIGNMENT:
+        raise ProtocolError(
+            f"position {position} at offset {offset}: must be a multiple of {wire.RECORD_ALIGNMENT} "
+            f"from 0 to {MAX_POSITION}"
+        )
+    return position
+
+
+def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> memoryview:
+    """Return `message` as contiguous bytes; raise ConfigurationError where no record can hold it.
+
+    Called before anything is claimed: a claim that cannot be filled would block every reader behind it.
+    """
+    data = memoryview(message).cast("B")
+    check_message(type_id, len(data), max_message_length)
+    return data
+
+
+def check_message(type_id: int, length: int, max_message_length: int) -> None:
+    """Raise ConfigurationError unless a message of that type and length fits."""
+    if not 1 <= type_id <= 0x7FFFFFFF:
+        raise ConfigurationError(f"type_id={type_id}: must be from 1 to 2147483647")
+    if not 0 <= length <= max_message_length:
+        raise ConfigurationError(
+            f"message of {length} bytes: must be at most {max_message_length}, an eighth of the buffer"
+        )

@@ -1,0 +1,290 @@
+"""Ring buffer with many producers and one consumer: how clients command a driver.
+
+Not here: what the messages mean. Any thread of any process may produce; one thread reads and unblocks.
+
+The length of a record tells its state:
+
+    0         free, or claimed by moving the tail and nothing stored yet
+    negative  being written
+    positive  complete: the consumer may read it, after which all of it is zero again
+
+Invariant: everything from the tail to the head of the next round is zero, so that a claimed record shows 0
+until its producer stores a length, and the consumer never takes old bytes for a new record.
+
+Source: aeron_mpsc_rb.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.concurrent.records import (
+    align_record,
+    check_message,
+    message_bytes,
+    read_position,
+    record_capacity,
+)
+from aeron_core.errors import ConfigurationError, ProtocolError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+FULL: Final = -1
+"""What `try_claim` returns while the consumer has not made enough room."""
+
+
+class ReadAction(Enum):
+    """What a handler of `controlled_read` wants next."""
+
+    ABORT = "abort"  # leave this record for the next read, and stop
+    BREAK = "break"  # stop after this record
+    COMMIT = "commit"  # give back the room of all records so far at once, and go on
+    CONTINUE = "continue"  # go on; the room is given back at the end
+
+
+# Called with the type, the buffer, and offset and length of the message, which is valid during the call only.
+RecordHandler = Callable[[int, AtomicBuffer, int, int], None]
+ControlledRecordHandler = Callable[[int, AtomicBuffer, int, int], ReadAction]
+
+
+class ManyToOneRingBuffer:
+    """A ring over `buffer`: a power of two of bytes for records, then a trailer with the positions.
+
+    Raises ConfigurationError for another length of the buffer. Positions that no party stores, which only a
+    broken or hostile process can have put there, raise ProtocolError from every method that uses them.
+    """
+
+    def __init__(self, buffer: AtomicBuffer) -> None:
+        self.buffer: Final = buffer
+        self.capacity: Final = record_capacity(buffer, wire.RING_TRAILER_LENGTH)
+        # The smallest ring holds one header: it can carry no message.
+        smallest = self.capacity == wire.RECORD_HEADER_LENGTH
+        self.max_message_length: Final = 0 if smallest else self.capacity // 8
+        self._mask = self.capacity - 1
+        self._tail_offset = self.capacity + wire.RING_TAIL_OFFSET
+        self._head_cache_offset = self.capacity + wire.RING_HEAD_CACHE_OFFSET
+        self._head_offset = self.capacity + wire.RING_HEAD_OFFSET
+        self._correlation_offset = self.capacity + wire.RING_CORRELATION_COUNTER_OFFSET
+        self._heartbeat_offset = self.capacity + wire.RING_CONSUMER_HEARTBEAT_OFFSET
+
+    def write(self, type_id: int, message: Buffer) -> bool:
+        """Append a message; return False while there is no room for it.
+
+        Raises ConfigurationError for a type below 1 and for a message longer than `max_message_length`.
+        """
+        data = message_bytes(type_id, message, self.max_message_length)
+        length = wire.RECORD_HEADER_LENGTH + len(data)
+        index = self._claim(length)
+        if index < 0:
+            return False
+        self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -length)
+        self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
+        self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, type_id)
+        # Release: a consumer that sees the positive length sees the message and its type.
+        self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, length)
+        return True
+
+    def try_claim(self, type_id: int, length: int) -> int:
+        """Return the offset in `buffer` for a message of `length` bytes, or FULL.
+
+        The claim must end with `commit` or `abort`: the consumer waits for it. Raises as `write` does.
+        """
+        check_message(type_id, length, self.max_message_length)
+        record_length = wire.RECORD_HEADER_LENGTH + length
+        index = self._claim(record_length)
+        if index < 0:
+            return FULL
+        self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -record_length)
+        self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, type_id)
+        return index + wire.RECORD_HEADER_LENGTH
+
+    def commit(self, offset: int) -> bool:
+        """Hand over the claim at `offset`; return False if it is none any more, as after `unblock`."""
+        return self._end_claim(offset, aborted=False)
+
+    def abort(self, offset: int) -> bool:
+        """Give up the claim at `offset`: the consumer skips it. Return False if it is none any more."""
+        return self._end_claim(offset, aborted=True)
+
+    def read(self, handler: RecordHandler, limit: int) -> int:
+        """Call `handler` for up to `limit` complete messages and return their number.
+
+        A message whose handler raises is consumed all the same. A record with a length that cannot be raises
+        ProtocolError, once: everything up to the tail or to the end of the buffer is given up with it, since
+        where the next record starts cannot be known. Consumer thread only.
+        """
+
+        def read_on(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> ReadAction:
+            handler(type_id, buffer, offset, length)
+            return ReadAction.CONTINUE
+
+        return self.controlled_read(read_on, limit)
+
+    def controlled_read(self, handler: ControlledRecordHandler, limit: int) -> int:
+        """Do as `read` does, but do after each message what its handler returned.
+
+        The message that was aborted is not counted.
+        """
+        released = position = read_position(self.buffer, self._head_offset)
+        end = position + self.capacity - (position & self._mask)
+        messages = 0
+        try:
+            while position < end and messages < limit:
+                index = position & self._mask
+                length = self.buffer.get_i32_acquire(index + wire.RECORD_LENGTH_OFFSET)
+                if length <= 0:
+                    break
+                record_end = position + align_record(length)
+                if length < wire.RECORD_HEADER_LENGTH or record_end > min(end, self._tail()):
+                    position = self._give_up(position, end)
+                    raise ProtocolError(
+                        f"command record of {length} bytes at {index}: does not end before the tail"
+                    )
+                type_id = self.buffer.get_i32(index + wire.RECORD_TYPE_OFFSET)
+                start, position = position, record_end
+                if type_id == wire.RECORD_PADDING_TYPE:
+                    continue
+                message_length = length - wire.RECORD_HEADER_LENGTH
+                action = handler(type_id, self.buffer, index + wire.RECORD_HEADER_LENGTH, message_length)
+                if action is ReadAction.ABORT:
+                    position = start
+                    break
+                messages += 1
+                if action is ReadAction.BREAK:
+                    break
+                if action is ReadAction.COMMIT:
+                    self._release(released, position)
+                    released = position
+        finally:
+            self._release(released, position)
+        return messages
+
+    def unblock(self) -> bool:
+        """Turn the record that the consumer waits for into padding; return whether there was such a record.
+
+        For the consumer thread, once the head has stood still for longer than a producer can need: a producer
+        that died between claim and commit would block everyone behind it for ever.
+        """
+        head = read_position(self.buffer, self._head_offset)
+        tail = read_position(self.buffer, self._tail_offset)
+        if tail <= head:
+            return False
+        index = head & self._mask
+        block = min(self.capacity - index, tail - head)
+        length = self.buffer.get_i32_acquire(index + wire.RECORD_LENGTH_OFFSET)
+        if length < 0:
+            claimed = -length
+            if claimed < wire.RECORD_HEADER_LENGTH or align_record(claimed) > block:
+                claimed = block
+            return self._pad(index, claimed)
+        if length > 0:
+            return False
+        gap = self._zeros(index, block)
+        # The record behind the gap may be newer than our first look: a gap that is still there after that
+        # record was seen belongs to producers that claimed before it and never came back.
+        return 0 < gap < block and self._zeros(index, gap) == gap and self._pad(index, gap)
+
+    def next_correlation_id(self) -> int:
+        """Return a number that no other caller on this ring gets, in any process."""
+        return self.buffer.get_and_add_i64(self._correlation_offset, 1)
+
+    @property
+    def consumer_heartbeat_ms(self) -> int:
+        """When the consumer last said it is alive, in ms since the epoch; -1 after it left in order."""
+        return self.buffer.get_i64_acquire(self._heartbeat_offset)
+
+    @consumer_heartbeat_ms.setter
+    def consumer_heartbeat_ms(self, now_ms: int) -> None:
+        self.buffer.put_i64_release(self._heartbeat_offset, now_ms)
+
+    @property
+    def consumer_position(self) -> int:
+        """The head: bytes that were ever read."""
+        return self.buffer.get_i64_acquire(self._head_offset)
+
+    @property
+    def producer_position(self) -> int:
+        """The tail: bytes that were ever claimed."""
+        return self.buffer.get_i64_acquire(self._tail_offset)
+
+    @property
+    def size(self) -> int:
+        """Bytes claimed and not yet read, from 0 to `capacity`."""
+        # Head first: it only grows, so that the difference errs towards more than there is, never below zero.
+        head = self.consumer_position
+        return max(0, min(self.producer_position - head, self.capacity))
+
+    def _claim(self, length: int) -> int:
+        """Move the tail past a record of `length` bytes and return its index, or FULL."""
+        required = align_record(length)
+        head = read_position(self.buffer, self._head_cache_offset)
+        while True:
+            tail = read_position(self.buffer, self._tail_offset)
+            if required > self.capacity - (tail - head):
+                head = read_position(self.buffer, self._head_offset)
+                if required > self.capacity - (tail - head):
+                    return FULL
+                self.buffer.put_i64_release(self._head_cache_offset, head)
+            index = tail & self._mask
+            padding = 0
+            if required > self.capacity - index:
+                if required > head & self._mask:
+                    head = read_position(self.buffer, self._head_offset)
+                    if required > head & self._mask:
+                        return FULL
+                    self.buffer.put_i64_release(self._head_cache_offset, head)
+                padding = self.capacity - index
+            if self.buffer.compare_and_set_i64(self._tail_offset, tail, tail + padding + required):
+                break
+        if padding:
+            self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -padding)
+            self._pad(index, padding)
+            index = 0
+        return index
+
+    def _end_claim(self, offset: int, *, aborted: bool) -> bool:
+        index = offset - wire.RECORD_HEADER_LENGTH
+        if not 0 <= index < self.capacity or index % wire.RECORD_ALIGNMENT:
+            raise ConfigurationError(f"offset={offset}: no message of this ring starts there")
+        length = self.buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
+        if not -self.capacity <= length < 0:
+            return False
+        if aborted:
+            return self._pad(index, -length)
+        self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -length)
+        return True
+
+    def _pad(self, index: int, length: int) -> bool:
+        self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, wire.RECORD_PADDING_TYPE)
+        self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, length)
+        return True
+
+    def _zeros(self, index: int, block: int) -> int:
+        """Return how many bytes from `index` on show no length, at most `block`."""
+        for gap in range(0, block, wire.RECORD_ALIGNMENT):
+            if self.buffer.get_i32_acquire(index + gap + wire.RECORD_LENGTH_OFFSET) != 0:
+                return gap
+        return block
+
+    def _tail(self) -> int:
+        """Return the tail as it is: the consumer compares with it, never computes an index from it."""
+        return self.buffer.get_i64_acquire(self._tail_offset) & -wire.RECORD_ALIGNMENT
+
+    def _give_up(self, position: int, end: int) -> int:
+        """Return the position to go on from after a record at `position` that cannot be."""
+        # Where the tail says that nothing was written there is nothing to skip; without its length the record
+        # is not met again.
+        self.buffer.put_i64(position & self._mask, 0)
+        return max(position, min(end, self._tail()))
+
+    def _release(self, start: int, end: int) -> None:
+        """Give the room from one position to another back to the producers."""
+        if end > start:
+            # Zeros first, then the head with release: a producer that sees the room sees it clean.
+            self.buffer.set_memory(start & self._mask, end - start, 0)
+            self.buffer.put_i64_release(self._head_offset, end)
