@@ -1,0 +1,61 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aeron_core._native.buffer cimport (
+    AtomicBuffer,
+    ac_get_and_add_i64,
+    ac_get_i64,
+    ac_get_i64_acquire,
+    ac_put_i64,
+    ac_put_i64_release,
+)
+
+cdef int raise_read_only(int32_t counter_id) except -1 nogil
+
+
+@cython.final
+cdef class Counter:
+    cdef readonly int32_t id              # in the counters file that `buffer` is the values of
+    cdef readonly AtomicBuffer buffer     # keeps the memory alive
+    cdef int64_t _offset                  # of the value record in `buffer`
+    cdef uint8_t *_address                # of the value; checked once, when the counter is made
+    cdef bint _writable
+
+    # Not noexcept: a counter of a file that is mapped read-only must raise, since a store would kill the process.
+    cdef inline int check_writable(self) except -1 nogil:
+        if not self._writable:
+            return raise_read_only(self.id)
+        return 0
+
+    cpdef inline int64_t get(self) noexcept nogil:
+        return ac_get_i64(self._address)
+
+    cpdef inline int64_t get_acquire(self) noexcept nogil:
+        return ac_get_i64_acquire(self._address)
+
+    cpdef inline int set(self, int64_t value) except -1 nogil:
+        self.check_writable()
+        ac_put_i64(self._address, value)
+        return 0
+
+    cpdef inline int set_release(self, int64_t value) except -1 nogil:
+        self.check_writable()
+        ac_put_i64_release(self._address, value)
+        return 0
+
+    cpdef inline int64_t increment_release(self) except? -1985229329 nogil:
+        self.check_writable()
+        cdef int64_t value = ac_get_i64(self._address)
+        ac_put_i64_release(self._address, value + 1)
+        return value
+
+    cpdef inline int64_t get_and_add(self, int64_t delta) except? -1985229329 nogil:
+        self.check_writable()
+        return ac_get_and_add_i64(self._address, delta)
+
+    cpdef inline bint propose_max_release(self, int64_t value) except -1 nogil:
+        self.check_writable()
+        if ac_get_i64(self._address) < value:
+            ac_put_i64_release(self._address, value)
+            return True
+        return False

@@ -1,0 +1,38 @@
+"""One 64-bit value among the counters of a driver: every position and every statistic is one.
+
+Not here: allocation, labels and keys (concurrent/counters). The place of the value is checked once, here, so that
+reading it can neither fail nor cost more than a load.
+
+`set_release`, `increment_release` and `propose_max_release` are for the one writer of a counter; a counter with
+several writers takes `get_and_add` only.
+"""
+
+cimport cython
+
+from aeron_core._native cimport wire
+
+
+cdef int raise_read_only(int32_t counter_id) except -1 nogil:
+    with gil:
+        raise IndexError(f"counter {counter_id} cannot be written: its file is mapped read-only")
+
+
+@cython.final
+cdef class Counter:
+    """The value of one counter in the values buffer. Raises IndexError where there is no such counter."""
+
+    def __cinit__(self, AtomicBuffer values not None, int32_t counter_id):
+        self.id = counter_id
+        self.buffer = values
+        self._offset = <int64_t>counter_id * wire.COUNTER_VALUE_LENGTH
+        values.check(self._offset, wire.COUNTER_VALUE_LENGTH)
+        self._address = values.at(self._offset + wire.COUNTER_VALUE_OFFSET, 8)
+        self._writable = not values.read_only
+
+    @property
+    def registration_id(self):
+        """Which command made the counter; 0 where none did. It changes once the id is given away again."""
+        return self.buffer.get_i64_acquire(self._offset + wire.COUNTER_REGISTRATION_ID_OFFSET)
+
+    def __repr__(self):
+        return f"Counter(id={self.id}, value={self.get_acquire()})"
