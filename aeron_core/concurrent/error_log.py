@@ -1,0 +1,121 @@
+"""Log of distinct errors in shared memory: one entry an error, however often it happens.
+
+Not here: who decides what is worth recording. Entries are only ever added; a length of 0 ends them.
+Invariant: an entry is whole before its length is stored.
+
+Source: aeron_distinct_error_log.c.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core._native.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRecord:
+    """One error and when it was seen, in ms since the epoch."""
+
+    observation_count: int
+    first_observation_ms: int
+    last_observation_ms: int
+    text: str
+
+
+class DistinctErrorLog:
+    """Writes the log; `buffer` starts as zeros. Any thread may record.
+
+    Errors are the same if code and description are. The reference also takes one for another that its
+    description merely starts with.
+    """
+
+    def __init__(self, buffer: AtomicBuffer, clock: Clock) -> None:
+        self._buffer = buffer
+        self._clock = clock
+        self._offsets: dict[tuple[int, str], int] = {}
+        self._next_offset = 0
+        self._dropped_count = 0
+        self._lock = threading.Lock()
+
+    @property
+    def distinct_count(self) -> int:
+        """How many different errors the log holds."""
+        return len(self._offsets)
+
+    @property
+    def dropped_count(self) -> int:
+        """How many observations found no room for their entry."""
+        return self._dropped_count
+
+    def record(self, code: int, description: str) -> bool:
+        """Count an error; return False where the log has no room for an entry `(code) description`."""
+        now_ms = self._clock.epoch_ms()
+        with self._lock:
+            offset = self._offsets.get((code, description))
+            if offset is None:
+                offset = self._append(f"({code}) {description}", now_ms)
+                if offset is None:
+                    self._dropped_count += 1
+                    return False
+                self._offsets[code, description] = offset
+        self._buffer.get_and_add_i32(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET, 1)
+        self._buffer.put_i64_release(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
+        return True
+
+    def _append(self, text: str, now_ms: int) -> int | None:
+        data = text.encode(errors="replace")
+        length = wire.ERROR_LOG_HEADER_LENGTH + len(data)
+        offset = self._next_offset
+        if length > self._buffer.capacity - offset:
+            return None
+        self._buffer.put_bytes(offset + wire.ERROR_LOG_HEADER_LENGTH, data)
+        self._buffer.put_i64(offset + wire.ERROR_LOG_FIRST_OBSERVATION_OFFSET, now_ms)
+        # Before the length, too: a reader that filters by time must not take a new entry for one of 1970.
+        self._buffer.put_i64(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
+        # Release: a reader that sees the length sees the entry.
+        self._buffer.put_i32_release(offset + wire.ERROR_LOG_LENGTH_OFFSET, length)
+        self._next_offset = offset + _align(length)
+        return offset
+
+
+def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord]:
+    """Return the errors that were last seen at `since_ms` or later, oldest entry first.
+
+    Raises ProtocolError, after everything before it was returned, at an entry that does not end within the
+    buffer.
+    """
+    offset = 0
+    while offset + wire.ERROR_LOG_HEADER_LENGTH <= buffer.capacity:
+        length = buffer.get_i32_acquire(offset + wire.ERROR_LOG_LENGTH_OFFSET)
+        if length == 0:
+            return
+        if not wire.ERROR_LOG_HEADER_LENGTH <= length <= buffer.capacity - offset:
+            raise ProtocolError(
+                f"error log entry of {length} bytes at {offset}: must be from {wire.ERROR_LOG_HEADER_LENGTH} "
+                f"to {buffer.capacity - offset}"
+            )
+        last_observation_ms = buffer.get_i64_acquire(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET)
+        if last_observation_ms >= since_ms:
+            text = buffer.get_bytes(
+                offset + wire.ERROR_LOG_HEADER_LENGTH, length - wire.ERROR_LOG_HEADER_LENGTH
+            )
+            yield ErrorRecord(
+                observation_count=buffer.get_i32_acquire(offset + wire.ERROR_LOG_OBSERVATION_COUNT_OFFSET),
+                first_observation_ms=buffer.get_i64(offset + wire.ERROR_LOG_FIRST_OBSERVATION_OFFSET),
+                last_observation_ms=last_observation_ms,
+                text=text.decode(errors="replace"),
+            )
+        offset += _align(length)
+
+
+def _align(length: int) -> int:
+    return (length + wire.ERROR_LOG_ALIGNMENT - 1) & -wire.ERROR_LOG_ALIGNMENT

@@ -1,0 +1,153 @@
+import contextlib
+import struct
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.clock import Clock
+from aeron_core.concurrent.error_log import DistinctErrorLog, ErrorRecord, read_errors
+from aeron_core.errors import ProtocolError
+
+MILLISECOND = 1_000_000
+
+
+def make_log(length=1024, epoch_ms=1000):
+    buffer = AtomicBuffer.allocate(length)
+    clock = Clock.manual(epoch_ms=epoch_ms)
+    return buffer, clock, DistinctErrorLog(buffer, clock)
+
+
+def test_an_error_is_read_as_it_was_recorded():
+    buffer, _, log = make_log()
+
+    assert log.record(22, "invalid argument")
+
+    assert list(read_errors(buffer)) == [ErrorRecord(1, 1000, 1000, "(22) invalid argument")]
+
+
+def test_an_entry_is_its_header_and_text_aligned_to_eight():
+    buffer, _, log = make_log()
+
+    log.record(1, "a")
+    log.record(-1, "b")
+
+    assert buffer.get_bytes(0, 36) == struct.pack("<iiqq5s3xi", 29, 1, 1000, 1000, b"(1) a", 30)
+
+
+def test_the_same_error_is_counted_in_its_entry():
+    buffer, clock, log = make_log()
+    log.record(22, "invalid argument")
+    clock.advance(5 * MILLISECOND)
+
+    log.record(22, "invalid argument")
+
+    assert list(read_errors(buffer)) == [ErrorRecord(2, 1000, 1005, "(22) invalid argument")]
+    assert log.distinct_count == 1
+
+
+@pytest.mark.parametrize("other", [(23, "invalid argument"), (22, "invalid argument: mtu")])
+def test_errors_differ_by_code_and_by_description(other):
+    buffer, _, log = make_log()
+    log.record(22, "invalid argument")
+
+    log.record(*other)
+
+    assert [record.observation_count for record in read_errors(buffer)] == [1, 1]
+
+
+def test_errors_that_were_last_seen_before_a_time_are_left_out():
+    buffer, clock, log = make_log()
+    log.record(1, "old")
+    log.record(2, "old but seen again")
+    clock.advance(MILLISECOND)
+    log.record(2, "old but seen again")
+
+    assert [record.text for record in read_errors(buffer, since_ms=1001)] == ["(2) old but seen again"]
+
+
+def test_an_error_that_finds_no_room_is_dropped_and_counted():
+    buffer, _, log = make_log(length=64)
+
+    assert log.record(1, "x" * 20)
+    assert not log.record(2, "y")
+    assert not log.record(2, "y")
+    assert log.record(1, "x" * 20)
+
+    assert log.dropped_count == 2
+    assert [record.observation_count for record in read_errors(buffer)] == [2]
+
+
+def test_an_entry_may_end_with_the_buffer():
+    buffer, _, log = make_log(length=30)
+
+    assert log.record(1, "xy")
+
+    assert [record.text for record in read_errors(buffer)] == ["(1) xy"]
+
+
+def test_a_log_without_room_for_an_entry_reads_as_empty():
+    assert list(read_errors(AtomicBuffer(b"\xff" * 23))) == []
+
+
+@pytest.mark.parametrize("length", [-1, 23, 1025, 2**31 - 1])
+def test_an_entry_that_cannot_be_raises_after_those_before_it(length):
+    buffer, _, log = make_log()
+    log.record(1, "a")
+    buffer.put_i32(32, length)
+    errors = read_errors(buffer)
+
+    assert next(errors).text == "(1) a"
+    with pytest.raises(ProtocolError, match=f"entry of {length} bytes at 32"):
+        next(errors)
+
+
+def test_threads_that_record_at_once_lose_nothing():
+    buffer, _, log = make_log(length=65536)
+
+    def record():
+        for number in range(1000):
+            log.record(number % 10, "error")
+
+    threads = [threading.Thread(target=record, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    assert [record.observation_count for record in read_errors(buffer)] == [300] * 10
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200))
+def test_no_content_of_the_log_reads_outside(content):
+    with contextlib.suppress(ProtocolError):
+        assert len(list(read_errors(AtomicBuffer(content)))) <= len(content) // 24
+
+
+def test_the_log_of_a_real_driver_is_read_as_recorded(recorded_cnc, cnc_section):
+    expected = [
+        ErrorRecord(r["observation_count"], r["first_observation_ms"], r["last_observation_ms"], r["text"])
+        for r in recorded_cnc["error_log"]
+    ]
+
+    assert list(read_errors(cnc_section("error_log"))) == expected
+    assert len(expected) == 4
+
+
+def test_the_log_of_a_real_driver_is_the_same_when_recorded_again(recorded_cnc, cnc_section):
+    observations = []
+    for r in recorded_cnc["error_log"]:
+        code, _, description = r["text"].removeprefix("(").partition(") ")
+        times = [r["first_observation_ms"]] + [r["last_observation_ms"]] * (r["observation_count"] - 1)
+        observations += [(time, int(code), description) for time in times]
+    recorded = cnc_section("error_log")
+    buffer, clock, log = make_log(length=recorded.capacity, epoch_ms=0)
+
+    for time, code, description in sorted(observations):
+        clock.advance(time * MILLISECOND - clock.epoch_ns())
+        log.record(code, description)
+
+    assert buffer.get_bytes(0, buffer.capacity) == recorded.get_bytes(0, buffer.capacity)
