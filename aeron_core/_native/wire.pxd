@@ -169,11 +169,26 @@ cpdef enum:
     RES_AGE_MS_OFFSET = 4
     RES_ADDRESS_OFFSET = 8
     RES_IP4_NAME_LENGTH_OFFSET = 12
+    RES_IP4_NAME_OFFSET = 14
+    RES_IP4_ADDRESS_LENGTH = 4
     RES_IP6_NAME_LENGTH_OFFSET = 24
+    RES_IP6_NAME_OFFSET = 26
+    RES_IP6_ADDRESS_LENGTH = 16
+    RES_MIN_LENGTH = 22  # the common header and an IPv4 entry without a name
     RES_ENTRY_ALIGNMENT = 8
     RES_TYPE_NAME_TO_IP4_MD = 1
     RES_TYPE_NAME_TO_IP6_MD = 2
     RES_FLAG_SELF = 0x80
+
+# What the codecs of aeron_core.protocol.frames answer. Never -1: that makes a caller without the GIL take it, to ask
+# whether there is an exception.
+cpdef enum:
+    FRAME_ACCEPTED = 0
+    FRAME_TOO_SHORT = -2      # the packet ends before the structure does
+    FRAME_BAD_VERSION = -3    # not FRAME_VERSION
+    FRAME_BAD_LENGTH = -4     # negative, beyond the packet, or not aligned
+    FRAME_BAD_TYPE = -5       # unknown, or not the type that was asked for
+    FRAME_BAD_FIELD = -6      # a field is out of its range
 
 # cnc.dat: aeron_cnc_file_descriptor.h
 cpdef enum:

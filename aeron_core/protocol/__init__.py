@@ -1,0 +1,1 @@
+"""Frames, commands and responses: codecs alone, without a clock or a socket."""

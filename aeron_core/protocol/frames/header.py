@@ -1,0 +1,134 @@
+# cython: nonecheck=True
+"""What all frames have in common: the eight bytes at their start, and which packets may be looked at at all.
+
+Not here: whether the fields of a frame make sense (`is_valid` of each frame) and what a frame asks for.
+Invariant: no bytes of a peer make a codec raise; they are answered with one of the negative `wire.FRAME_…`.
+An exception means that the caller's own range does not lie within the buffer.
+
+https://github.com/aeron-io/aeron/wiki/Transport-Protocol-Specification
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+
+
+class Frame:
+    """Base of all frames: one object is decoded into again and again, so that nothing is allocated."""
+
+    frame_length: int
+    flags: int
+
+    def __init__(self, **values: int) -> None:
+        """Set the named fields, all others to zero."""
+        for name in self.names():
+            setattr(self, name, values.pop(name, 0))
+        if values:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}: it has {self.names()}")
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the fields in the order of the wire."""
+        return ("frame_length", "flags")
+
+    def fields(self) -> dict[str, int]:
+        """Return the fields by name, to be printed or compared; codecs use the attributes."""
+        return {name: getattr(self, name) for name in self.names()}
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in self.fields().items())
+        return f"{type(self).__name__}({fields})"
+
+
+class FrameHeader(Frame):
+    """The common header alone, of a frame of any type, even an unknown one."""
+
+    version: int
+    frame_type: int
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the fields in the order of the wire."""
+        return ("frame_length", "version", "flags", "frame_type")
+
+    def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
+        """Peek at the header at `offset` of a packet that has `length` bytes from there."""
+        if length < wire.FRAME_HEADER_LENGTH:
+            return wire.FRAME_TOO_SHORT
+        self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
+        self.version = buffer.get_u8(offset + wire.FRAME_VERSION_OFFSET)
+        self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
+        self.frame_type = buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
+        return wire.FRAME_ACCEPTED
+
+    def encode(self, buffer: AtomicBuffer, offset: int) -> int:
+        """Write the header as it is and return its length."""
+        put_header(buffer, offset, self.frame_length, self.flags, self.frame_type)
+        buffer.put_u8(offset + wire.FRAME_VERSION_OFFSET, self.version)
+        return wire.FRAME_HEADER_LENGTH
+
+
+def minimum_length(frame_type: int) -> int:
+    """Return the bytes that a packet starting with this type must have, 0 where the type is not known."""
+    if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
+        return wire.DATA_HEADER_LENGTH
+    if frame_type == wire.TYPE_SM:
+        return wire.SM_HEADER_LENGTH
+    if frame_type == wire.TYPE_NAK:
+        return wire.NAK_HEADER_LENGTH
+    if frame_type == wire.TYPE_SETUP:
+        return wire.SETUP_HEADER_LENGTH
+    return _minimum_length_of_rare(frame_type)
+
+
+def _minimum_length_of_rare(frame_type: int) -> int:
+    if frame_type == wire.TYPE_RTTM:
+        return wire.RTTM_HEADER_LENGTH
+    if frame_type == wire.TYPE_ERR:
+        return wire.ERR_HEADER_LENGTH
+    if frame_type == wire.TYPE_RSP_SETUP:
+        return wire.RSP_SETUP_HEADER_LENGTH
+    if frame_type == wire.TYPE_RES:
+        return wire.RES_MIN_LENGTH
+    # ATS_… belong to the encrypted transport of others, EXT is reserved: all are refused.
+    return 0
+
+
+def validate(buffer: AtomicBuffer, offset: int, length: int) -> int:
+    """Return the type of the packet of `length` bytes at `offset`, or a negative `wire.FRAME_…`.
+
+    Of a data packet, which is whole aligned frames, only the length is looked at; see `validate_data_packet`.
+    Source: aeron_udp_protocol.h, aeron_is_frame_valid.
+    """
+    if length < wire.FRAME_HEADER_LENGTH:
+        return wire.FRAME_TOO_SHORT
+    if buffer.get_u8(offset + wire.FRAME_VERSION_OFFSET) != wire.FRAME_VERSION:
+        return wire.FRAME_BAD_VERSION
+    frame_type = buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
+    shortest = minimum_length(frame_type)
+    if shortest == 0:
+        return wire.FRAME_BAD_TYPE
+    if length < shortest:
+        return wire.FRAME_TOO_SHORT
+    frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
+    if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
+        fits = length & (wire.FRAME_ALIGNMENT - 1) == 0
+    else:
+        fits = frame_length <= length
+    return frame_type if fits and frame_length >= 0 else wire.FRAME_BAD_LENGTH
+
+
+def expect(buffer: AtomicBuffer, offset: int, length: int, frame_type: int) -> int:
+    """Return `wire.FRAME_ACCEPTED` for a valid packet of this type, else a negative `wire.FRAME_…`."""
+    result = validate(buffer, offset, length)
+    if result < 0:
+        return result
+    return wire.FRAME_ACCEPTED if result == frame_type else wire.FRAME_BAD_TYPE
+
+
+def put_header(buffer: AtomicBuffer, offset: int, frame_length: int, flags: int, frame_type: int) -> int:
+    """Write the common header with the current version and return `frame_length`."""
+    buffer.put_i32(offset + wire.FRAME_LENGTH_OFFSET, frame_length)
+    buffer.put_u8(offset + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
+    buffer.put_u8(offset + wire.FRAME_FLAGS_OFFSET, flags)
+    buffer.put_u16(offset + wire.FRAME_TYPE_OFFSET, frame_type)
+    return frame_length

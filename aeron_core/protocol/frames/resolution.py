@@ -1,0 +1,153 @@
+"""RES: drivers tell one another which host answers to which name.
+
+Plain Python, unlike its neighbours: it is read and written on the conductor, a few times a second. Here the
+bytes of a peer do raise, a `ProtocolError`.
+Invariant: no entry reaches beyond its packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ProtocolError
+from aeron_core.protocol.frames.header import FrameHeader, put_header
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What differs between the families of addresses; offsets are from the start of an entry."""
+
+    res_type: int
+    address_length: int
+    name_length_offset: int
+    name_offset: int
+
+
+_LAYOUTS = (
+    _Layout(
+        wire.RES_TYPE_NAME_TO_IP4_MD,
+        wire.RES_IP4_ADDRESS_LENGTH,
+        wire.RES_IP4_NAME_LENGTH_OFFSET,
+        wire.RES_IP4_NAME_OFFSET,
+    ),
+    _Layout(
+        wire.RES_TYPE_NAME_TO_IP6_MD,
+        wire.RES_IP6_ADDRESS_LENGTH,
+        wire.RES_IP6_NAME_LENGTH_OFFSET,
+        wire.RES_IP6_NAME_OFFSET,
+    ),
+)
+_BY_TYPE = {layout.res_type: layout for layout in _LAYOUTS}
+_BY_ADDRESS_LENGTH = {layout.address_length: layout for layout in _LAYOUTS}
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionEntry:
+    """One name and the UDP address that its driver can be reached at."""
+
+    name: str
+    address: bytes
+    """4 or 16 bytes in network order; all zero: the address that the packet came from."""
+    udp_port: int
+    age_ms: int = 0
+    """Since the named driver was last heard of."""
+    flags: int = 0
+
+    @property
+    def is_self(self) -> bool:
+        """Whether the sender of the packet speaks of itself."""
+        return bool(self.flags & wire.RES_FLAG_SELF)
+
+    @property
+    def encoded_length(self) -> int:
+        """Bytes of the entry in a frame, with its padding."""
+        return _aligned(self._layout().name_offset + len(self._encoded_name()))
+
+    def encode(self, buffer: AtomicBuffer, offset: int) -> int:
+        """Write the entry and its padding at `offset` and return its length."""
+        layout = self._layout()
+        name = self._encoded_name()
+        length = _aligned(layout.name_offset + len(name))
+        buffer.put_u8(offset + wire.RES_TYPE_OFFSET, layout.res_type)
+        buffer.put_u8(offset + wire.RES_FLAGS_OFFSET, self.flags)
+        buffer.put_u16(offset + wire.RES_UDP_PORT_OFFSET, self.udp_port)
+        buffer.put_i32(offset + wire.RES_AGE_MS_OFFSET, self.age_ms)
+        buffer.put_bytes(offset + wire.RES_ADDRESS_OFFSET, self.address)
+        buffer.put_i16(offset + layout.name_length_offset, len(name))
+        end = offset + layout.name_offset + buffer.put_bytes(offset + layout.name_offset, name)
+        buffer.set_memory(end, offset + length - end, 0)
+        return length
+
+    def _layout(self) -> _Layout:
+        layout = _BY_ADDRESS_LENGTH.get(len(self.address))
+        if layout is None:
+            raise ValueError(f"address of {len(self.address)} bytes for {self.name!r}: must have 4 or 16")
+        return layout
+
+    def _encoded_name(self) -> bytes:
+        return self.name.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A whole frame; it always fills its packet."""
+
+    entries: tuple[ResolutionEntry, ...]
+
+    @classmethod
+    def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
+        """Read the packet of `length` bytes at `offset`; ProtocolError says which entry is wrong."""
+        return cls(tuple(decode_entries(buffer, offset, length)))
+
+    def encode(self, buffer: AtomicBuffer, offset: int) -> int:
+        """Write the frame at `offset` and return its length."""
+        end = offset + wire.RES_ENTRIES_OFFSET
+        for entry in self.entries:
+            end += entry.encode(buffer, end)
+        return put_header(buffer, offset, end - offset, 0, wire.TYPE_RES)
+
+
+def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[ResolutionEntry]:
+    """Yield the entries of the packet of `length` bytes at `offset`; a wrong one raises ProtocolError.
+
+    What came before the wrong one is good: drivers to come may add types of entries behind those known today.
+    """
+    header = FrameHeader()
+    if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:
+        raise ProtocolError(f"packet of {length} bytes: too short for the header of a frame")
+    if header.version != wire.FRAME_VERSION or header.frame_type != wire.TYPE_RES:
+        raise ProtocolError(f"{header!r} is not a resolution frame of version {wire.FRAME_VERSION}")
+    position = wire.RES_ENTRIES_OFFSET
+    while position < length:
+        entry, entry_length = _decode_entry(buffer, offset + position, length - position)
+        yield entry
+        position += entry_length
+
+
+def _decode_entry(buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[ResolutionEntry, int]:
+    res_type = buffer.get_u8(offset + wire.RES_TYPE_OFFSET)
+    layout = _BY_TYPE.get(res_type)
+    if layout is None:
+        raise ProtocolError(f"resolution entry of type {res_type}: must be one of {sorted(_BY_TYPE)}")
+    if remaining < layout.name_offset:
+        raise ProtocolError(f"resolution entry of {remaining} bytes: must have at least {layout.name_offset}")
+    name_length = buffer.get_i16(offset + layout.name_length_offset)
+    entry_length = _aligned(layout.name_offset + name_length)
+    if name_length < 0 or entry_length > remaining:
+        raise ProtocolError(f"resolution entry with a name of {name_length} bytes: {remaining} bytes remain")
+    entry = ResolutionEntry(
+        name=buffer.get_bytes(offset + layout.name_offset, name_length).decode("utf-8", "surrogateescape"),
+        address=buffer.get_bytes(offset + wire.RES_ADDRESS_OFFSET, layout.address_length),
+        udp_port=buffer.get_u16(offset + wire.RES_UDP_PORT_OFFSET),
+        age_ms=buffer.get_i32(offset + wire.RES_AGE_MS_OFFSET),
+        flags=buffer.get_u8(offset + wire.RES_FLAGS_OFFSET),
+    )
+    return entry, entry_length
+
+
+def _aligned(length: int) -> int:
+    return (length + wire.RES_ENTRY_ALIGNMENT - 1) & -wire.RES_ENTRY_ALIGNMENT

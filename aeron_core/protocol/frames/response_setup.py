@@ -1,0 +1,39 @@
+# cython: nonecheck=True
+"""RSP_SETUP: a receiver names the session in which responses will come back."""
+
+from __future__ import annotations
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.protocol.frames.header import Frame, expect, put_header
+
+
+class ResponseSetup(Frame):
+    """From receiver to sender, in answer to a SETUP with `wire.SETUP_FLAG_SEND_RESPONSE`."""
+
+    session_id: int
+    stream_id: int
+    response_session_id: int
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the fields in the order of the wire."""
+        return ("frame_length", "flags", "session_id", "stream_id", "response_session_id")
+
+    def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
+        """Read the packet of `length` bytes at `offset`; return a `wire.FRAME_…`."""
+        result = expect(buffer, offset, length, wire.TYPE_RSP_SETUP)
+        if result < 0:
+            return result
+        self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
+        self.flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
+        self.session_id = buffer.get_i32(offset + wire.RSP_SETUP_SESSION_ID_OFFSET)
+        self.stream_id = buffer.get_i32(offset + wire.RSP_SETUP_STREAM_ID_OFFSET)
+        self.response_session_id = buffer.get_i32(offset + wire.RSP_SETUP_RESPONSE_SESSION_ID_OFFSET)
+        return wire.FRAME_ACCEPTED
+
+    def encode(self, buffer: AtomicBuffer, offset: int) -> int:
+        """Write the frame at `offset` and return its length."""
+        buffer.put_i32(offset + wire.RSP_SETUP_SESSION_ID_OFFSET, self.session_id)
+        buffer.put_i32(offset + wire.RSP_SETUP_STREAM_ID_OFFSET, self.stream_id)
+        buffer.put_i32(offset + wire.RSP_SETUP_RESPONSE_SESSION_ID_OFFSET, self.response_session_id)
+        return put_header(buffer, offset, wire.RSP_SETUP_HEADER_LENGTH, self.flags, wire.TYPE_RSP_SETUP)
