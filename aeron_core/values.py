@@ -1,0 +1,133 @@
+"""Value grammars shared by channel URIs, environment variables and settings files: text in, numbers out.
+
+Not here: which key takes which kind of value, and its range.
+Invariant: a text is accepted whole or not at all; the reference driver's leniency (`64kb`, `5mx`) is refused.
+
+Source: aeron_parse_util.c, aeron_uri.c (aeron_uri_get_int32, aeron_uri_get_int64, aeron_uri_get_bool).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+
+INT32_MIN: Final = -(2**31)
+INT32_MAX: Final = 2**31 - 1
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
+
+SIZE_ALLOWED: Final = (
+    f"must be a decimal number of bytes, with an optional suffix k, m or g, of at most {INT64_MAX} bytes"
+)
+DURATION_ALLOWED: Final = (
+    "must be a decimal number with a suffix ns, us, ms or s, or without one in nanoseconds"
+)
+BOOL_ALLOWED: Final = "must be true or false"
+ENVIRONMENT_BOOL_ALLOWED: Final = "must start with true, on or 1, or with false, off or 0"
+INT32_ALLOWED: Final = f"must be a decimal, 0x or 0 (octal) number from {INT32_MIN} to {INT32_MAX}"
+INT64_ALLOWED: Final = f"must be a decimal, 0x or 0 (octal) number from {INT64_MIN} to {INT64_MAX}"
+
+_SIZE: Final = re.compile(r"([0-9]+)([kmg]?)", re.IGNORECASE)
+_SIZE_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_DURATION: Final = re.compile(r"([0-9]+)(ns|us|ms|s|)", re.IGNORECASE)
+_DURATION_UNITS_NS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_INTEGER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
+
+# The longest text worth converting: int() takes quadratic time, and Python itself refuses 4300 digits.
+_MAX_DIGITS: Final = 64
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that `64`, `64k`, `16m` or `1g` stand for; suffixes are powers of 1024."""
+    match = _SIZE.fullmatch(text)
+    if match is not None and len(text) <= _MAX_DIGITS:
+        length = int(match[1]) * _SIZE_UNITS[match[2].lower()]
+        if length <= INT64_MAX:
+            return length
+    raise ConfigurationError(f"{_shorten(text)}: {SIZE_ALLOWED}")
+
+
+def parse_duration_ns(text: str) -> int:
+    """Return the nanoseconds that `10`, `10ns`, `5us`, `100ms` or `5s` stand for.
+
+    What is longer than an int64 of nanoseconds (292 years) is cut to its maximum, as the reference does.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(f"{_shorten(text)}: {DURATION_ALLOWED}")
+    if len(text) > _MAX_DIGITS:
+        return INT64_MAX if match[1].strip("0") else 0
+    return min(int(match[1]) * _DURATION_UNITS_NS[match[2].lower()], INT64_MAX)
+
+
+def parse_bool(text: str) -> bool:
+    """Return the truth that exactly `true` or `false` stands for, as channel URIs write it."""
+    if text == "true":
+        return True
+    if text == "false":
+        return False
+    raise ConfigurationError(f"{_shorten(text)}: {BOOL_ALLOWED}")
+
+
+def parse_environment_bool(text: str) -> bool:
+    """Return the truth of an environment value: what follows the known beginning does not matter.
+
+    Source: aeron_parse_util.c, aeron_parse_bool.
+    """
+    if text.startswith(("1", "on", "true")):
+        return True
+    if text.startswith(("0", "off", "false")):
+        return False
+    raise ConfigurationError(f"{_shorten(text)}: {ENVIRONMENT_BOOL_ALLOWED}")
+
+
+def parse_int32(text: str) -> int:
+    """Return a signed 32-bit integer written in the bases of C: `10`, `-10`, `0x0a`, `012`."""
+    value = _parse_integer(text)
+    if value is None or not INT32_MIN <= value <= INT32_MAX:
+        raise ConfigurationError(f"{_shorten(text)}: {INT32_ALLOWED}")
+    return value
+
+
+def parse_int64(text: str) -> int:
+    """Return a signed 64-bit integer written in the bases of C: `10`, `-10`, `0x0a`, `012`."""
+    value = _parse_integer(text)
+    if value is None or not INT64_MIN <= value <= INT64_MAX:
+        raise ConfigurationError(f"{_shorten(text)}: {INT64_ALLOWED}")
+    return value
+
+
+def format_duration_ns(duration_ns: int) -> str:
+    """Return `duration_ns` in its largest unit that leaves no fraction: `100ms`, `5s`, `1500ms`, `0ns`."""
+    for unit in ("s", "ms", "us"):
+        count, rest = divmod(duration_ns, _DURATION_UNITS_NS[unit])
+        if count > 0 and rest == 0:
+            return f"{count}{unit}"
+    return f"{duration_ns}ns"
+
+
+def format_size(length: int) -> str:
+    """Return `length` in bytes in its largest unit that leaves no fraction: `64k`, `1g`, `1408`, `0`."""
+    for unit in ("g", "m", "k"):
+        count, rest = divmod(length, _SIZE_UNITS[unit])
+        if count > 0 and rest == 0:
+            return f"{count}{unit}"
+    return str(length)
+
+
+def _parse_integer(text: str) -> int | None:
+    match = _INTEGER.fullmatch(text)
+    if match is None or len(text) > _MAX_DIGITS:
+        return None
+    sign, hexadecimal, octal, decimal = match.groups()
+    if hexadecimal is not None:
+        magnitude = int(hexadecimal, 16)
+    else:
+        magnitude = int(octal, 8) if octal is not None else int(decimal)
+    return -magnitude if sign == "-" else magnitude
+
+
+def _shorten(text: str) -> str:
+    return repr(text) if len(text) <= _MAX_DIGITS else f"{text[:_MAX_DIGITS]!r}..."
