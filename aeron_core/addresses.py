@@ -1,0 +1,105 @@
+"""Addresses as text: `host:port` of endpoints and controls, and the interface grammar.
+
+Not here: looking names up and matching interfaces of the machine; nothing in this module asks the network.
+
+Source: aeron_parse_util.c (aeron_address_split, aeron_interface_split), aeron_netutil.c.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from aeron_core.errors import ConfigurationError
+
+ADDRESS_ALLOWED: Final = "must be host:port or [ipv6]:port with a port from 0 to 65535"
+INTERFACE_ALLOWED: Final = (
+    "must be address[:port][/prefix], [ipv6][:port][/prefix] or {name}[:port] with a port from 0 to 65535, "
+    "and a prefix of at most 32 bits (128 for ipv6)"
+)
+
+IPV4_PREFIX_LENGTH: Final = 32
+IPV6_PREFIX_LENGTH: Final = 128
+MAX_PORT: Final = 65535
+
+_HOST: Final = r"(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%[^\]\s%]+)?)\]|(?P<host>[^\[\]{}:/%\s]+))"
+_PORT: Final = r":(?P<port>[0-9]{1,5})"
+_ADDRESS: Final = re.compile(_HOST + _PORT)
+_INTERFACE: Final = re.compile(
+    rf"(?:\{{(?P<name>[^{{}}\s]+)\}}|{_HOST})(?:{_PORT})?(?:/(?P<prefix>[0-9]{{1,3}}))?"
+)
+
+
+class HostPort(NamedTuple):
+    """A host, as a name or a literal without brackets, and a port; `str()` puts the brackets back.
+
+    A scope stays in the host, as in `fe80::1%eth0`, which is how the operating system's resolver wants it.
+    """
+
+    host: str
+    port: int
+
+    @property
+    def is_ipv6(self) -> bool:
+        """Whether the host is an IPv6 literal; a name may still resolve to an IPv6 address."""
+        return ":" in self.host
+
+    def __str__(self) -> str:
+        return f"{_bracketed(self.host)}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceSpec:
+    """Which local interface to use: either an address and how many of its bits must match, or a name."""
+
+    host: str = ""  # a literal without brackets or a host name, empty where the interface is named
+    port: int = 0
+    prefix_length: int = IPV4_PREFIX_LENGTH  # leading bits that must match, 0 for named interfaces
+    name: str = ""  # operating system's name of the interface, as in `{eth0}`
+
+    @classmethod
+    def parse(cls, text: str) -> InterfaceSpec:
+        """Return the interface that `text` describes; without a prefix the whole address must match."""
+        match = _INTERFACE.fullmatch(text)
+        if match is None:
+            raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
+        port, prefix = int(match["port"] or 0), match["prefix"]
+        if match["name"] is not None:
+            if port > MAX_PORT or prefix is not None:
+                raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
+            return cls(port=port, prefix_length=0, name=match["name"])
+
+        bits = IPV6_PREFIX_LENGTH if match["v6"] is not None else IPV4_PREFIX_LENGTH
+        prefix_length = bits if prefix is None else int(prefix)
+        if port > MAX_PORT or prefix_length > bits:
+            raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
+        return cls(host=match["v6"] or match["host"], port=port, prefix_length=prefix_length)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the interface is given by the operating system's name."""
+        return bool(self.name)
+
+    @property
+    def is_ipv6(self) -> bool:
+        """Whether the host is an IPv6 literal."""
+        return ":" in self.host
+
+    def __str__(self) -> str:
+        if self.is_named:
+            return f"{{{self.name}}}:{self.port}" if self.port else f"{{{self.name}}}"
+        port = f":{self.port}" if self.port else ""
+        return f"{_bracketed(self.host)}{port}/{self.prefix_length}"
+
+
+def parse_address(text: str) -> HostPort:
+    """Return host and port of `host:port` or `[ipv6%scope]:port`."""
+    match = _ADDRESS.fullmatch(text)
+    if match is None or int(match["port"]) > MAX_PORT:
+        raise ConfigurationError(f"address {text!r}: {ADDRESS_ALLOWED}")
+    return HostPort(match["v6"] or match["host"], int(match["port"]))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

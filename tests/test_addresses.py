@@ -1,0 +1,113 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aeron_core.addresses import HostPort, InterfaceSpec, parse_address
+from aeron_core.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("localhost:20121", "localhost", 20121),
+        ("127.0.0.1:0", "127.0.0.1", 0),
+        ("my-host.example_1:65535", "my-host.example_1", 65535),
+        ("[::1]:40456", "::1", 40456),
+        ("[::]:0", "::", 0),
+        ("[fe80::1%eth0]:4000", "fe80::1%eth0", 4000),
+        ("[::ffff:10.0.0.1]:1", "::ffff:10.0.0.1", 1),
+        ("224.20.30.39:00080", "224.20.30.39", 80),
+    ],
+)
+def test_address_is_split_into_host_and_port(text, host, port):
+    assert parse_address(text) == (host, port)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "localhost",
+        "localhost:",
+        ":4000",
+        "localhost:65536",
+        "localhost:123456",
+        "localhost:-1",
+        "localhost:4x",
+        "::1:4000",
+        "[::1]",
+        "[::1]:",
+        "[::1:4000",
+        "::1]:4000",
+        "[]:1",
+        "[eth]:1",
+        "a b:1",
+        "localhost:1 ",
+        "a:b:1",
+    ],
+)
+def test_address_without_a_host_and_a_port_is_refused(text):
+    with pytest.raises(ConfigurationError, match="must be host:port or"):
+        parse_address(text)
+
+
+def test_ipv6_literals_are_known_by_their_colons():
+    assert parse_address("[::1]:1").is_ipv6
+    assert not parse_address("localhost:1").is_ipv6
+
+
+@given(
+    st.one_of(st.from_regex(r"[a-z][a-z0-9.-]{0,20}", fullmatch=True), st.ip_addresses().map(str)),
+    st.integers(0, 65535),
+)
+def test_written_address_is_read_back(host, port):
+    assert parse_address(str(HostPort(host, port))) == HostPort(host, port)
+
+
+@pytest.mark.parametrize(
+    ("text", "interface"),
+    [
+        ("localhost", InterfaceSpec("localhost", 0, 32)),
+        ("192.168.1.0/24", InterfaceSpec("192.168.1.0", 0, 24)),
+        ("192.168.1.1:4000/8", InterfaceSpec("192.168.1.1", 4000, 8)),
+        ("0.0.0.0/0", InterfaceSpec("0.0.0.0", 0, 0)),
+        ("127.0.0.1:4000", InterfaceSpec("127.0.0.1", 4000, 32)),
+        ("[::1]", InterfaceSpec("::1", 0, 128)),
+        ("[::1]:0/64", InterfaceSpec("::1", 0, 64)),
+        ("[fe80::1%lo]:7/128", InterfaceSpec("fe80::1%lo", 7, 128)),
+        ("{eth0}", InterfaceSpec(prefix_length=0, name="eth0")),
+        ("{eth0:1}:4000", InterfaceSpec(port=4000, prefix_length=0, name="eth0:1")),
+    ],
+)
+def test_interface_is_an_address_with_a_prefix_or_a_name(text, interface):
+    assert InterfaceSpec.parse(text) == interface
+    assert InterfaceSpec.parse(str(interface)) == interface
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "/24",
+        "localhost/33",
+        "localhost/",
+        "[::1]/129",
+        "localhost:65536/8",
+        "localhost:",
+        "{}",
+        "{eth0",
+        "{eth0}/24",
+        "{eth0}:70000",
+        "::1/64",
+        "localhost/x",
+    ],
+)
+def test_interface_that_fits_no_form_is_refused(text):
+    with pytest.raises(ConfigurationError, match="must be address"):
+        InterfaceSpec.parse(text)
+
+
+def test_named_interfaces_say_so():
+    assert InterfaceSpec.parse("{eth0}").is_named
+    assert not InterfaceSpec.parse("localhost").is_named
+    assert InterfaceSpec.parse("[::]/0").is_ipv6
