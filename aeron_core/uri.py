@@ -1,0 +1,253 @@
+"""Channel URIs: `[aeron-spy:]aeron:<media>[?key=value{|key=value}]`.
+
+Not here: which keys a medium knows and the ranges of their values (channel_params), and resolving addresses.
+Invariant: a `ChannelUri` never changes, and parsing its text gives an equal one.
+
+Source: aeron_uri.c, ChannelUri.java.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, TypeVar, overload
+
+from aeron_core import addresses, values
+from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+
+MAX_URI_LENGTH: Final = 4095  # bytes; the reference keeps one more for the final NUL
+SPY_PREFIX: Final = "aeron-spy"
+INVALID_TAG: Final = -1
+UDP_MEDIA: Final = "udp"
+IPC_MEDIA: Final = "ipc"
+
+_SCHEME: Final = "aeron:"
+_MEDIA: Final = re.compile(r"[a-z][a-z0-9+.-]*")
+_DECIMAL_START: Final = re.compile(r"[0-9]+")
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]+")
+_TAG_ALLOWED: Final = f"must be a decimal number of at most {values.INT64_MAX}"
+_RESERVED: Final = "?|="
+
+# The reference keeps these in named fields that a later duplicate overwrites; it finds any other key by
+# searching from the start, so that the first one counts.
+_LAST_ONE_WINS: Final = frozenset({"endpoint", "interface", "control", "control-mode", "tags", "ttl"})
+
+_T = TypeVar("_T")
+_D = TypeVar("_D")
+ParamValue = str | int | bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ChannelUri:
+    """An address of a stream's medium and its parameters."""
+
+    media: str
+    params: Mapping[str, str] = field(default_factory=dict)  # in the order written, one value a key
+    prefix: str = ""  # empty or "aeron-spy"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", MappingProxyType(dict(self.params)))
+        if self.prefix not in ("", SPY_PREFIX):
+            raise ChannelUriError(f"prefix {self.prefix!r} of a channel URI: must be empty or {SPY_PREFIX!r}")
+        if _MEDIA.fullmatch(self.media) is None:
+            raise ChannelUriError(
+                f"media {self.media!r} of a channel URI: must be a name such as udp or ipc, "
+                f"of lower-case letters, digits, '+', '.' and '-'"
+            )
+        for key, value in self.params.items():
+            if not key or not value or "=" in key or "|" in key or "|" in value or "\0" in key + value:
+                raise ChannelUriError(
+                    f"parameter {key!r}={value!r} of a channel URI: key and value must not be empty, "
+                    f"nor contain '|' or NUL, nor the key '='"
+                )
+        _check_length(str(self))
+
+    @classmethod
+    def parse(cls, text: str) -> ChannelUri:
+        """Return the channel that `text` describes; a fault has the code INVALID_CHANNEL."""
+        _check_length(text)
+        prefix, rest = "", text
+        if text.startswith(SPY_PREFIX + ":"):
+            prefix, rest = SPY_PREFIX, text.removeprefix(SPY_PREFIX + ":")
+        if not rest.startswith(_SCHEME):
+            raise ChannelUriError(f"no scheme in {text!r}: must start with 'aeron:' or 'aeron-spy:aeron:'")
+        media, question_mark, query = rest.removeprefix(_SCHEME).partition("?")
+        if _MEDIA.fullmatch(media) is None:
+            raise ChannelUriError(
+                f"media {media!r} in {text!r}: must be a name such as udp or ipc, "
+                f"of lower-case letters, digits, '+', '.' and '-'"
+            )
+        if media == UDP_MEDIA and not question_mark:
+            raise ChannelUriError(f"no parameters in {text!r}: 'aeron:udp' must be followed by '?'")
+        return cls(media, _parse_params(query, text), prefix)
+
+    @overload
+    def get(self, key: str) -> str | None: ...
+    @overload
+    def get(self, key: str, default: _D) -> str | _D: ...
+    def get(self, key: str, default: object = None) -> object:
+        """Return the text of `key`, or `default` where the URI does not have it."""
+        return self.params.get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.params
+
+    def get_int32(self, key: str, default: _D) -> int | _D:
+        """Return the signed 32-bit integer of `key`, decimal, 0x... or octal."""
+        return self._get_parsed(key, default, values.parse_int32, values.INT32_ALLOWED)
+
+    def get_int64(self, key: str, default: _D) -> int | _D:
+        """Return the signed 64-bit integer of `key`, decimal, 0x... or octal."""
+        return self._get_parsed(key, default, values.parse_int64, values.INT64_ALLOWED)
+
+    def get_size(self, key: str, default: _D) -> int | _D:
+        """Return the bytes of `key`, such as `64k`."""
+        return self._get_parsed(key, default, values.parse_size, values.SIZE_ALLOWED)
+
+    def get_duration_ns(self, key: str, default: _D) -> int | _D:
+        """Return the nanoseconds of `key`, such as `5s`."""
+        return self._get_parsed(key, default, values.parse_duration_ns, values.DURATION_ALLOWED)
+
+    def get_bool(self, key: str, default: _D) -> bool | _D:
+        """Return the truth of `key`, `true` or `false`."""
+        return self._get_parsed(key, default, values.parse_bool, values.BOOL_ALLOWED)
+
+    def get_address(self, key: str, default: _D) -> addresses.HostPort | _D:
+        """Return the host and port of `key`, not resolved."""
+        return self._get_parsed(key, default, addresses.parse_address, addresses.ADDRESS_ALLOWED)
+
+    def get_interface(self, key: str, default: _D) -> addresses.InterfaceSpec | _D:
+        """Return the interface of `key`, not matched with those of the machine."""
+        return self._get_parsed(key, default, addresses.InterfaceSpec.parse, addresses.INTERFACE_ALLOWED)
+
+    def fault(self, key: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
+        """Return, to be raised, the error that names `key`, its value, this URI and what is `allowed`."""
+        return ChannelUriError(f"{key}={self.get(key)} in {str(self)!r}: {allowed}", code)
+
+    @property
+    def channel_tag(self) -> int:
+        """First number of `tags`, INVALID_TAG without one.
+
+        As in the reference, text after its digits is ignored.
+        """
+        text = self.params.get("tags", "").partition(",")[0]
+        if not text:
+            return INVALID_TAG
+        match = _DECIMAL_START.match(text)
+        if match is None or int(match[0]) > values.INT64_MAX:
+            raise self.fault("tags", f"the channel tag {text!r} {_TAG_ALLOWED}", ErrorCode.INVALID_CHANNEL)
+        return int(match[0])
+
+    @property
+    def entity_tag(self) -> int:
+        """Second number of `tags`, INVALID_TAG without one."""
+        text = self.params.get("tags", "").partition(",")[2]
+        if not text:
+            return INVALID_TAG
+        if _DECIMAL.fullmatch(text) is None or abs(int(text)) > values.INT64_MAX:
+            raise self.fault("tags", f"the entity tag {text!r} {_TAG_ALLOWED}")
+        return int(text)
+
+    @property
+    def is_spy(self) -> bool:
+        """Whether the URI asks to watch a publication of the same driver."""
+        return self.prefix == SPY_PREFIX
+
+    @property
+    def is_ipc(self) -> bool:
+        """Whether the medium is shared memory."""
+        return self.media == IPC_MEDIA
+
+    @property
+    def is_udp(self) -> bool:
+        """Whether the medium is UDP."""
+        return self.media == UDP_MEDIA
+
+    def replace(self, *, media: str | None = None, prefix: str | None = None) -> ChannelUri:
+        """Return the URI with another medium or prefix and the same parameters."""
+        return ChannelUri(
+            self.media if media is None else media, self.params, self.prefix if prefix is None else prefix
+        )
+
+    def with_params(self, params: Mapping[str, ParamValue | None]) -> ChannelUri:
+        """Return the URI with `params` put over its own; None removes a key."""
+        merged = dict(self.params)
+        for key, value in params.items():
+            if value is None:
+                merged.pop(key, None)
+            else:
+                merged[key] = format_param(key, value)
+        return ChannelUri(self.media, merged, self.prefix)
+
+    def __str__(self) -> str:
+        prefix = f"{self.prefix}:" if self.prefix else ""
+        query = "|".join(f"{key}={value}" for key, value in self.params.items())
+        # `aeron:udp` alone is not a URI, even where no parameter is left.
+        question_mark = "?" if query or self.is_udp else ""
+        return f"{prefix}{_SCHEME}{self.media}{question_mark}{query}"
+
+    def __repr__(self) -> str:
+        return f"ChannelUri.parse({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ChannelUri):
+            return NotImplemented
+        return (self.prefix, self.media, self.params) == (other.prefix, other.media, other.params)
+
+    def __hash__(self) -> int:
+        return hash((self.prefix, self.media, frozenset(self.params.items())))
+
+    def _get_parsed(self, key: str, default: _D, parse: Callable[[str], _T], allowed: str) -> _T | _D:
+        text = self.params.get(key)
+        if text is None:
+            return default
+        try:
+            return parse(text)
+        except ConfigurationError:
+            raise self.fault(key, allowed) from None
+
+
+def format_param(key: str, value: ParamValue) -> str:
+    """Return `value` as a URI writes it; refuses what would end the parameter or start another."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    for part in (key, text):
+        if not part or any(reserved in part for reserved in _RESERVED):
+            raise ChannelUriError(
+                f"parameter {key!r}={text!r}: must be neither empty nor contain '?', '|' or '='"
+            )
+    return text
+
+
+def _parse_params(query: str, uri: str) -> dict[str, str]:
+    params: dict[str, str] = {}
+    position, end = 0, len(query)
+    while position < end:
+        equals, bar = query.find("=", position), query.find("|", position)
+        if bar >= 0 and (equals < 0 or bar < equals):
+            raise ChannelUriError(
+                f"invalid end of key {query[position:bar]!r} in {uri!r}: '=' must come before '|'"
+            )
+        if equals < 0:
+            break  # as the reference: a key that the text ends with is dropped
+        if equals == position:
+            raise ChannelUriError(f"empty key not allowed in {uri!r}: '=' must follow a key")
+        key, value = query[position:equals], query[equals + 1 : bar if bar >= 0 else end]
+        if not value and bar >= 0:
+            raise ChannelUriError(f"empty value not allowed for {key!r} in {uri!r}: '|' must follow a value")
+        # As the reference: a key whose value is missing at the very end counts as absent.
+        if value and (key in _LAST_ONE_WINS or key not in params):
+            params[key] = value
+        position = bar + 1 if bar >= 0 else end
+    return params
+
+
+def _check_length(text: str) -> None:
+    # "replace" counts every undecodable byte that came in by surrogateescape as the one byte it was.
+    length = len(text.encode("utf-8", "replace"))
+    if length > MAX_URI_LENGTH:
+        raise ChannelUriError(
+            f"URI length {length} of '{text[:80]}...' exceeds max supported length: "
+            f"must be at most {MAX_URI_LENGTH} bytes"
+        )

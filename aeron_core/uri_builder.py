@@ -1,0 +1,235 @@
+"""Builds channel URIs key by key: one method for each key that a driver knows, named as the key is.
+
+Source: ChannelUriStringBuilder.java, aeron_uri_string_builder.c.
+"""
+
+from __future__ import annotations
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.uri import IPC_MEDIA, SPY_PREFIX, ChannelUri, ParamValue, format_param
+from aeron_core.values import format_duration_ns
+
+_FRAME_ALIGNMENT = 32
+
+
+class ChannelUriBuilder:
+    """A channel URI in the making; each method returns the builder.
+
+    Keys come out in the order first put. Sizes are bytes or text such as "64k"; durations are nanoseconds or
+    text such as "5s"; None removes a key.
+    """
+
+    def __init__(self, uri: ChannelUri | None = None) -> None:
+        self._prefix = uri.prefix if uri is not None else ""
+        self._media = uri.media if uri is not None else IPC_MEDIA
+        self._params = dict(uri.params) if uri is not None else {}
+
+    def build(self) -> ChannelUri:
+        """Return the URI as it stands; the builder may be used on."""
+        return ChannelUri(self._media, self._params, self._prefix)
+
+    def __str__(self) -> str:
+        return str(self.build())
+
+    def put(self, key: str, value: ParamValue | None) -> ChannelUriBuilder:
+        """Set any `key`, also one that no method exists for."""
+        if value is None:
+            self._params.pop(key, None)
+        else:
+            self._params[key] = format_param(key, value)
+        return self
+
+    def spy(self, *, enabled: bool = True) -> ChannelUriBuilder:
+        """Watch a publication of the same driver (`aeron-spy:`)."""
+        self._prefix = SPY_PREFIX if enabled else ""
+        return self
+
+    def media(self, name: str) -> ChannelUriBuilder:
+        """Set the medium, "ipc" where never called."""
+        self._media = name
+        return self
+
+    # Addresses
+
+    def endpoint(self, address: str | None) -> ChannelUriBuilder:
+        """Set where data goes to or comes from, host:port."""
+        return self.put("endpoint", address)
+
+    def interface(self, interface: str | None) -> ChannelUriBuilder:
+        """Set the local interface, address[:port][/prefix] or {name}."""
+        return self.put("interface", interface)
+
+    def control(self, address: str | None) -> ChannelUriBuilder:
+        """Set the control address of multi-destination channels, host:port."""
+        return self.put("control", address)
+
+    def control_mode(self, mode: str | None) -> ChannelUriBuilder:
+        """Set `manual`, `dynamic` or `response`."""
+        return self.put("control-mode", mode)
+
+    def tags(self, channel_tag: int | None, entity_tag: int | None = None) -> ChannelUriBuilder:
+        """Set the tag that shares a channel and the tag that names a publication."""
+        channel = "" if channel_tag is None else str(channel_tag)
+        entity = "" if entity_tag is None else f",{entity_tag}"
+        return self.put("tags", f"{channel}{entity}" or None)
+
+    def ttl(self, hops: int | None) -> ChannelUriBuilder:
+        """Set the time to live of multicast, 0 to 255."""
+        return self.put("ttl", hops)
+
+    def alias(self, text: str | None) -> ChannelUriBuilder:
+        """Set a name for people; drivers ignore it."""
+        return self.put("alias", text)
+
+    # Terms and positions
+
+    def term_length(self, length: int | str | None) -> ChannelUriBuilder:
+        """Set the length of a term, a power of two from 64k to 1g."""
+        return self.put("term-length", length)
+
+    def init_term_id(self, term_id: int | None) -> ChannelUriBuilder:
+        """Set the first term id of the stream; goes with term_id and term_offset."""
+        return self.put("init-term-id", term_id)
+
+    def term_id(self, term_id: int | None) -> ChannelUriBuilder:
+        """Set the term id to start at."""
+        return self.put("term-id", term_id)
+
+    def term_offset(self, offset: int | None) -> ChannelUriBuilder:
+        """Set the offset to start at, a multiple of 32."""
+        return self.put("term-offset", offset)
+
+    def initial_position(self, position: int, initial_term_id: int, term_length: int) -> ChannelUriBuilder:
+        """Set the four keys that let a stream start at `position`, a multiple of 32 bytes."""
+        if position < 0 or position % _FRAME_ALIGNMENT:
+            raise ConfigurationError(
+                f"initial position {position}: must be a multiple of {_FRAME_ALIGNMENT}, not negative"
+            )
+        if term_length <= 0 or term_length & (term_length - 1):
+            raise ConfigurationError(f"term length {term_length}: must be a power of two")
+        terms, offset = divmod(position, term_length)
+        # Term ids are int32 and wrap around.
+        term_id = (initial_term_id + terms + 2**31) % 2**32 - 2**31
+        self.init_term_id(initial_term_id).term_id(term_id)
+        return self.term_offset(offset).term_length(term_length)
+
+    def mtu(self, length: int | str | None) -> ChannelUriBuilder:
+        """Set the longest frame, a multiple of 32 from 64 to 65504."""
+        return self.put("mtu", length)
+
+    def sparse(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set whether the log file is made without filling it."""
+        return self.put("sparse", enabled)
+
+    # Publications
+
+    def session_id(self, session_id: int | str | None) -> ChannelUriBuilder:
+        """Set the session id, or `tag:<entity tag>` to copy that of another publication."""
+        return self.put("session-id", session_id)
+
+    def stream_id(self, stream_id: int | None) -> ChannelUriBuilder:
+        """Set the stream id; for tools, drivers ignore it."""
+        return self.put("stream-id", stream_id)
+
+    def linger(self, timeout: int | str | None) -> ChannelUriBuilder:
+        """Set how long a drained publication stays for late receivers."""
+        return self._put_duration("linger", timeout)
+
+    def eos(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set whether the end of the stream is announced."""
+        return self.put("eos", enabled)
+
+    def ssc(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set whether spies simulate a connection."""
+        return self.put("ssc", enabled)
+
+    def fc(self, strategy: str | None) -> ChannelUriBuilder:
+        """Set the flow control, such as `min,g:/3,t:5s`."""
+        return self.put("fc", strategy)
+
+    def pub_wnd(self, length: int | str | None) -> ChannelUriBuilder:
+        """Set how far a publisher may run ahead, from one mtu to half a term."""
+        return self.put("pub-wnd", length)
+
+    def max_resend(self, count: int | None) -> ChannelUriBuilder:
+        """Set how many retransmits may be active, 1 to 256."""
+        return self.put("max-resend", count)
+
+    def channel_snd_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
+        """Set where the sender stamps messages: a payload offset or `reserved`."""
+        return self.put("channel-snd-ts-offset", offset)
+
+    # Subscriptions
+
+    def reliable(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set whether losses are asked for again (true) or filled with padding."""
+        return self.put("reliable", enabled)
+
+    def tether(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set whether a slow subscriber holds the stream back."""
+        return self.put("tether", enabled)
+
+    def group(self, membership: bool | str | None) -> ChannelUriBuilder:
+        """Set true, false or "infer": whether other receivers are to be expected."""
+        return self.put("group", membership)
+
+    def rejoin(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set whether a stream may come back after it went away."""
+        return self.put("rejoin", enabled)
+
+    def gtag(self, tag: int | None) -> ChannelUriBuilder:
+        """Set the group tag that status messages carry."""
+        return self.put("gtag", tag)
+
+    def cc(self, strategy: str | None) -> ChannelUriBuilder:
+        """Set the congestion control, such as `static` or `cubic`."""
+        return self.put("cc", strategy)
+
+    def rcv_wnd(self, length: int | str | None) -> ChannelUriBuilder:
+        """Set the initial window of receivers."""
+        return self.put("rcv-wnd", length)
+
+    def nak_delay(self, delay: int | str | None) -> ChannelUriBuilder:
+        """Set how long a unicast receiver waits before it asks for a loss."""
+        return self._put_duration("nak-delay", delay)
+
+    def media_rcv_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
+        """Set where the network card's receive time goes: a payload offset or `reserved`."""
+        return self.put("media-rcv-ts-offset", offset)
+
+    def channel_rcv_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
+        """Set where the receiver's time goes: a payload offset or `reserved`."""
+        return self.put("channel-rcv-ts-offset", offset)
+
+    # Both
+
+    def so_sndbuf(self, length: int | str | None) -> ChannelUriBuilder:
+        """Set SO_SNDBUF, 0 for the operating system's default."""
+        return self.put("so-sndbuf", length)
+
+    def so_rcvbuf(self, length: int | str | None) -> ChannelUriBuilder:
+        """Set SO_RCVBUF, 0 for the operating system's default."""
+        return self.put("so-rcvbuf", length)
+
+    def ats(self, enabled: bool | None) -> ChannelUriBuilder:
+        """Set transport security; a driver without it refuses true."""
+        return self.put("ats", enabled)
+
+    def response_correlation_id(self, correlation_id: int | str | None) -> ChannelUriBuilder:
+        """Set the id of the other direction of a response channel, or `prototype`."""
+        return self.put("response-correlation-id", correlation_id)
+
+    def untethered_window_limit_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:
+        """Set how long an untethered subscriber may stand at the window's limit."""
+        return self._put_duration("untethered-window-limit-timeout", timeout)
+
+    def untethered_linger_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:
+        """Set how long an untethered subscriber lingers before it rests."""
+        return self._put_duration("untethered-linger-timeout", timeout)
+
+    def untethered_resting_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:
+        """Set how long an untethered subscriber rests before it may come back."""
+        return self._put_duration("untethered-resting-timeout", timeout)
+
+    def _put_duration(self, key: str, duration: int | str | None) -> ChannelUriBuilder:
+        return self.put(key, format_duration_ns(duration) if isinstance(duration, int) else duration)
