@@ -1,0 +1,336 @@
+"""What a channel URI and the driver's defaults say about one publication or subscription.
+
+Not here: whether it agrees with publications and subscriptions that exist already, which the conductor knows.
+Invariant: faults are looked for in the reference's order, so that the same one is told to the client.
+
+Source: aeron_driver_uri.c (aeron_diver_uri_publication_params, aeron_driver_uri_subscription_params).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from aeron_core import values
+from aeron_core.channel_defaults import (
+    Inferable,
+    PublicationDefaults,
+    SubscriptionDefaults,
+    TaggedPublication,
+)
+from aeron_core.endpoint_params import EndpointParams
+from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.uri import ChannelUri
+
+FRAME_ALIGNMENT: Final = 32
+TERM_MIN_LENGTH: Final = 64 * 1024
+TERM_MAX_LENGTH: Final = 1024 * 1024 * 1024
+MIN_MTU: Final = 64  # one frame alignment more than a header
+MAX_MTU: Final = 65504
+MAX_RESEND_LIMIT: Final = 256
+NULL_CORRELATION_ID: Final = -1
+PROTOTYPE_CORRELATION_ID: Final = -2
+
+TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {TERM_MIN_LENGTH} to {TERM_MAX_LENGTH}"
+MTU_ALLOWED: Final = f"must be a multiple of {FRAME_ALIGNMENT} from {MIN_MTU} to {MAX_MTU}"
+
+_POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
+
+
+@dataclass(frozen=True, slots=True)
+class StartPosition:
+    """Where a stream starts when its URI says so."""
+
+    initial_term_id: int
+    term_id: int
+    term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, the term length at most
+
+
+@dataclass(frozen=True, slots=True)
+class UntetheredTimeouts:
+    """How long an untethered subscriber stands at the limit, lingers and rests."""
+
+    window_limit_timeout_ns: int
+    linger_timeout_ns: int
+    resting_timeout_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationParams:
+    """What a channel URI decides about a publication; `has_x` tells that the URI itself said so."""
+
+    endpoint: EndpointParams
+    session_id: int | None
+    session_tag: int | None  # entity tag of the publication that lent its session id
+    entity_tag: int
+    linger_timeout_ns: int
+    term_length: int
+    has_term_length: bool
+    max_resend: int
+    has_max_resend: bool
+    mtu: int
+    has_mtu: bool
+    publication_window_length: int
+    has_publication_window_length: bool
+    start: StartPosition | None
+    is_sparse: bool
+    signal_eos: bool
+    spies_simulate_connection: bool
+    response_correlation_id: int  # NULL_CORRELATION_ID for none, PROTOTYPE_CORRELATION_ID
+    untethered: UntetheredTimeouts
+    is_response: bool
+    flow_control: str | None  # text of `fc`, for the strategy's own parser
+
+    @classmethod
+    def parse(
+        cls,
+        uri: ChannelUri,
+        defaults: PublicationDefaults,
+        find_tagged: Callable[[int], TaggedPublication | None] | None = None,
+    ) -> PublicationParams:
+        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag."""
+        if uri.is_spy:
+            raise ChannelUriError(f"a publication cannot be a spy: {str(uri)!r} must start with aeron:")
+        endpoint = EndpointParams.parse(uri)
+        _check_control_has_company(uri)
+        session_tag, tagged = _tagged_publication(uri, find_tagged)
+        session_id = tagged.session_id if tagged else _session_id(uri, session_tag)
+        entity_tag = uri.entity_tag
+        linger_timeout_ns = uri.get_duration_ns("linger", defaults.linger_timeout_ns)
+        term_length = _term_length(uri, tagged, defaults)
+        max_resend = _max_resend(uri, defaults)
+        mtu = _mtu(uri, tagged, defaults)
+        window_length = _publication_window_length(uri, mtu, term_length, defaults)
+        start = _start_position(uri, term_length)
+        params = cls(
+            endpoint=endpoint,
+            session_id=session_id,
+            session_tag=session_tag,
+            entity_tag=entity_tag,
+            linger_timeout_ns=linger_timeout_ns,
+            term_length=term_length,
+            has_term_length="term-length" in uri,
+            max_resend=max_resend,
+            has_max_resend="max-resend" in uri,
+            mtu=mtu,
+            has_mtu="mtu" in uri,
+            publication_window_length=window_length,
+            has_publication_window_length="pub-wnd" in uri,
+            start=start,
+            is_sparse=uri.get_bool("sparse", defaults.is_sparse),
+            signal_eos=uri.get_bool("eos", True),
+            spies_simulate_connection=uri.get_bool("ssc", defaults.spies_simulate_connection),
+            response_correlation_id=_response_correlation_id(uri),
+            untethered=_untethered_timeouts(uri, defaults),
+            is_response=endpoint.is_response and not uri.is_ipc,
+            flow_control=uri.get("fc"),
+        )
+        _check_mtu_fits_socket(uri, params, defaults)
+        return params
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionParams:
+    """What a channel URI decides about a subscription."""
+
+    endpoint: EndpointParams
+    is_reliable: bool
+    is_sparse: bool
+    is_tether: bool
+    is_rejoin: bool
+    group: Inferable
+    group_tag: int | None
+    session_id: int | None  # the only session to take, None for any
+    initial_window_length: int
+    nak_delay_ns: int | None  # None for the driver's delay
+    congestion_control: str | None  # text of `cc`, None for the driver's strategy
+    untethered: UntetheredTimeouts
+    is_response: bool
+
+    @classmethod
+    def parse(cls, uri: ChannelUri, defaults: SubscriptionDefaults) -> SubscriptionParams:
+        """Return what `uri` asks for."""
+        if uri.is_spy and uri.is_ipc:
+            raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
+        endpoint = EndpointParams.parse(uri)
+        params = cls(
+            endpoint=endpoint,
+            is_reliable=uri.get_bool("reliable", defaults.is_reliable),
+            is_sparse=uri.get_bool("sparse", defaults.is_sparse),
+            is_tether=uri.get_bool("tether", defaults.is_tether),
+            is_rejoin=uri.get_bool("rejoin", defaults.is_rejoin),
+            group=_group(uri, defaults),
+            session_id=uri.get_int32("session-id", None),
+            initial_window_length=uri.get_size("rcv-wnd", defaults.initial_window_length),
+            is_response=endpoint.is_response,
+            untethered=_untethered_timeouts(uri, defaults),
+            group_tag=uri.get_int64("gtag", defaults.group_tag),
+            nak_delay_ns=uri.get_duration_ns("nak-delay", None),
+            congestion_control=uri.get("cc"),
+        )
+        _check_window_fits_socket(uri, params, defaults)
+        return params
+
+
+def _check_control_has_company(uri: ChannelUri) -> None:
+    if uri.is_udp and "control" in uri and "endpoint" not in uri and "control-mode" not in uri:
+        raise uri.fault(
+            "control", "'control' parameter requires that either 'endpoint' or 'control-mode' is specified"
+        )
+
+
+def _tagged_publication(
+    uri: ChannelUri, find_tagged: Callable[[int], TaggedPublication | None] | None
+) -> tuple[int | None, TaggedPublication | None]:
+    text = uri.get("session-id", "")
+    if not text.startswith("tag:"):
+        return None, None
+    try:
+        tag = values.parse_int64(text.removeprefix("tag:"))
+    except ConfigurationError:
+        raise uri.fault("session-id", f"after tag: {values.INT64_ALLOWED}") from None
+    if find_tagged is None:
+        return tag, None
+    tagged = find_tagged(tag)
+    if tagged is None:
+        raise uri.fault("session-id", "must reference a network publication by its entity tag")
+    return tag, tagged
+
+
+def _session_id(uri: ChannelUri, session_tag: int | None) -> int | None:
+    return None if session_tag is not None else uri.get_int32("session-id", None)
+
+
+def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: PublicationDefaults) -> int:
+    length = uri.get_size("term-length", None)
+    if length is None:
+        if tagged is not None:
+            return tagged.term_length
+        return defaults.ipc_term_length if uri.is_ipc else defaults.term_length
+    if not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH or length & (length - 1):
+        raise uri.fault("term-length", TERM_LENGTH_ALLOWED)
+    return length
+
+
+def _max_resend(uri: ChannelUri, defaults: PublicationDefaults) -> int:
+    count = uri.get_size("max-resend", None)
+    if count is None:
+        return defaults.max_resend
+    if not 1 <= count <= MAX_RESEND_LIMIT:
+        raise uri.fault("max-resend", f"must be a number from 1 to {MAX_RESEND_LIMIT}")
+    return count
+
+
+def _mtu(uri: ChannelUri, tagged: TaggedPublication | None, defaults: PublicationDefaults) -> int:
+    length = uri.get_size("mtu", None)
+    if length is None:
+        if tagged is not None:
+            return tagged.mtu
+        return defaults.ipc_mtu if uri.is_ipc else defaults.mtu
+    if not MIN_MTU <= length <= MAX_MTU or length % FRAME_ALIGNMENT:
+        raise uri.fault("mtu", MTU_ALLOWED)
+    return length
+
+
+def _publication_window_length(
+    uri: ChannelUri, mtu: int, term_length: int, defaults: PublicationDefaults
+) -> int:
+    half_term_length = term_length // 2
+    length = uri.get_size("pub-wnd", None)
+    if length is None:
+        window = defaults.ipc_publication_window_length if uri.is_ipc else defaults.publication_window_length
+        return min(window, half_term_length) if window else half_term_length
+    if length < mtu:
+        raise uri.fault("pub-wnd", f"cannot be less than the mtu={mtu}")
+    if length > half_term_length:
+        raise uri.fault("pub-wnd", f"must not exceed half the term-length={term_length}")
+    return length
+
+
+def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
+    initial_term_id = uri.get_int32("init-term-id", None)
+    term_id = uri.get_int32("term-id", None)
+    missing = [key for key in _POSITION_KEYS if key not in uri]
+    if len(missing) == len(_POSITION_KEYS):
+        return None
+    if initial_term_id is None or term_id is None or missing:
+        given = next(key for key in _POSITION_KEYS if key in uri)
+        raise uri.fault(
+            given,
+            f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set; missing {' '.join(missing)}",
+        )
+    term_offset = uri.get_int64("term-offset", 0)
+    # Term ids are int32 and wrap around: their difference must not be negative as an int32.
+    if (term_id - initial_term_id) & 0x8000_0000:
+        raise uri.fault("term-id", f"must be at most 2^31 - 1 terms after init-term-id={initial_term_id}")
+    if not 0 <= term_offset <= term_length:
+        raise uri.fault("term-offset", f"must be from 0 to the term-length={term_length}")
+    if term_offset % FRAME_ALIGNMENT:
+        raise uri.fault("term-offset", f"must be a multiple of {FRAME_ALIGNMENT} (FRAME_ALIGNMENT)")
+    return StartPosition(initial_term_id, term_id, term_offset)
+
+
+def _response_correlation_id(uri: ChannelUri) -> int:
+    if uri.get("response-correlation-id") == "prototype":
+        return PROTOTYPE_CORRELATION_ID
+    allowed = "must be a number greater than or equal to -1, or 'prototype'"
+    try:
+        correlation_id = uri.get_int64("response-correlation-id", NULL_CORRELATION_ID)
+    except ChannelUriError:
+        raise uri.fault("response-correlation-id", allowed) from None
+    if correlation_id < NULL_CORRELATION_ID:
+        raise uri.fault("response-correlation-id", allowed)
+    return correlation_id
+
+
+def _untethered_timeouts(
+    uri: ChannelUri, defaults: PublicationDefaults | SubscriptionDefaults
+) -> UntetheredTimeouts:
+    window_limit_timeout_ns = uri.get_duration_ns(
+        "untethered-window-limit-timeout", defaults.untethered_window_limit_timeout_ns
+    )
+    linger_timeout_ns = uri.get_duration_ns("untethered-linger-timeout", 0)
+    if not linger_timeout_ns:
+        default_ns = defaults.untethered_linger_timeout_ns
+        linger_timeout_ns = window_limit_timeout_ns if default_ns is None else default_ns
+    resting_timeout_ns = uri.get_duration_ns(
+        "untethered-resting-timeout", defaults.untethered_resting_timeout_ns
+    )
+    return UntetheredTimeouts(window_limit_timeout_ns, linger_timeout_ns, resting_timeout_ns)
+
+
+def _group(uri: ChannelUri, defaults: SubscriptionDefaults) -> Inferable:
+    text = uri.get("group")
+    if text is None:
+        return defaults.group
+    # As the reference: any text but true and infer stands for false.
+    return {"true": Inferable.TRUE, "infer": Inferable.INFER}.get(text, Inferable.FALSE)
+
+
+def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults: PublicationDefaults) -> None:
+    if uri.is_ipc:
+        return
+    where, length = "channel", params.endpoint.socket_sndbuf_length
+    if not length:
+        where, length = "context", defaults.socket_sndbuf_length
+    if length and length < params.mtu:
+        raise ChannelUriError(
+            f"MTU greater than SO_SNDBUF for {where}: mtu={params.mtu} so-sndbuf={length} in {str(uri)!r}: "
+            f"must be at most so-sndbuf",
+            ErrorCode.GENERIC_ERROR,
+        )
+
+
+def _check_window_fits_socket(
+    uri: ChannelUri, params: SubscriptionParams, defaults: SubscriptionDefaults
+) -> None:
+    if uri.is_ipc:
+        return
+    length = params.endpoint.socket_rcvbuf_length or defaults.socket_rcvbuf_length
+    if length and length < params.initial_window_length:
+        raise ChannelUriError(
+            f"Initial window greater than SO_RCVBUF for channel: rcv-wnd={params.initial_window_length} "
+            f"so-rcvbuf={length} in {str(uri)!r}: must be at most so-rcvbuf",
+            ErrorCode.GENERIC_ERROR,
+        )

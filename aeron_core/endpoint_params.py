@@ -1,0 +1,171 @@
+"""What a channel URI asks of the channel endpoint below its streams: control mode, sockets, stamps, tags.
+
+Not here: addresses, which the medium resolves, and what belongs to one stream (channel_params).
+
+Source: aeron_udp_channel.c (aeron_udp_channel_parse), aeron_driver_conductor.c (destination checks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from itertools import combinations
+from typing import Final
+
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.uri import INVALID_TAG, ChannelUri
+from aeron_core.values import INT32_MAX
+
+RESERVED_VALUE_OFFSET: Final = -8  # relative to the payload: the reserved value ends the frame header
+TIMESTAMP_LENGTH: Final = 8
+MAX_TTL: Final = 255
+
+_TIMESTAMP_KEYS: Final = ("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset")
+_FORBIDDEN_DESTINATION_KEYS: Final = ("mtu", "rcv-wnd", "so-rcvbuf", "so-sndbuf", "response-correlation-id")
+
+
+class ControlMode(Enum):
+    """How the destinations of a multi-destination channel are known; an unknown text counts as NONE."""
+
+    NONE = ""
+    MANUAL = "manual"
+    DYNAMIC = "dynamic"
+    RESPONSE = "response"
+
+    @classmethod
+    def of(cls, uri: ChannelUri) -> ControlMode:
+        """Return the mode that `uri` asks for."""
+        text = uri.get("control-mode", "")
+        return next((mode for mode in cls if mode.value == text), cls.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointParams:
+    """Parameters of a channel endpoint; of shared memory, only the control mode is looked at."""
+
+    control_mode: ControlMode = ControlMode.NONE
+    channel_tag: int = INVALID_TAG
+    ttl: int = 0  # hops of multicast, 0 for the driver's default
+    socket_sndbuf_length: int = 0  # 0 for the driver's default
+    socket_rcvbuf_length: int = 0  # 0 for the driver's default
+    receiver_window_length: int = 0  # 0 for the driver's default
+    media_rcv_timestamp_offset: int | None = None  # in the payload, RESERVED_VALUE_OFFSET, or None for off
+    channel_rcv_timestamp_offset: int | None = None
+    channel_snd_timestamp_offset: int | None = None
+
+    @classmethod
+    def parse(cls, uri: ChannelUri) -> EndpointParams:
+        """Return the endpoint parameters of `uri`; the first fault in the reference's order is raised."""
+        mode = ControlMode.of(uri)
+        if uri.is_ipc:
+            return cls(mode)
+        if uri.is_udp:
+            _check_udp_characteristics(uri, mode)
+        channel_tag = uri.channel_tag
+        _check_transport_security(uri)
+        sndbuf_length = _socket_length(uri, "so-sndbuf")
+        rcvbuf_length = _socket_length(uri, "so-rcvbuf")
+        window_length = _socket_length(uri, "rcv-wnd")
+        ttl = _ttl(uri)
+        stamps = {key: _timestamp_offset(uri, key) for key in _TIMESTAMP_KEYS}
+        _check_timestamps_do_not_overlap(uri, stamps)
+        return cls(
+            control_mode=mode,
+            channel_tag=channel_tag,
+            ttl=ttl,
+            socket_sndbuf_length=sndbuf_length,
+            socket_rcvbuf_length=rcvbuf_length,
+            receiver_window_length=window_length,
+            media_rcv_timestamp_offset=stamps["media-rcv-ts-offset"],
+            channel_rcv_timestamp_offset=stamps["channel-rcv-ts-offset"],
+            channel_snd_timestamp_offset=stamps["channel-snd-ts-offset"],
+        )
+
+    @property
+    def is_response(self) -> bool:
+        """Whether the channel answers, or receives the answers of, another one."""
+        return self.control_mode is ControlMode.RESPONSE
+
+
+def check_destination(uri: ChannelUri, *, is_send: bool) -> None:
+    """Refuse `uri` as a destination of a publication (`is_send`) or of a subscription."""
+    if is_send and uri.is_spy:
+        raise ChannelUriError(
+            f"Aeron spies are invalid as send destinations: {str(uri)!r} must not start with aeron-spy:"
+        )
+    if is_send and (not uri.is_udp or "endpoint" not in uri):
+        raise ChannelUriError(
+            f"incorrect URI format for destination: {str(uri)!r} must be aeron:udp?endpoint=host:port",
+            ErrorCode.GENERIC_ERROR,
+        )
+    for key in _FORBIDDEN_DESTINATION_KEYS:
+        if key in uri:
+            allowed = ", ".join(_FORBIDDEN_DESTINATION_KEYS)
+            raise uri.fault(
+                key,
+                f"destinations must not contain the key: {key}, nor any of {allowed}",
+                ErrorCode.INVALID_CHANNEL,
+            )
+    if uri.is_udp and ControlMode.of(uri) is ControlMode.RESPONSE:
+        raise uri.fault(
+            "control-mode",
+            "destinations may not specify control-mode=response; must be manual, dynamic or left out",
+            ErrorCode.INVALID_CHANNEL,
+        )
+
+
+def _check_udp_characteristics(uri: ChannelUri, mode: ControlMode) -> None:
+    if mode is ControlMode.DYNAMIC and "control" not in uri:
+        raise uri.fault(
+            "control-mode",
+            "explicit control expected with dynamic control mode: control=host:port must be given too",
+            ErrorCode.INVALID_CHANNEL,
+        )
+    has_tag = bool(uri.get("tags", "").partition(",")[0])
+    if "endpoint" in uri or "control" in uri or has_tag:
+        return
+    if mode not in (ControlMode.MANUAL, ControlMode.RESPONSE):
+        raise ChannelUriError(
+            f"URIs for UDP must specify endpoint, control, tags, or control-mode=manual/response: "
+            f"{str(uri)!r} has none of them"
+        )
+
+
+def _check_transport_security(uri: ChannelUri) -> None:
+    if uri.get_bool("ats", False):
+        raise uri.fault("ats", "ATS is not enabled and thus ats=true not allowed; must be false or left out")
+
+
+def _socket_length(uri: ChannelUri, key: str) -> int:
+    length = uri.get_size(key, 0)
+    if length > INT32_MAX:
+        # Sockets take an int; the reference would silently use the low 32 bits.
+        raise uri.fault(key, f"must be a size of at most {INT32_MAX} bytes")
+    return length
+
+
+def _ttl(uri: ChannelUri) -> int:
+    ttl = uri.get_int64("ttl", 0)
+    if ttl < 0:
+        raise uri.fault("ttl", f"must be a number from 0 to {MAX_TTL}")
+    return min(ttl, MAX_TTL)
+
+
+def _timestamp_offset(uri: ChannelUri, key: str) -> int | None:
+    if uri.get(key) == "reserved":
+        return RESERVED_VALUE_OFFSET
+    offset = uri.get_int32(key, None)
+    if offset is not None and offset < 0:
+        raise uri.fault(key, f"must be reserved or an offset into the payload from 0 to {INT32_MAX}")
+    return offset
+
+
+def _check_timestamps_do_not_overlap(uri: ChannelUri, stamps: dict[str, int | None]) -> None:
+    for one, other in combinations(_TIMESTAMP_KEYS, 2):
+        first, second = stamps[one], stamps[other]
+        if first is not None and second is not None and abs(first - second) < TIMESTAMP_LENGTH:
+            raise uri.fault(
+                one,
+                f"{one} and {other} overlap: must be at least {TIMESTAMP_LENGTH} bytes from "
+                f"{other}={uri.get(other)}",
+            )

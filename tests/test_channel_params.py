@@ -1,0 +1,338 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aeron_core.channel_defaults import (
+    Inferable,
+    PublicationDefaults,
+    SubscriptionDefaults,
+    TaggedPublication,
+)
+from aeron_core.channel_params import (
+    PROTOTYPE_CORRELATION_ID,
+    PublicationParams,
+    StartPosition,
+    SubscriptionParams,
+    UntetheredTimeouts,
+)
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.uri import ChannelUri
+
+UDP = "aeron:udp?endpoint=localhost:20121"
+SECOND_NS = 1_000_000_000
+
+
+def publication(text, defaults=None, find_tagged=None):
+    return PublicationParams.parse(ChannelUri.parse(text), defaults or PublicationDefaults(), find_tagged)
+
+
+def subscription(text, defaults=None):
+    return SubscriptionParams.parse(ChannelUri.parse(text), defaults or SubscriptionDefaults())
+
+
+def test_publication_without_parameters_has_the_defaults_of_the_reference():
+    params = publication(UDP)
+
+    assert params.term_length == 16 << 20
+    assert params.mtu == 1408
+    assert params.publication_window_length == 8 << 20
+    assert params.linger_timeout_ns == 5 * SECOND_NS
+    assert params.untethered == UntetheredTimeouts(5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS)
+    assert (params.session_id, params.entity_tag, params.response_correlation_id) == (None, -1, -1)
+    assert (params.start, params.flow_control, params.max_resend) == (None, None, 16)
+    assert (params.is_sparse, params.signal_eos, params.spies_simulate_connection) == (True, True, False)
+    assert (params.has_mtu, params.has_term_length, params.has_max_resend) == (False, False, False)
+
+
+def test_ipc_publication_has_its_own_default_lengths():
+    params = publication("aeron:ipc", PublicationDefaults(ipc_mtu=4096, ipc_publication_window_length=65536))
+
+    assert (params.term_length, params.mtu, params.publication_window_length) == (64 << 20, 4096, 65536)
+
+
+@pytest.mark.parametrize(
+    ("param", "field", "value"),
+    [
+        ("session-id=-7", "session_id", -7),
+        ("session-id=0x10", "session_id", 16),
+        ("tags=1,99", "entity_tag", 99),
+        ("linger=100ms", "linger_timeout_ns", 100_000_000),
+        ("linger=0", "linger_timeout_ns", 0),
+        ("term-length=64k", "term_length", 65536),
+        ("term-length=1g", "term_length", 1 << 30),
+        ("max-resend=256", "max_resend", 256),
+        ("mtu=64", "mtu", 64),
+        ("mtu=65504", "mtu", 65504),
+        ("pub-wnd=4k", "publication_window_length", 4096),
+        ("pub-wnd=8m", "publication_window_length", 8 << 20),
+        ("sparse=false", "is_sparse", False),
+        ("eos=false", "signal_eos", False),
+        ("ssc=true", "spies_simulate_connection", True),
+        ("response-correlation-id=-1", "response_correlation_id", -1),
+        ("response-correlation-id=77", "response_correlation_id", 77),
+        ("response-correlation-id=prototype", "response_correlation_id", PROTOTYPE_CORRELATION_ID),
+        ("fc=min,g:/3", "flow_control", "min,g:/3"),
+        ("control-mode=response", "is_response", True),
+    ],
+)
+def test_publication_takes_its_parameters_from_the_uri(param, field, value):
+    assert getattr(publication(f"{UDP}|{param}"), field) == value
+
+
+@pytest.mark.parametrize(
+    ("param", "allowed"),
+    [
+        ("session-id=x", "must be a decimal"),
+        ("session-id=2147483648", "must be a decimal"),
+        ("session-id=tag:x", "after tag:"),
+        ("tags=1,x", "entity tag 'x' must be a decimal number"),
+        ("linger=5x", "suffix ns, us, ms or s"),
+        ("term-length=64kb", "suffix k, m or g"),
+        ("term-length=32k", "must be a power of two from 65536 to 1073741824"),
+        ("term-length=2g", "must be a power of two from 65536 to 1073741824"),
+        ("term-length=65537", "must be a power of two from 65536 to 1073741824"),
+        ("max-resend=0", "from 1 to 256"),
+        ("max-resend=257", "from 1 to 256"),
+        ("mtu=32", "must be a multiple of 32 from 64 to 65504"),
+        ("mtu=65536", "must be a multiple of 32 from 64 to 65504"),
+        ("mtu=1400", "must be a multiple of 32 from 64 to 65504"),
+        ("pub-wnd=1k", "cannot be less than the mtu=1408"),
+        ("pub-wnd=9m", "must not exceed half the term-length=16777216"),
+        ("sparse=yes", "must be true or false"),
+        ("eos=1", "must be true or false"),
+        ("ssc=x", "must be true or false"),
+        ("response-correlation-id=-2", "greater than or equal to -1, or 'prototype'"),
+        ("response-correlation-id=x", "greater than or equal to -1, or 'prototype'"),
+        ("untethered-window-limit-timeout=x", "suffix ns, us, ms or s"),
+        ("untethered-linger-timeout=x", "suffix ns, us, ms or s"),
+        ("untethered-resting-timeout=x", "suffix ns, us, ms or s"),
+        ("so-sndbuf=1k", "MTU greater than SO_SNDBUF for channel: mtu=1408 so-sndbuf=1024"),
+    ],
+)
+def test_faults_of_a_publication_tell_what_is_allowed_as_generic_error(param, allowed):
+    with pytest.raises(ChannelUriError) as caught:
+        publication(f"{UDP}|{param}")
+
+    assert allowed in str(caught.value)
+    assert param.partition("=")[0] in str(caught.value)
+    assert UDP in str(caught.value)
+    assert caught.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_first_fault_in_the_order_of_the_reference_wins():
+    faults = [
+        "session-id=x",
+        "tags=1,x",
+        "linger=x",
+        "term-length=1",
+        "max-resend=0",
+        "mtu=1",
+        "pub-wnd=1",
+        "term-id=x",
+        "sparse=x",
+        "eos=x",
+        "ssc=x",
+        "response-correlation-id=x",
+        "untethered-window-limit-timeout=x",
+        "untethered-linger-timeout=x",
+        "untethered-resting-timeout=x",
+    ]
+
+    for first in range(len(faults)):
+        with pytest.raises(ChannelUriError) as caught:
+            publication("|".join([UDP, *reversed(faults[first:])]))
+        assert str(caught.value).startswith(faults[first])
+
+
+def test_start_position_is_a_complete_set_of_three():
+    params = publication(f"{UDP}|init-term-id=2147483647|term-id=-2147483648|term-offset=96")
+
+    assert params.start == StartPosition(2**31 - 1, -(2**31), 96)
+
+
+def test_start_position_may_be_the_end_of_a_term():
+    params = publication(f"{UDP}|term-length=64k|init-term-id=0|term-id=0|term-offset=65536")
+
+    assert params.start == StartPosition(0, 0, 65536)
+
+
+@pytest.mark.parametrize(
+    ("query", "allowed"),
+    [
+        ("term-id=1", "must be used as a complete set; missing init-term-id term-offset"),
+        ("init-term-id=1|term-id=1", "must be used as a complete set; missing term-offset"),
+        ("term-offset=0", "must be used as a complete set; missing init-term-id term-id"),
+        ("init-term-id=5|term-id=4|term-offset=0", "at most 2^31 - 1 terms after init-term-id=5"),
+        ("init-term-id=0|term-id=-2147483648|term-offset=0", "at most 2^31 - 1 terms after init-term-id=0"),
+        ("init-term-id=0|term-id=0|term-offset=16777248", "from 0 to the term-length=16777216"),
+        ("init-term-id=0|term-id=0|term-offset=-32", "from 0 to the term-length=16777216"),
+        ("init-term-id=0|term-id=0|term-offset=33", "must be a multiple of 32"),
+        ("init-term-id=0|term-id=0|term-offset=x", "must be a decimal"),
+    ],
+)
+def test_start_position_that_cannot_be_is_refused(query, allowed):
+    with pytest.raises(ChannelUriError) as caught:
+        publication(f"{UDP}|{query}")
+
+    assert allowed in str(caught.value)
+    assert caught.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_tagged_session_id_brings_mtu_and_term_length_along():
+    lender = TaggedPublication(session_id=77, mtu=8192, term_length=65536)
+
+    params = publication(f"{UDP}|session-id=tag:5|pub-wnd=32k", find_tagged={5: lender}.get)
+
+    assert (params.session_id, params.session_tag) == (77, 5)
+    assert (params.mtu, params.term_length, params.publication_window_length) == (8192, 65536, 32768)
+
+
+def test_tagged_session_id_must_name_a_publication():
+    with pytest.raises(ChannelUriError, match="must reference a network publication"):
+        publication(f"{UDP}|session-id=tag:5", find_tagged={}.get)
+
+
+def test_tag_is_kept_where_nobody_can_look_it_up():
+    params = publication(f"{UDP}|session-id=tag:5")
+
+    assert (params.session_id, params.session_tag) == (None, 5)
+
+
+@pytest.mark.parametrize("window", [0, 4096])
+def test_default_window_is_half_a_term_at_most(window):
+    params = publication(f"{UDP}|term-length=64k", PublicationDefaults(publication_window_length=window))
+
+    assert params.publication_window_length == (window or 32768)
+    assert (
+        publication(UDP, PublicationDefaults(publication_window_length=1 << 30)).publication_window_length
+        == 8 << 20
+    )
+
+
+def test_mtu_is_compared_with_the_default_send_buffer():
+    with pytest.raises(ChannelUriError, match="SO_SNDBUF for context: mtu=8192 so-sndbuf=4096"):
+        publication(f"{UDP}|mtu=8k", PublicationDefaults(socket_sndbuf_length=4096))
+
+
+@pytest.mark.parametrize(
+    ("query", "default_ns", "timeouts"),
+    [
+        ("", None, UntetheredTimeouts(5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS)),
+        (
+            "|untethered-window-limit-timeout=7s",
+            None,
+            UntetheredTimeouts(7 * SECOND_NS, 7 * SECOND_NS, 10 * SECOND_NS),
+        ),
+        ("|untethered-window-limit-timeout=7s", 9, UntetheredTimeouts(7 * SECOND_NS, 9, 10 * SECOND_NS)),
+        ("|untethered-linger-timeout=8", 9, UntetheredTimeouts(5 * SECOND_NS, 8, 10 * SECOND_NS)),
+        ("|untethered-linger-timeout=0", 9, UntetheredTimeouts(5 * SECOND_NS, 9, 10 * SECOND_NS)),
+        ("|untethered-resting-timeout=1", None, UntetheredTimeouts(5 * SECOND_NS, 5 * SECOND_NS, 1)),
+    ],
+)
+def test_untethered_linger_follows_the_window_limit_unless_set(query, default_ns, timeouts):
+    pub = publication(UDP + query, PublicationDefaults(untethered_linger_timeout_ns=default_ns))
+    sub = subscription(UDP + query, SubscriptionDefaults(untethered_linger_timeout_ns=default_ns))
+
+    assert pub.untethered == timeouts
+    assert sub.untethered == timeouts
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "code"),
+    [
+        ("aeron-spy:" + UDP, "cannot be a spy", ErrorCode.INVALID_CHANNEL),
+        ("aeron:udp?control=localhost:1", "either 'endpoint' or 'control-mode'", ErrorCode.GENERIC_ERROR),
+        ("aeron:udp?mtu=8k", "must specify endpoint, control, tags", ErrorCode.INVALID_CHANNEL),
+    ],
+)
+def test_publication_needs_a_channel_to_publish_to(text, reason, code):
+    with pytest.raises(ChannelUriError, match=reason) as caught:
+        publication(text)
+    assert caught.value.code is code
+
+
+def test_subscription_without_parameters_has_the_defaults_of_the_reference():
+    params = subscription(UDP)
+
+    assert (params.is_reliable, params.is_sparse, params.is_tether, params.is_rejoin) == (True,) * 4
+    assert params.group is Inferable.INFER
+    assert (params.group_tag, params.session_id, params.nak_delay_ns, params.congestion_control) == (
+        None,
+    ) * 4
+    assert params.initial_window_length == 128 * 1024
+    assert not params.is_response
+
+
+@pytest.mark.parametrize(
+    ("param", "field", "value"),
+    [
+        ("reliable=false", "is_reliable", False),
+        ("sparse=false", "is_sparse", False),
+        ("tether=false", "is_tether", False),
+        ("rejoin=false", "is_rejoin", False),
+        ("group=true", "group", Inferable.TRUE),
+        ("group=infer", "group", Inferable.INFER),
+        ("group=false", "group", Inferable.FALSE),
+        ("group=whatever", "group", Inferable.FALSE),
+        ("session-id=5", "session_id", 5),
+        ("rcv-wnd=64k", "initial_window_length", 65536),
+        ("gtag=-5", "group_tag", -5),
+        ("nak-delay=100us", "nak_delay_ns", 100_000),
+        ("cc=cubic", "congestion_control", "cubic"),
+        ("control-mode=response", "is_response", True),
+    ],
+)
+def test_subscription_takes_its_parameters_from_the_uri(param, field, value):
+    assert getattr(subscription(f"{UDP}|{param}"), field) == value
+
+
+@pytest.mark.parametrize(
+    ("param", "allowed"),
+    [
+        ("reliable=x", "must be true or false"),
+        ("sparse=x", "must be true or false"),
+        ("tether=x", "must be true or false"),
+        ("rejoin=x", "must be true or false"),
+        ("session-id=tag:5", "must be a decimal"),
+        ("rcv-wnd=x", "suffix k, m or g"),
+        ("rcv-wnd=1m", "rcv-wnd=1048576 so-rcvbuf=131072"),
+        ("so-rcvbuf=64k", "rcv-wnd=131072 so-rcvbuf=65536"),
+        ("gtag=x", "must be a decimal"),
+        ("nak-delay=x", "suffix ns, us, ms or s"),
+        ("untethered-linger-timeout=x", "suffix ns, us, ms or s"),
+    ],
+)
+def test_faults_of_a_subscription_tell_what_is_allowed_as_generic_error(param, allowed):
+    with pytest.raises(ChannelUriError) as caught:
+        subscription(f"{UDP}|{param}")
+
+    assert allowed in str(caught.value)
+    assert caught.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_window_may_be_as_long_as_the_receive_buffer_of_the_channel():
+    assert subscription(f"{UDP}|rcv-wnd=2m|so-rcvbuf=2m").initial_window_length == 2 << 20
+    assert (
+        subscription(f"{UDP}|rcv-wnd=2m", SubscriptionDefaults(socket_rcvbuf_length=0)).initial_window_length
+        == 2 << 20
+    )
+
+
+def test_shared_memory_has_no_sockets_to_compare_with():
+    assert subscription("aeron:ipc?rcv-wnd=1g|so-rcvbuf=1").endpoint.socket_rcvbuf_length == 0
+    assert publication("aeron:ipc?so-sndbuf=1").endpoint.socket_sndbuf_length == 0
+
+
+def test_spies_watch_udp_and_not_ipc():
+    assert subscription("aeron-spy:" + UDP).is_tether
+    with pytest.raises(ChannelUriError, match="UDP channels must use UDP URIs") as caught:
+        subscription("aeron-spy:aeron:ipc")
+    assert caught.value.code is ErrorCode.INVALID_CHANNEL
+
+
+@given(st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**31 - 1), st.integers(0, 2048))
+def test_any_start_position_of_a_stream_is_accepted(initial_term_id, terms, frames):
+    term_id = (initial_term_id + terms + 2**31) % 2**32 - 2**31
+    query = f"term-length=64k|init-term-id={initial_term_id}|term-id={term_id}|term-offset={frames * 32}"
+
+    assert publication(f"{UDP}|{query}").start == StartPosition(initial_term_id, term_id, frames * 32)
