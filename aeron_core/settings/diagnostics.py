@@ -1,0 +1,98 @@
+"""Looking at the driver, losing datagrams on purpose, and settings that only the reference can use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.variables import FilePath, Integer, Rate, Size, Switch, Text, Texts
+from aeron_core.values import INT64_MAX, INT64_MIN
+
+_C_SYMBOL: Final = "it names a symbol of the C driver; plugins are Python entry points here"
+_C_LIBRARY: Final = "C libraries are not loaded; plugins are Python entry points here"
+_VALIDATORS: Final = {
+    "aeron_driver_termination_validator_default_allow": "allow",
+    "aeron_driver_termination_validator_default_deny": "deny",
+}
+
+
+class DiagnosticSettings(SettingsModel):
+    """Logging, loss for tests, termination, and what is accepted without effect."""
+
+    termination_validator: Annotated[str, Text("AERON_DRIVER_TERMINATION_VALIDATOR", aliases=_VALIDATORS)] = (
+        Field("deny", description="Whether clients may stop the driver: allow, deny or a plugin's name.")
+    )
+    print_configuration: Annotated[bool, Switch("AERON_PRINT_CONFIGURATION")] = Field(
+        False, description="Print the settings at the start."
+    )
+    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True)] = Field(
+        None, description="Events to log: names separated by commas, or a mask."
+    )
+    event_log_disable: Annotated[str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True)] = Field(
+        None, description="Events to leave out of event_log."
+    )
+    event_log_filename: Annotated[Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True)] = Field(
+        None, description="File of the event log; standard output where unset."
+    )
+    event_log_file_max_length: Annotated[
+        int | None, Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True)
+    ] = Field(None, description="Length at which the event log starts anew; unlimited where unset.")
+    udp_channel_outgoing_interceptors: Annotated[
+        tuple[str, ...], Texts("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS")
+    ] = Field((), description="Interceptors of what is sent: loss, fixed-loss, multi-gap-loss.")
+    udp_channel_incoming_interceptors: Annotated[
+        tuple[str, ...], Texts("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS")
+    ] = Field((), description="Interceptors of what is received: loss, fixed-loss, multi-gap-loss.")
+    loss_args: Annotated[
+        str | None, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", optional=True)
+    ] = Field(None, description="Arguments of loss: rate=0.1|seed=1|recv-msg-mask=0xF.")
+    fixed_loss_args: Annotated[
+        str | None, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_FIXED_LOSS_ARGS", optional=True)
+    ] = Field(None, description="Arguments of fixed-loss: term-id=0|term-offset=0|length=1408.")
+    multi_gap_loss_args: Annotated[
+        str | None, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS", optional=True)
+    ] = Field(
+        None, description="Arguments of multi-gap-loss: term-id=0|gap-radix=8|gap-length=4|total-gaps=2."
+    )
+    debug_send_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_DATA_LOSS_RATE")] = Field(
+        0.0, description="Share of sent data frames to lose."
+    )
+    debug_send_data_loss_seed: Annotated[
+        int, Integer("AERON_DEBUG_SEND_DATA_LOSS_SEED", INT64_MIN, INT64_MAX)
+    ] = Field(-1, description="Seed of debug_send_data_loss_rate, -1 for a random one.")
+    debug_send_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_CONTROL_LOSS_RATE")] = Field(
+        0.0, description="Share of sent control frames to lose."
+    )
+    debug_send_control_loss_seed: Annotated[
+        int, Integer("AERON_DEBUG_SEND_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX)
+    ] = Field(-1, description="Seed of debug_send_control_loss_rate, -1 for a random one.")
+    debug_receive_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_DATA_LOSS_RATE")] = Field(
+        0.0, description="Share of received data frames to lose."
+    )
+    debug_receive_data_loss_seed: Annotated[
+        int, Integer("AERON_DEBUG_RECEIVE_DATA_LOSS_SEED", INT64_MIN, INT64_MAX)
+    ] = Field(-1, description="Seed of debug_receive_data_loss_rate, -1 for a random one.")
+    debug_receive_control_loss_rate: Annotated[float, Rate("AERON_DEBUG_RECEIVE_CONTROL_LOSS_RATE")] = Field(
+        0.0, description="Share of received control frames to lose."
+    )
+    debug_receive_control_loss_seed: Annotated[
+        int, Integer("AERON_DEBUG_RECEIVE_CONTROL_LOSS_SEED", INT64_MIN, INT64_MAX)
+    ] = Field(-1, description="Seed of debug_receive_control_loss_rate, -1 for a random one.")
+    agent_on_start_function: Annotated[
+        str | None, Text("AERON_AGENT_ON_START_FUNCTION", optional=True, without_effect=_C_SYMBOL)
+    ] = Field(None, description="Function that the C driver calls on each thread.")
+    dynamic_libraries: Annotated[
+        tuple[str, ...], Texts("AERON_DRIVER_DYNAMIC_LIBRARIES", without_effect=_C_LIBRARY)
+    ] = Field((), description="Libraries that the C driver loads.")
+    udp_channel_transport_bindings_media: Annotated[
+        str, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MEDIA", without_effect=_C_SYMBOL)
+    ] = Field("default", description="Socket functions of the C driver's sender and receiver.")
+    conductor_udp_channel_transport_bindings_media: Annotated[
+        str, Text("AERON_CONDUCTOR_UDP_CHANNEL_TRANSPORT_BINDINGS_MEDIA", without_effect=_C_SYMBOL)
+    ] = Field("default", description="Socket functions of the C driver's conductor.")
+    enable_experimental_features: Annotated[
+        bool, Switch("AERON_ENABLE_EXPERIMENTAL_FEATURES", without_effect="no feature is experimental")
+    ] = Field(False, description="Allow features that may still change.")

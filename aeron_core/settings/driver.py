@@ -1,0 +1,222 @@
+"""All settings of the media driver, and what must hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from pydantic import model_validator
+
+from aeron_core.channel_defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.errors import ConfigurationError
+from aeron_core.settings.buffers import BROADCAST_TRAILER_LENGTH, RING_TRAILER_LENGTH, BufferSettings
+from aeron_core.settings.diagnostics import DiagnosticSettings
+from aeron_core.settings.directory import DirectorySettings
+from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
+from aeron_core.settings.network import NetworkSettings
+from aeron_core.settings.resolvers import ResolverSettings
+from aeron_core.settings.strategies import StrategySettings
+from aeron_core.settings.streams import StreamSettings
+from aeron_core.settings.threads import ThreadSettings
+from aeron_core.settings.timeouts import TimeoutSettings
+from aeron_core.values import INT32_MAX, INT64_MAX
+
+TERM_MIN_LENGTH: Final = 64 * 1024
+TERM_MAX_LENGTH: Final = 1024 * 1024 * 1024
+MIN_MTU: Final = 64
+MAX_MTU: Final = 65504
+FRAME_ALIGNMENT: Final = 32
+CNC_HEADER_LENGTH: Final = 128
+METADATA_TO_VALUES_RATIO: Final = 4
+
+_IDLE_STRATEGIES: Final = (
+    "conductor_idle_strategy",
+    "sender_idle_strategy",
+    "receiver_idle_strategy",
+    "sharednetwork_idle_strategy",
+    "shared_idle_strategy",
+)
+
+
+class DriverSettings(
+    # The last base gives the first fields.
+    DiagnosticSettings,
+    ThreadSettings,
+    ResolverSettings,
+    StrategySettings,
+    StreamSettings,
+    NetworkSettings,
+    TimeoutSettings,
+    BufferSettings,
+    DirectorySettings,
+):
+    """Settings of a media driver; the defaults are the reference driver's."""
+
+    @model_validator(mode="after")
+    def check_consistency(self) -> DriverSettings:
+        """Raise ConfigurationError for settings that cannot work together."""
+        for check in _CHECKS:
+            check(self)
+        return self
+
+    @property
+    def publication_defaults(self) -> PublicationDefaults:
+        """What publications are like where their URI does not say."""
+        return PublicationDefaults(
+            term_length=self.term_buffer_length,
+            ipc_term_length=self.ipc_term_buffer_length,
+            mtu=self.mtu_length,
+            ipc_mtu=self.ipc_mtu_length,
+            publication_window_length=self.publication_term_window_length,
+            ipc_publication_window_length=self.ipc_publication_term_window_length,
+            linger_timeout_ns=self.publication_linger_timeout_ns,
+            untethered_window_limit_timeout_ns=self.untethered_window_limit_timeout_ns,
+            untethered_linger_timeout_ns=self.untethered_linger_timeout_ns,
+            untethered_resting_timeout_ns=self.untethered_resting_timeout_ns,
+            max_resend=self.max_resend,
+            is_sparse=self.term_buffer_sparse_file,
+            spies_simulate_connection=self.spies_simulate_connection,
+            socket_sndbuf_length=self.socket_so_sndbuf_length,
+        )
+
+    @property
+    def subscription_defaults(self) -> SubscriptionDefaults:
+        """What subscriptions are like where their URI does not say."""
+        return SubscriptionDefaults(
+            is_reliable=self.reliable_stream,
+            is_sparse=self.term_buffer_sparse_file,
+            is_tether=self.tether_subscriptions,
+            is_rejoin=self.rejoin_stream,
+            group=self.receiver_group_consideration,
+            group_tag=self.receiver_group_tag,
+            initial_window_length=self.rcv_initial_window_length,
+            socket_rcvbuf_length=self.socket_so_rcvbuf_length,
+            untethered_window_limit_timeout_ns=self.untethered_window_limit_timeout_ns,
+            untethered_linger_timeout_ns=self.untethered_linger_timeout_ns,
+            untethered_resting_timeout_ns=self.untethered_resting_timeout_ns,
+        )
+
+    @property
+    def cnc_file_length(self) -> int:
+        """Bytes of cnc.dat before it is aligned to file_page_size."""
+        return (
+            CNC_HEADER_LENGTH
+            + self.conductor_buffer_length
+            + self.clients_buffer_length
+            + self.counters_buffer_length * (1 + METADATA_TO_VALUES_RATIO)
+            + self.error_buffer_length
+        )
+
+
+def _check_powers_of_two(settings: DriverSettings) -> None:
+    for name in ("term_buffer_length", "ipc_term_buffer_length"):
+        length: int = getattr(settings, name)
+        if not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH or not _is_power_of_two(length):
+            raise _fault(settings, name, "must be a power of two from 64k to 1g")
+    if not _is_power_of_two(settings.file_page_size):
+        raise _fault(settings, "file_page_size", "must be a power of two from 4k to 1g")
+    if not _is_power_of_two(settings.conductor_buffer_length - RING_TRAILER_LENGTH):
+        raise _fault(
+            settings, "conductor_buffer_length", f"must be a power of two and {RING_TRAILER_LENGTH} bytes"
+        )
+    if not _is_power_of_two(settings.clients_buffer_length - BROADCAST_TRAILER_LENGTH):
+        raise _fault(
+            settings, "clients_buffer_length", f"must be a power of two and {BROADCAST_TRAILER_LENGTH} bytes"
+        )
+
+
+def _check_mtu(settings: DriverSettings) -> None:
+    for name in ("mtu_length", "ipc_mtu_length"):
+        length: int = getattr(settings, name)
+        if not MIN_MTU <= length <= MAX_MTU or length % FRAME_ALIGNMENT:
+            raise _fault(
+                settings, name, f"must be a multiple of {FRAME_ALIGNMENT} from {MIN_MTU} to {MAX_MTU}"
+            )
+
+
+def _check_cnc_file_length(settings: DriverSettings) -> None:
+    if settings.cnc_file_length > INT32_MAX:
+        raise ConfigurationError(
+            f"CnC file length {settings.cnc_file_length} of "
+            f"conductor_buffer_length={settings.formatted('conductor_buffer_length')}, "
+            f"clients_buffer_length={settings.formatted('clients_buffer_length')}, "
+            f"counters_buffer_length={settings.formatted('counters_buffer_length')} five times and "
+            f"error_buffer_length={settings.formatted('error_buffer_length')}: must be at most {INT32_MAX}"
+        )
+
+
+def _check_socket_buffers(settings: DriverSettings) -> None:
+    # 0 leaves a buffer to the operating system, whose length is not known before a socket is made.
+    if 0 < settings.socket_so_sndbuf_length < settings.mtu_length:
+        raise _pair_fault(settings, "mtu_length", "at most", "socket_so_sndbuf_length")
+    if 0 < settings.socket_so_rcvbuf_length < settings.rcv_initial_window_length:
+        raise _pair_fault(settings, "rcv_initial_window_length", "at most", "socket_so_rcvbuf_length")
+
+
+def _check_timeouts(settings: DriverSettings) -> None:
+    if settings.publication_unblock_timeout_ns <= settings.client_liveness_timeout_ns:
+        raise _pair_fault(
+            settings, "publication_unblock_timeout_ns", "more than", "client_liveness_timeout_ns"
+        )
+    for name in (
+        "client_liveness_timeout_ns",
+        "untethered_window_limit_timeout_ns",
+        "untethered_resting_timeout_ns",
+        "untethered_linger_timeout_ns",
+    ):
+        timeout_ns: int | None = getattr(settings, name)
+        if timeout_ns is not None and timeout_ns <= settings.timer_interval_ns:
+            raise _pair_fault(settings, name, "more than", "timer_interval_ns")
+
+
+def _check_nak_delay(settings: DriverSettings) -> None:
+    if settings.nak_unicast_delay_ns * settings.nak_unicast_retry_delay_ratio > INT64_MAX:
+        raise ConfigurationError(
+            f"nak_unicast_delay_ns={settings.formatted('nak_unicast_delay_ns')} times "
+            f"nak_unicast_retry_delay_ratio={settings.nak_unicast_retry_delay_ratio}: "
+            f"must be at most {INT64_MAX} ns"
+        )
+
+
+def _check_resolver(settings: DriverSettings) -> None:
+    if settings.resolver_interface and not settings.resolver_name:
+        raise ConfigurationError(
+            f"resolver_interface={settings.resolver_interface} without resolver_name: must be given both"
+        )
+
+
+def _check_idle_strategies(settings: DriverSettings) -> None:
+    for name in _IDLE_STRATEGIES:
+        strategy: str = getattr(settings, name)
+        args: str | None = getattr(settings, f"{name}_init_args")
+        try:
+            if strategy == "backoff":
+                parse_backoff_args(args)
+            elif strategy == "sleep-ns":
+                parse_sleep_ns(args)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{name}_init_args={error} for {name}={strategy}") from None
+
+
+_CHECKS: Final[tuple[Callable[[DriverSettings], None], ...]] = (
+    _check_idle_strategies,
+    _check_resolver,
+    _check_nak_delay,
+    _check_powers_of_two,
+    _check_mtu,
+    _check_socket_buffers,
+    _check_cnc_file_length,
+    _check_timeouts,
+)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number > 0 and not number & (number - 1)
+
+
+def _fault(settings: DriverSettings, name: str, allowed: str) -> ConfigurationError:
+    return ConfigurationError(f"{name}={settings.formatted(name)}: {allowed}")
+
+
+def _pair_fault(settings: DriverSettings, name: str, relation: str, other: str) -> ConfigurationError:
+    return _fault(settings, name, f"must be {relation} {other}={settings.formatted(other)}")

@@ -1,0 +1,44 @@
+"""Arguments of idle strategies, as text such as `10-20-1us-1ms`.
+
+Source: aeron_agent.c (aeron_idle_strategy_backoff_state_init_args, aeron_idle_strategy_sleeping_init_args).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from aeron_core import values
+from aeron_core.errors import ConfigurationError
+
+DEFAULT_SLEEP_NS: Final = 1
+_BACKOFF: Final = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-([0-9]+(?:[mun]?s)?)-([0-9]+(?:[mun]?s)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffArgs:
+    """How a backoff strategy goes from spinning over yielding to parking."""
+
+    max_spins: int = 10
+    max_yields: int = 20
+    min_park_ns: int = 1_000
+    max_park_ns: int = 1_000_000
+
+
+def parse_backoff_args(text: str | None) -> BackoffArgs:
+    """Return what `spins-yields-minPark-maxPark` says, the reference's defaults for None."""
+    if text is None:
+        return BackoffArgs()
+    match = _BACKOFF.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(f"{text!r}: must be spins-yields-minPark-maxPark such as 10-20-1us-1ms")
+    spins, yields, min_park, max_park = match.groups()
+    return BackoffArgs(
+        int(spins), int(yields), values.parse_duration_ns(min_park), values.parse_duration_ns(max_park)
+    )
+
+
+def parse_sleep_ns(text: str | None) -> int:
+    """Return the nanoseconds that a sleeping strategy sleeps, the reference's default for None."""
+    return DEFAULT_SLEEP_NS if text is None else values.parse_duration_ns(text)

@@ -1,0 +1,67 @@
+"""Sockets and the batches that go through them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.variables import Choice, Integer, PortRange, Ports, Size, Switch
+from aeron_core.values import INT32_MAX
+
+KIB: Final = 1024
+MAX_BATCH: Final = 16  # aeron_driver_context.h
+
+
+class Offload(Enum):
+    """Whether to let the operating system cut and join datagrams."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
+class NetworkSettings(SettingsModel):
+    """Sockets of the driver."""
+
+    socket_so_rcvbuf_length: Annotated[int, Size("AERON_SOCKET_SO_RCVBUF", 0, INT32_MAX)] = Field(
+        128 * KIB, description="SO_RCVBUF, 0 for the operating system's default."
+    )
+    socket_so_sndbuf_length: Annotated[int, Size("AERON_SOCKET_SO_SNDBUF", 0, INT32_MAX)] = Field(
+        0, description="SO_SNDBUF, 0 for the operating system's default."
+    )
+    socket_multicast_ttl: Annotated[int, Integer("AERON_SOCKET_MULTICAST_TTL", 0, 255)] = Field(
+        0, description="Hops of multicast, 0 for the operating system's default."
+    )
+    rcv_initial_window_length: Annotated[int, Size("AERON_RCV_INITIAL_WINDOW_LENGTH", 256, INT32_MAX)] = (
+        Field(128 * KIB, description="Window that a receiver opens first; at most socket_so_rcvbuf_length.")
+    )
+    send_to_status_poll_ratio: Annotated[int, Integer("AERON_SEND_TO_STATUS_POLL_RATIO", 1, 255)] = Field(
+        6, description="How many times the sender sends for each time that it polls for status messages."
+    )
+    receiver_io_vector_capacity: Annotated[
+        int, Integer("AERON_RECEIVER_IO_VECTOR_CAPACITY", 1, MAX_BATCH)
+    ] = Field(4, description="Datagrams that one call receives.")
+    sender_io_vector_capacity: Annotated[int, Integer("AERON_SENDER_IO_VECTOR_CAPACITY", 1, MAX_BATCH)] = (
+        Field(4, description="Datagrams that one call receives on the sender's sockets.")
+    )
+    network_publication_max_messages_per_send: Annotated[
+        int, Integer("AERON_NETWORK_PUBLICATION_MAX_MESSAGES_PER_SEND", 1, MAX_BATCH)
+    ] = Field(4, description="Datagrams that one publication sends in one turn.")
+    driver_connect: Annotated[bool, Switch("AERON_DRIVER_CONNECT")] = Field(
+        True, description="Connect the sockets of unicast senders."
+    )
+    sender_wildcard_port_range: Annotated[
+        PortRange, Ports("AERON_SENDER_WILDCARD_PORT_RANGE", strict=True)
+    ] = Field(PortRange(0, 0), description="Ports for senders that ask for port 0.")
+    receiver_wildcard_port_range: Annotated[
+        PortRange, Ports("AERON_RECEIVER_WILDCARD_PORT_RANGE", strict=True)
+    ] = Field(PortRange(0, 0), description="Ports for receivers that ask for port 0.")
+    udp_gso: Annotated[Offload, Choice("AERON_CORE_UDP_GSO", Offload)] = Field(
+        Offload.AUTO, description="Hand runs of equal datagrams to the kernel in one piece (UDP_SEGMENT)."
+    )
+    udp_gro: Annotated[Offload, Choice("AERON_CORE_UDP_GRO", Offload)] = Field(
+        Offload.AUTO, description="Take runs of equal datagrams from the kernel in one piece (UDP_GRO)."
+    )

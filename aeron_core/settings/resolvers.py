@@ -1,0 +1,64 @@
+"""How names become addresses, and how drivers tell one another theirs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.timeouts import MS, S
+from aeron_core.settings.variables import Duration, Text, Texts
+
+MAX_BOOTSTRAP_NEIGHBORS: Final = 20  # aeron_driver_name_resolver.c
+_RESOLVERS: Final = {
+    "aeron_default_name_resolver_supplier": "default",
+    "aeron_driver_name_resolver_supplier": "driver",
+    "aeron_csv_table_name_resolver_supplier": "csv_table",
+}
+
+
+class ResolverSettings(SettingsModel):
+    """Name resolution."""
+
+    name_resolver: Annotated[str, Text("AERON_NAME_RESOLVER_SUPPLIER", aliases=_RESOLVERS)] = Field(
+        "default", description="Name resolver: default, driver, csv_table or a plugin's name."
+    )
+    name_resolver_init_args: Annotated[str | None, Text("AERON_NAME_RESOLVER_INIT_ARGS", optional=True)] = (
+        Field(None, description="Arguments of the name resolver, such as the rows of csv_table.")
+    )
+    name_resolver_csv_lookup_table_args: Annotated[
+        str | None,
+        Text(
+            "AERON_NAME_RESOLVER_CSV_LOOKUP_TABLE_ARGS",
+            optional=True,
+            without_effect="the reference declares it and reads AERON_NAME_RESOLVER_INIT_ARGS",
+        ),
+    ] = Field(None, description="Not read; see name_resolver_init_args.")
+    resolver_name: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_NAME", optional=True)] = Field(
+        None, description="Name by which other drivers know this one."
+    )
+    resolver_interface: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_INTERFACE", optional=True)] = Field(
+        None, description="Address to listen on for other drivers, host:port; wants a resolver_name."
+    )
+    resolver_bootstrap_neighbors: Annotated[
+        tuple[str, ...],
+        Texts("AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR", MAX_BOOTSTRAP_NEIGHBORS, strict=True),
+    ] = Field((), description="Drivers to ask first, host:port, separated by commas.")
+    resolver_neighbor_timeout_ns: Annotated[int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT", MS)] = (
+        Field(10 * S, description="Silence after which another driver is forgotten.")
+    )
+    resolver_self_resolution_interval_ns: Annotated[
+        int, Duration("AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL", MS)
+    ] = Field(1 * S, description="Interval at which this driver tells its own name.")
+    resolver_neighbor_resolution_interval_ns: Annotated[
+        int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL", MS)
+    ] = Field(2 * S, description="Interval at which this driver tells what it knows of others.")
+    resolver_bootstrap_neighbor_resolution_interval_ns: Annotated[
+        int, Duration("AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL", MS)
+    ] = Field(
+        10 * S, description="Interval at which the addresses of bootstrap neighbours are resolved again."
+    )
+    reresolution_check_interval_ns: Annotated[int, Duration("AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL")] = (
+        Field(1 * S, description="Interval at which silent endpoints are resolved again, 0 for never.")
+    )

@@ -1,0 +1,63 @@
+"""Which flow control and congestion control are used where a channel does not say."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.timeouts import US, S
+from aeron_core.settings.variables import Duration, Integer, Switch, Text
+from aeron_core.values import INT32_MAX, INT64_MAX, INT64_MIN
+
+# Source: aeron_flow_control.c, aeron_congestion_control.c; our names are those of `fc=` and `cc=`.
+_FLOW_CONTROLS: Final = {
+    "unicast_max": "unicast",
+    "multicast_max": "max",
+    "multicast_min": "min",
+    "multicast_tagged": "tagged",
+    "aeron_unicast_flow_control_strategy_supplier": "unicast",
+    "aeron_max_multicast_flow_control_strategy_supplier": "max",
+    "aeron_min_flow_control_strategy_supplier": "min",
+    "aeron_tagged_flow_control_strategy_supplier": "tagged",
+}
+_CONGESTION_CONTROLS: Final = {
+    "aeron_congestion_control_default_strategy_supplier": "default",
+    "aeron_static_window_congestion_control_strategy_supplier": "static",
+    "aeron_cubic_congestion_control_strategy_supplier": "cubic",
+}
+
+
+class StrategySettings(SettingsModel):
+    """Flow and congestion control."""
+
+    multicast_flow_control: Annotated[
+        str, Text("AERON_MULTICAST_FLOWCONTROL_SUPPLIER", aliases=_FLOW_CONTROLS)
+    ] = Field("max", description="Flow control of groups: max, min, tagged or a plugin's name.")
+    unicast_flow_control: Annotated[
+        str, Text("AERON_UNICAST_FLOWCONTROL_SUPPLIER", aliases=_FLOW_CONTROLS)
+    ] = Field("unicast", description="Flow control of single receivers: unicast or a plugin's name.")
+    flow_control_group_tag: Annotated[int, Integer("AERON_FLOW_CONTROL_GROUP_TAG", INT64_MIN, INT64_MAX)] = (
+        Field(-1, description="Group tag of the receivers that tagged flow control waits for.")
+    )
+    flow_control_group_min_size: Annotated[
+        int, Integer("AERON_FLOW_CONTROL_GROUP_MIN_SIZE", 0, INT32_MAX)
+    ] = Field(0, description="Receivers that min and tagged flow control want before they are connected.")
+    flow_control_receiver_timeout_ns: Annotated[int, Duration("AERON_FLOW_CONTROL_RECEIVER_TIMEOUT")] = Field(
+        5 * S, description="Silence after which flow control forgets a receiver."
+    )
+    congestion_control: Annotated[
+        str, Text("AERON_CONGESTIONCONTROL_SUPPLIER", aliases=_CONGESTION_CONTROLS)
+    ] = Field(
+        "default", description="Congestion control: default (follows cc=), static, cubic or a plugin's name."
+    )
+    cubic_measure_rtt: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_MEASURERTT")] = Field(
+        False, description="Let cubic measure the round-trip time."
+    )
+    cubic_initial_rtt_ns: Annotated[int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US)] = Field(
+        100 * US, description="Round-trip time that cubic starts with."
+    )
+    cubic_tcp_mode: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE")] = Field(
+        False, description="Let cubic grow its window as TCP would."
+    )

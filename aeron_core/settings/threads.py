@@ -1,0 +1,118 @@
+"""Which threads run the agents, where, and how they idle."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from aeron_core.settings.model import SettingsModel
+from aeron_core.settings.variables import Choice, Integer, Switch, Text
+
+MAX_CPU: Final = 255
+_NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs beside the conductor"
+
+# Source: aeron_agent.c, the table of idle strategies.
+IDLE_STRATEGY_ALIASES: Final = {
+    "sleeping": "sleep-ns",
+    "aeron_idle_strategy_sleeping": "sleep-ns",
+    "aeron_idle_strategy_yielding": "yield",
+    "aeron_idle_strategy_busy_spinning": "spin",
+    "aeron_idle_strategy_noop": "noop",
+    "aeron_idle_strategy_backoff": "backoff",
+}
+
+
+class ThreadingMode(Enum):
+    """How agents are spread over threads."""
+
+    DEDICATED = "DEDICATED"
+    SHARED_NETWORK = "SHARED_NETWORK"
+    SHARED = "SHARED"
+    INVOKER = "INVOKER"
+
+
+class ThreadNaming(Enum):
+    """How threads are named: in words, or as in aeron-md-cnd."""
+
+    CLASSIC = "classic"
+    NEW = "new"
+
+
+class ThreadSettings(SettingsModel):
+    """Threads, processors and idle strategies."""
+
+    threading_mode: Annotated[ThreadingMode, Choice("AERON_THREADING_MODE", ThreadingMode)] = Field(
+        ThreadingMode.DEDICATED, description="DEDICATED, SHARED_NETWORK, SHARED or INVOKER."
+    )
+    thread_naming: Annotated[ThreadNaming, Choice("AERON_THREAD_NAMING", ThreadNaming)] = Field(
+        ThreadNaming.CLASSIC, description="Names of threads: classic or new."
+    )
+    conductor_idle_strategy: Annotated[
+        str, Text("AERON_CONDUCTOR_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
+    ] = Field("backoff", description="noop, spin, yield, sleep-ns, backoff, signal or a plugin's name.")
+    conductor_idle_strategy_init_args: Annotated[
+        str | None, Text("AERON_CONDUCTOR_IDLE_STRATEGY_INIT_ARGS", optional=True)
+    ] = Field(None, description="10-20-1us-1ms for backoff, a duration for sleep-ns.")
+    sender_idle_strategy: Annotated[
+        str, Text("AERON_SENDER_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
+    ] = Field("backoff", description="Idle strategy of the sender.")
+    sender_idle_strategy_init_args: Annotated[
+        str | None, Text("AERON_SENDER_IDLE_STRATEGY_INIT_ARGS", optional=True)
+    ] = Field(None, description="Arguments of sender_idle_strategy.")
+    receiver_idle_strategy: Annotated[
+        str, Text("AERON_RECEIVER_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
+    ] = Field("backoff", description="Idle strategy of the receiver.")
+    receiver_idle_strategy_init_args: Annotated[
+        str | None, Text("AERON_RECEIVER_IDLE_STRATEGY_INIT_ARGS", optional=True)
+    ] = Field(None, description="Arguments of receiver_idle_strategy.")
+    sharednetwork_idle_strategy: Annotated[
+        str, Text("AERON_SHAREDNETWORK_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
+    ] = Field("backoff", description="Idle strategy of the thread of sender and receiver in SHARED_NETWORK.")
+    sharednetwork_idle_strategy_init_args: Annotated[
+        str | None, Text("AERON_SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS", optional=True)
+    ] = Field(None, description="Arguments of sharednetwork_idle_strategy.")
+    shared_idle_strategy: Annotated[
+        str, Text("AERON_SHARED_IDLE_STRATEGY", aliases=IDLE_STRATEGY_ALIASES)
+    ] = Field("backoff", description="Idle strategy of the only thread in SHARED.")
+    shared_idle_strategy_init_args: Annotated[
+        str | None, Text("AERON_SHARED_IDLE_STRATEGY_INIT_ARGS", optional=True)
+    ] = Field(None, description="Arguments of shared_idle_strategy.")
+    native_resource_agent_idle_strategy: Annotated[
+        str,
+        Text(
+            "AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY",
+            aliases=IDLE_STRATEGY_ALIASES,
+            without_effect=_NO_NATIVE_AGENT,
+        ),
+    ] = Field("sleep-ns", description="Idle strategy of an agent that only the reference has.")
+    native_resource_agent_idle_strategy_init_args: Annotated[
+        str | None,
+        Text(
+            "AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY_INIT_ARGS",
+            optional=True,
+            without_effect=_NO_NATIVE_AGENT,
+        ),
+    ] = Field("1ms", description="Arguments of native_resource_agent_idle_strategy.")
+    conductor_cpu_affinity: Annotated[int, Integer("AERON_CONDUCTOR_CPU_AFFINITY", -1, MAX_CPU)] = Field(
+        -1, description="Processor of the conductor, -1 for any."
+    )
+    sender_cpu_affinity: Annotated[int, Integer("AERON_SENDER_CPU_AFFINITY", -1, MAX_CPU)] = Field(
+        -1, description="Processor of the sender, -1 for any."
+    )
+    receiver_cpu_affinity: Annotated[int, Integer("AERON_RECEIVER_CPU_AFFINITY", -1, MAX_CPU)] = Field(
+        -1, description="Processor of the receiver, -1 for any."
+    )
+    native_resource_agent_cpu_affinity: Annotated[
+        int,
+        Integer(
+            "AERON_DRIVER_NATIVE_RESOURCE_AGENT_CPU_AFFINITY", -1, MAX_CPU, without_effect=_NO_NATIVE_AGENT
+        ),
+    ] = Field(-1, description="Processor of an agent that only the reference has.")
+    cpuset_affinity: Annotated[bool, Switch("AERON_DRIVER_CPUSET_AFFINITY")] = Field(
+        False, description="Pin the agents to the processors of the control group."
+    )
+    cpuset_warnings_as_errors: Annotated[bool, Switch("AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS")] = Field(
+        False, description="Stop where the processors of the control group are a poor choice."
+    )

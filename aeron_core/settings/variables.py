@@ -1,0 +1,320 @@
+"""Kinds of settings: each field carries one, which knows its environment name and reads what is written.
+
+Not here: which fields there are (the models) and where a value comes from (loader).
+Invariant: `check` returns a value of the field's own type within its range, or raises ConfigurationError.
+
+Source: aeron_parse_util.c (aeron_config_parse_uint64 and its kin).
+"""
+
+# ruff: noqa: D102 (an override does what Variable says)
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from aeron_core import values
+from aeron_core.errors import ConfigurationError
+
+
+class PortRange(NamedTuple):
+    """Ports to choose from, both ends included; 0 and 0 leave the choice to the operating system."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Variable(ABC):
+    """How one field is written outside Python."""
+
+    name: str  # environment variable; a property is the same in lower case with dots
+    _: KW_ONLY
+    optional: bool = False  # None stands for absent
+    strict: bool = False  # a wrong environment value stops the start instead of falling back to the default
+    without_effect: str = ""  # why the setting is accepted and then ignored, empty where it has an effect
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """What a value must be, for messages."""
+
+    @abstractmethod
+    def parse(self, text: str) -> object:
+        """Return what `text`, of an environment variable, stands for; raises ConfigurationError."""
+
+    @abstractmethod
+    def convert(self, value: object) -> object:
+        """Return `value`, of Python or TOML, as the field's type; raises ConfigurationError."""
+
+    def clamp(self, value: object) -> object:
+        """Return the allowed value nearest to `value`."""
+        return value
+
+    def check(self, value: object) -> object:
+        """Return `value` converted, or raise ConfigurationError where it is wrong or out of range."""
+        if value is None and self.optional:
+            return None
+        converted = self.convert(value)
+        if self.clamp(converted) != converted:
+            raise ConfigurationError(f"{value!r}: {self.allowed}")
+        return converted
+
+    def format(self, value: object) -> str:
+        """Return `value` as people write it."""
+        return str(value)
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.check)
+
+    def _refuse(self, value: object) -> ConfigurationError:
+        return ConfigurationError(f"{value!r}: {self.allowed}")
+
+
+@dataclass(frozen=True)
+class Integer(Variable):
+    """A whole number within a range."""
+
+    minimum: int
+    maximum: int
+
+    @property
+    def allowed(self) -> str:
+        return f"must be a number from {self.format(self.minimum)} to {self.format(self.maximum)}"
+
+    def parse(self, text: str) -> object:
+        number = values.parse_int64(text)
+        # As the reference: what does not fit the type at all is wrong, what does is clamped.
+        if self.maximum <= values.INT32_MAX and not values.INT32_MIN <= number <= values.INT32_MAX:
+            raise self._refuse(text)
+        return number
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str):
+            try:
+                return self.parse(value)
+            except ConfigurationError:
+                raise self._refuse(value) from None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise self._refuse(value)
+
+    def clamp(self, value: object) -> object:
+        return max(self.minimum, min(value, self.maximum)) if isinstance(value, int) else value
+
+
+@dataclass(frozen=True)
+class Size(Integer):
+    """Bytes, as a number or as text such as `64k`."""
+
+    @property
+    def allowed(self) -> str:
+        low, high = self.format(self.minimum), self.format(self.maximum)
+        return f"must be a size from {low} to {high}, such as 64k, 16m or 1g"
+
+    def parse(self, text: str) -> object:
+        return values.parse_size(text)
+
+    def format(self, value: object) -> str:
+        return values.format_size(value) if isinstance(value, int) else str(value)
+
+
+@dataclass(frozen=True)
+class Duration(Integer):
+    """Nanoseconds, as a number or as text such as `5s`."""
+
+    minimum: int = 0
+    maximum: int = values.INT64_MAX
+
+    @property
+    def allowed(self) -> str:
+        return f"must be a duration of at least {self.format(self.minimum)}, such as 100ms or 5s"
+
+    def parse(self, text: str) -> object:
+        return values.parse_duration_ns(text)
+
+    def format(self, value: object) -> str:
+        return values.format_duration_ns(value) if isinstance(value, int) else str(value)
+
+
+@dataclass(frozen=True)
+class Switch(Variable):
+    """True or false."""
+
+    @property
+    def allowed(self) -> str:
+        return "must be true or false"
+
+    def parse(self, text: str) -> object:
+        return values.parse_environment_bool(text)
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, bool):
+            return value
+        if value in ("true", "false"):
+            return value == "true"
+        raise self._refuse(value)
+
+    def format(self, value: object) -> str:
+        return str(value).lower()
+
+
+@dataclass(frozen=True)
+class Rate(Variable):
+    """A share from 0 to 1."""
+
+    @property
+    def allowed(self) -> str:
+        return "must be a number from 0.0 to 1.0"
+
+    def parse(self, text: str) -> object:
+        try:
+            rate = float(text)
+        except ValueError:
+            raise self._refuse(text) from None
+        if math.isnan(rate):
+            raise self._refuse(text)
+        return rate
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.parse(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return self.parse(str(value))
+        raise self._refuse(value)
+
+    def clamp(self, value: object) -> object:
+        return max(0.0, min(value, 1.0)) if isinstance(value, float) else value
+
+
+@dataclass(frozen=True)
+class Text(Variable):
+    """Free text, or a name that a plugin registers; `aliases` are the reference's longer names for ours."""
+
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    max_length: int = 0  # letters, 0 for any
+
+    @property
+    def allowed(self) -> str:
+        return f"must be text of at most {self.max_length} letters" if self.max_length else "must be text"
+
+    def parse(self, text: str) -> object:
+        if self.max_length and len(text) > self.max_length:
+            raise self._refuse(text)
+        return self.aliases.get(text, text)
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.parse(value)
+        raise self._refuse(value)
+
+
+@dataclass(frozen=True)
+class FilePath(Variable):
+    """A path."""
+
+    @property
+    def allowed(self) -> str:
+        return "must be a path"
+
+    def parse(self, text: str) -> object:
+        return Path(text)
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, (str, Path)) and str(value):
+            return Path(value)
+        raise self._refuse(value)
+
+
+@dataclass(frozen=True)
+class Texts(Variable):
+    """Texts separated by commas."""
+
+    maximum: int = 0  # how many, 0 for any
+
+    @property
+    def allowed(self) -> str:
+        limit = f", at most {self.maximum}" if self.maximum else ""
+        return f"must be a list of texts separated by commas{limit}"
+
+    def parse(self, text: str) -> object:
+        return self.convert([part.strip() for part in text.split(",") if part.strip()])
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.parse(value)
+        if isinstance(value, Sequence) and all(isinstance(part, str) for part in value):
+            return self._limited(tuple(value))
+        raise self._refuse(value)
+
+    def format(self, value: object) -> str:
+        return ",".join(value) if isinstance(value, tuple) else str(value)
+
+    def _limited(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        if self.maximum and len(texts) > self.maximum:
+            raise self._refuse(texts)
+        return texts
+
+
+@dataclass(frozen=True)
+class Choice(Variable):
+    """One member of an enumeration, by its value."""
+
+    enumeration: type[Enum]
+    otherwise: Enum | None = None  # what any other text of the environment stands for
+
+    @property
+    def allowed(self) -> str:
+        return f"must be one of {', '.join(str(member.value) for member in self.enumeration)}"
+
+    def parse(self, text: str) -> object:
+        try:
+            return self.enumeration(text)
+        except ValueError:
+            if self.otherwise is None:
+                raise self._refuse(text) from None
+            return self.otherwise
+
+    def convert(self, value: object) -> object:
+        try:
+            return self.enumeration(value)
+        except ValueError:
+            raise self._refuse(value) from None
+
+    def format(self, value: object) -> str:
+        return str(value.value) if isinstance(value, Enum) else str(value)
+
+
+@dataclass(frozen=True)
+class Ports(Variable):
+    """Two ports, `low high`."""
+
+    @property
+    def allowed(self) -> str:
+        return f"must be two ports 'low high' from 0 to {2**16 - 1}, the lower one first"
+
+    def parse(self, text: str) -> object:
+        try:
+            return self.convert([int(part) for part in text.split()])
+        except ValueError:
+            raise self._refuse(text) from None
+
+    def convert(self, value: object) -> object:
+        if isinstance(value, str):
+            return self.parse(value)
+        if isinstance(value, Sequence) and len(value) == 2 and all(type(port) is int for port in value):
+            low, high = value
+            if 0 <= low <= high < 2**16:
+                return PortRange(low, high)
+        raise self._refuse(value)
+
+    def format(self, value: object) -> str:
+        return f"{value.low} {value.high}" if isinstance(value, PortRange) else str(value)

@@ -1,0 +1,376 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aeron_core.channel_defaults import Inferable, PublicationDefaults, SubscriptionDefaults
+from aeron_core.errors import ConfigurationError
+from aeron_core.settings import DriverSettings, Offload, PortRange, Storage, ThreadingMode
+from aeron_core.values import format_duration_ns, format_size
+
+S = 1_000_000_000
+K = 1024
+M = 1024 * 1024
+
+# The reference driver's variables and what it uses where they are not set.
+REFERENCE = {
+    "AERON_DIR_WARN_IF_EXISTS": False,
+    "AERON_DIR_DELETE_ON_START": False,
+    "AERON_DIR_DELETE_ON_SHUTDOWN": False,
+    "AERON_CONDUCTOR_BUFFER_LENGTH": M + 768,
+    "AERON_CLIENTS_BUFFER_LENGTH": M + 128,
+    "AERON_COUNTERS_BUFFER_LENGTH": 8 * M,
+    "AERON_ERROR_BUFFER_LENGTH": 4 * M,
+    "AERON_LOSS_REPORT_BUFFER_LENGTH": M,
+    "AERON_CLIENT_LIVENESS_TIMEOUT": 10 * S,
+    "AERON_PUBLICATION_UNBLOCK_TIMEOUT": 15 * S,
+    "AERON_PUBLICATION_CONNECTION_TIMEOUT": 5 * S,
+    "AERON_PUBLICATION_LINGER_TIMEOUT": 5 * S,
+    "AERON_TIMER_INTERVAL": 1 * S,
+    "AERON_COUNTERS_FREE_TO_REUSE_TIMEOUT": 1 * S,
+    "AERON_TERM_BUFFER_LENGTH": 16 * M,
+    "AERON_IPC_TERM_BUFFER_LENGTH": 64 * M,
+    "AERON_TERM_BUFFER_SPARSE_FILE": True,
+    "AERON_PERFORM_STORAGE_CHECKS": True,
+    "AERON_LOW_FILE_STORE_WARNING_THRESHOLD": 160 * M,
+    "AERON_FILE_PAGE_SIZE": 4096,
+    "AERON_MTU_LENGTH": 1408,
+    "AERON_IPC_MTU_LENGTH": 1408,
+    "AERON_PUBLICATION_TERM_WINDOW_LENGTH": 0,
+    "AERON_IPC_PUBLICATION_TERM_WINDOW_LENGTH": 0,
+    "AERON_SOCKET_SO_RCVBUF": 128 * K,
+    "AERON_SOCKET_SO_SNDBUF": 0,
+    "AERON_SOCKET_MULTICAST_TTL": 0,
+    "AERON_SEND_TO_STATUS_POLL_RATIO": 6,
+    "AERON_RCV_STATUS_MESSAGE_TIMEOUT": 200_000_000,
+    "AERON_RCV_INITIAL_WINDOW_LENGTH": 128 * K,
+    "AERON_IMAGE_LIVENESS_TIMEOUT": 10 * S,
+    "AERON_MULTICAST_FLOWCONTROL_SUPPLIER": "max",
+    "AERON_UNICAST_FLOWCONTROL_SUPPLIER": "unicast",
+    "AERON_CONGESTIONCONTROL_SUPPLIER": "default",
+    "AERON_CUBICCONGESTIONCONTROL_MEASURERTT": False,
+    "AERON_CUBICCONGESTIONCONTROL_INITIALRTT": 100_000,
+    "AERON_CUBICCONGESTIONCONTROL_TCPMODE": False,
+    "AERON_FLOW_CONTROL_GROUP_TAG": -1,
+    "AERON_FLOW_CONTROL_GROUP_MIN_SIZE": 0,
+    "AERON_FLOW_CONTROL_RECEIVER_TIMEOUT": 5 * S,
+    "AERON_RECEIVER_GROUP_TAG": None,
+    "AERON_RECEIVER_GROUP_CONSIDERATION": Inferable.INFER,
+    "AERON_RELIABLE_STREAM": True,
+    "AERON_TETHER_SUBSCRIPTIONS": True,
+    "AERON_REJOIN_STREAM": True,
+    "AERON_SPIES_SIMULATE_CONNECTION": False,
+    "AERON_UNTETHERED_WINDOW_LIMIT_TIMEOUT": 5 * S,
+    "AERON_UNTETHERED_LINGER_TIMEOUT": None,
+    "AERON_UNTETHERED_RESTING_TIMEOUT": 10 * S,
+    "AERON_DRIVER_TIMEOUT": 10_000,
+    "AERON_MAX_RESEND": 16,
+    "AERON_RETRANSMIT_UNICAST_DELAY": 0,
+    "AERON_RETRANSMIT_UNICAST_LINGER": 10_000_000,
+    "AERON_NAK_MULTICAST_GROUP_SIZE": 10,
+    "AERON_NAK_MULTICAST_MAX_BACKOFF": 10_000_000,
+    "AERON_NAK_UNICAST_DELAY": 1_000,
+    "AERON_NAK_UNICAST_RETRY_DELAY_RATIO": 100,
+    "AERON_PUBLICATION_RESERVED_SESSION_ID_LOW": -1,
+    "AERON_PUBLICATION_RESERVED_SESSION_ID_HIGH": 1000,
+    "AERON_DRIVER_RESOLVER_NAME": None,
+    "AERON_DRIVER_RESOLVER_INTERFACE": None,
+    "AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR": (),
+    "AERON_NAME_RESOLVER_SUPPLIER": "default",
+    "AERON_NAME_RESOLVER_INIT_ARGS": None,
+    "AERON_NAME_RESOLVER_CSV_LOOKUP_TABLE_ARGS": None,
+    "AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT": 10 * S,
+    "AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL": 1 * S,
+    "AERON_DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL": 2 * S,
+    "AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL": 10 * S,
+    "AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL": 1 * S,
+    "AERON_SENDER_WILDCARD_PORT_RANGE": (0, 0),
+    "AERON_RECEIVER_WILDCARD_PORT_RANGE": (0, 0),
+    "AERON_DRIVER_CONDUCTOR_CYCLE_THRESHOLD": 100_000_000,
+    "AERON_DRIVER_SENDER_CYCLE_THRESHOLD": 100_000_000,
+    "AERON_DRIVER_RECEIVER_CYCLE_THRESHOLD": 100_000_000,
+    "AERON_DRIVER_NAME_RESOLVER_THRESHOLD": 5 * S,
+    "AERON_RECEIVER_IO_VECTOR_CAPACITY": 4,
+    "AERON_SENDER_IO_VECTOR_CAPACITY": 4,
+    "AERON_NETWORK_PUBLICATION_MAX_MESSAGES_PER_SEND": 4,
+    "AERON_DRIVER_RESOURCE_FREE_LIMIT": 1,
+    "AERON_DRIVER_CONNECT": True,
+    "AERON_CONDUCTOR_CPU_AFFINITY": -1,
+    "AERON_SENDER_CPU_AFFINITY": -1,
+    "AERON_RECEIVER_CPU_AFFINITY": -1,
+    "AERON_DRIVER_NATIVE_RESOURCE_AGENT_CPU_AFFINITY": -1,
+    "AERON_DRIVER_CPUSET_AFFINITY": False,
+    "AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS": False,
+    "AERON_CONDUCTOR_IDLE_STRATEGY": "backoff",
+    "AERON_CONDUCTOR_IDLE_STRATEGY_INIT_ARGS": None,
+    "AERON_SENDER_IDLE_STRATEGY": "backoff",
+    "AERON_SENDER_IDLE_STRATEGY_INIT_ARGS": None,
+    "AERON_RECEIVER_IDLE_STRATEGY": "backoff",
+    "AERON_RECEIVER_IDLE_STRATEGY_INIT_ARGS": None,
+    "AERON_SHAREDNETWORK_IDLE_STRATEGY": "backoff",
+    "AERON_SHAREDNETWORK_IDLE_STRATEGY_INIT_ARGS": None,
+    "AERON_SHARED_IDLE_STRATEGY": "backoff",
+    "AERON_SHARED_IDLE_STRATEGY_INIT_ARGS": None,
+    "AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY": "sleep-ns",
+    "AERON_DRIVER_NATIVE_RESOURCE_AGENT_IDLE_STRATEGY_INIT_ARGS": "1ms",
+    "AERON_AGENT_ON_START_FUNCTION": None,
+    "AERON_DRIVER_TERMINATION_VALIDATOR": "deny",
+    "AERON_PRINT_CONFIGURATION": False,
+    "AERON_DRIVER_DYNAMIC_LIBRARIES": (),
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MEDIA": "default",
+    "AERON_CONDUCTOR_UDP_CHANNEL_TRANSPORT_BINDINGS_MEDIA": "default",
+    "AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS": (),
+    "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": (),
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS": None,
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_FIXED_LOSS_ARGS": None,
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS": None,
+    "AERON_DEBUG_SEND_DATA_LOSS_RATE": 0.0,
+    "AERON_DEBUG_SEND_DATA_LOSS_SEED": -1,
+    "AERON_DEBUG_SEND_CONTROL_LOSS_RATE": 0.0,
+    "AERON_DEBUG_SEND_CONTROL_LOSS_SEED": -1,
+    "AERON_DEBUG_RECEIVE_DATA_LOSS_RATE": 0.0,
+    "AERON_DEBUG_RECEIVE_DATA_LOSS_SEED": -1,
+    "AERON_DEBUG_RECEIVE_CONTROL_LOSS_RATE": 0.0,
+    "AERON_DEBUG_RECEIVE_CONTROL_LOSS_SEED": -1,
+    "AERON_ENABLE_EXPERIMENTAL_FEATURES": False,
+    "AERON_DRIVER_STREAM_SESSION_LIMIT": 2**31 - 1,
+    "AERON_EVENT_LOG": None,
+    "AERON_EVENT_LOG_DISABLE": None,
+    "AERON_EVENT_LOG_FILENAME": None,
+    "AERON_EVENT_LOG_FILE_MAX_LENGTH": None,
+}
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return DriverSettings()
+
+
+@pytest.mark.parametrize("variable", REFERENCE)
+def test_every_variable_of_the_reference_has_its_default(settings, variable):
+    assert getattr(settings, DriverSettings.field_of_variable()[variable]) == REFERENCE[variable]
+
+
+def test_no_other_variables_exist_but_directory_threading_and_our_own():
+    assert set(DriverSettings.field_of_variable()) - set(REFERENCE) == {
+        "AERON_DIR",
+        "AERON_THREADING_MODE",
+        "AERON_THREAD_NAMING",
+        "AERON_CORE_STORAGE",
+        "AERON_CORE_UDP_GSO",
+        "AERON_CORE_UDP_GRO",
+    }
+
+
+def test_our_own_settings_have_careful_defaults(settings):
+    assert settings.storage is Storage.FILE
+    assert (settings.udp_gso, settings.udp_gro) == (Offload.AUTO, Offload.AUTO)
+    assert settings.threading_mode is ThreadingMode.DEDICATED
+
+
+@pytest.mark.parametrize("field", DriverSettings.model_fields)
+def test_every_field_is_described_in_a_sentence(field):
+    description = DriverSettings.model_fields[field].description
+
+    assert description
+    assert description.endswith(".")
+
+
+def test_settings_never_change_and_know_no_other_fields(settings):
+    with pytest.raises(ValueError, match="frozen"):
+        settings.mtu_length = 64
+    with pytest.raises(ConfigurationError, match="unknown setting 'mtu_lenght': did you mean mtu_length"):
+        DriverSettings(mtu_lenght=64)
+    with pytest.raises(ConfigurationError, match="must be a field of DriverSettings"):
+        DriverSettings(qqq=64)
+
+
+@pytest.mark.parametrize(
+    ("field", "written", "value"),
+    [
+        ("term_buffer_length", "64k", 65536),
+        ("term_buffer_length", 65536, 65536),
+        ("client_liveness_timeout_ns", "5s", 5 * S),
+        ("client_liveness_timeout_ns", 5 * S, 5 * S),
+        ("conductor_cycle_threshold_ns", "100ms", 100_000_000),
+        ("aeron_dir", "/tmp/aeron", Path("/tmp/aeron")),
+        ("threading_mode", "SHARED", ThreadingMode.SHARED),
+        ("threading_mode", ThreadingMode.INVOKER, ThreadingMode.INVOKER),
+        ("receiver_group_consideration", "true", Inferable.TRUE),
+        ("storage", "posix", Storage.POSIX),
+        ("udp_gso", "off", Offload.OFF),
+        ("driver_connect", False, False),
+        ("driver_connect", "false", False),
+        ("sender_wildcard_port_range", "20000 20010", PortRange(20000, 20010)),
+        ("sender_wildcard_port_range", [20000, 20010], PortRange(20000, 20010)),
+        ("resolver_bootstrap_neighbors", "a:1, b:2", ("a:1", "b:2")),
+        ("resolver_bootstrap_neighbors", ["a:1", "b:2"], ("a:1", "b:2")),
+        ("debug_send_data_loss_rate", "0.5", 0.5),
+        ("debug_send_data_loss_rate", 1, 1.0),
+        ("conductor_idle_strategy", "sleeping", "sleep-ns"),
+        ("conductor_idle_strategy", "signal", "signal"),
+        ("conductor_idle_strategy", "my-plugin", "my-plugin"),
+        ("multicast_flow_control", "aeron_min_flow_control_strategy_supplier", "min"),
+        ("multicast_flow_control", "multicast_tagged", "tagged"),
+        ("congestion_control", "aeron_cubic_congestion_control_strategy_supplier", "cubic"),
+        ("receiver_group_tag", None, None),
+        ("receiver_group_tag", 0, 0),
+    ],
+)
+def test_values_may_be_written_in_several_ways(field, written, value):
+    assert getattr(DriverSettings(**{field: written}), field) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("term_buffer_length", "64kb", "must be a size from 1k to 2147483647"),
+        ("term_buffer_length", 1.5, "must be a size"),
+        ("term_buffer_length", True, "must be a size"),
+        ("mtu_length", 31, "must be a size from 32 to 65504"),
+        ("counters_buffer_length", "501m", "must be a size from 1m to 500m"),
+        ("client_liveness_timeout_ns", 999, "must be a duration of at least 1us"),
+        ("client_liveness_timeout_ns", "5x", "must be a duration"),
+        ("client_liveness_timeout_ns", None, "must be a duration"),
+        ("threading_mode", "shared", "must be one of DEDICATED, SHARED_NETWORK, SHARED, INVOKER"),
+        ("receiver_group_consideration", "maybe", "must be one of false, true, infer"),
+        ("driver_connect", "on", "must be true or false"),
+        ("driver_connect", 1, "must be true or false"),
+        ("max_resend", 257, "must be a number from 1 to 256"),
+        ("sender_wildcard_port_range", "20 10", "must be two ports"),
+        ("sender_wildcard_port_range", [1, 70000], "must be two ports"),
+        ("sender_wildcard_port_range", "1", "must be two ports"),
+        ("debug_send_data_loss_rate", 1.5, "must be a number from 0.0 to 1.0"),
+        ("debug_send_data_loss_rate", "nan", "must be a number from 0.0 to 1.0"),
+        ("resolver_bootstrap_neighbors", ",".join("a" * 21), "at most 20"),
+        ("aeron_dir", "", "must be a path"),
+        ("name_resolver", 5, "must be text"),
+    ],
+)
+def test_wrong_values_raise_an_error_that_names_field_value_and_what_is_allowed(field, value, allowed):
+    with pytest.raises(ConfigurationError) as caught:
+        DriverSettings(**{field: value})
+
+    assert str(caught.value).startswith(f"{field}=")
+    assert allowed in str(caught.value)
+
+
+def test_all_wrong_values_are_told_at_once():
+    with pytest.raises(
+        ConfigurationError, match=r"max_resend=0: .*; .*mtu_length=1: |mtu_length=1: .*max_resend=0: "
+    ):
+        DriverSettings(max_resend=0, mtu_length=1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"term_buffer_length": "32k"}, "term_buffer_length=32k: must be a power of two from 64k to 1g"),
+        ({"ipc_term_buffer_length": 65537}, "ipc_term_buffer_length=65537: must be a power of two"),
+        ({"file_page_size": 5000}, "file_page_size=5000: must be a power of two"),
+        ({"mtu_length": 32}, "mtu_length=32: must be a multiple of 32 from 64 to 65504"),
+        ({"ipc_mtu_length": 1400}, "ipc_mtu_length=1400: must be a multiple of 32"),
+        ({"conductor_buffer_length": "2m"}, "conductor_buffer_length=2m: must be a power of two and 768"),
+        ({"clients_buffer_length": "2m"}, "clients_buffer_length=2m: must be a power of two and 128"),
+        (
+            {"mtu_length": "8k", "socket_so_sndbuf_length": "4k"},
+            "mtu_length=8k: must be at most socket_so_sndbuf_length=4k",
+        ),
+        (
+            {"rcv_initial_window_length": "256k"},
+            "rcv_initial_window_length=256k: must be at most socket_so_rcvbuf_length=128k",
+        ),
+        (
+            {"publication_unblock_timeout_ns": "10s"},
+            "publication_unblock_timeout_ns=10s: must be more than client_liveness_timeout_ns=10s",
+        ),
+        (
+            {"timer_interval_ns": "10s"},
+            "client_liveness_timeout_ns=10s: must be more than timer_interval_ns=10s",
+        ),
+        (
+            {"untethered_window_limit_timeout_ns": "1s"},
+            "untethered_window_limit_timeout_ns=1s: must be more than timer_interval_ns=1s",
+        ),
+        (
+            {"untethered_resting_timeout_ns": "1ms"},
+            "untethered_resting_timeout_ns=1ms: must be more than timer_interval_ns=1s",
+        ),
+        (
+            {"untethered_linger_timeout_ns": 0},
+            "untethered_linger_timeout_ns=0ns: must be more than timer_interval_ns=1s",
+        ),
+        (
+            {"nak_unicast_delay_ns": 2**62},
+            "nak_unicast_retry_delay_ratio=100: must be at most 9223372036854775807 ns",
+        ),
+        ({"resolver_interface": "0.0.0.0:8050"}, "resolver_interface=0.0.0.0:8050 without resolver_name"),
+        (
+            {"sender_idle_strategy_init_args": "10-20"},
+            "sender_idle_strategy_init_args='10-20': must be spins-yields-minPark-maxPark",
+        ),
+        (
+            {"shared_idle_strategy": "sleep-ns", "shared_idle_strategy_init_args": "1x"},
+            "shared_idle_strategy_init_args='1x': must be a decimal number",
+        ),
+        ({"error_buffer_length": "2047m"}, "must be at most 2147483647"),
+    ],
+)
+def test_settings_that_cannot_work_together_are_refused_with_both_values(fields, message):
+    with pytest.raises(ConfigurationError) as caught:
+        DriverSettings(**fields)
+
+    assert message in str(caught.value)
+
+
+def test_socket_buffers_of_the_operating_system_are_not_compared():
+    settings = DriverSettings(socket_so_rcvbuf_length=0, rcv_initial_window_length="1g")
+
+    assert settings.rcv_initial_window_length == 1 << 30
+
+
+def test_defaults_of_channels_are_those_of_the_reference(settings):
+    assert settings.publication_defaults == PublicationDefaults()
+    assert settings.subscription_defaults == SubscriptionDefaults()
+
+
+def test_defaults_of_channels_follow_the_settings():
+    settings = DriverSettings(mtu_length="8k", term_buffer_sparse_file=False, receiver_group_tag=7)
+
+    assert settings.publication_defaults == PublicationDefaults(mtu=8192, is_sparse=False)
+    assert settings.subscription_defaults == SubscriptionDefaults(group_tag=7, is_sparse=False)
+
+
+def test_values_are_shown_as_people_write_them():
+    settings = DriverSettings(sender_wildcard_port_range="1 2", resolver_bootstrap_neighbors="a:1,b:2")
+
+    shown = {
+        field: settings.formatted(field)
+        for field in (
+            "term_buffer_length", "client_liveness_timeout_ns", "threading_mode", "driver_connect",
+            "sender_wildcard_port_range", "resolver_bootstrap_neighbors", "receiver_group_tag", "max_resend",
+        )
+    }  # fmt: skip
+
+    assert list(shown.values()) == ["16m", "10s", "DEDICATED", "true", "1 2", "a:1,b:2", "", "16"]
+
+
+@pytest.mark.parametrize("field", DriverSettings.model_fields)
+def test_what_is_shown_is_read_back(settings, field):
+    value = getattr(settings, field)
+    if value is None:
+        return
+
+    assert DriverSettings.variable(field).check(settings.formatted(field)) == value
+
+
+@given(st.integers(5 * S + 1, 2**63 - 1), st.sampled_from([16, 17, 20, 30]))
+def test_any_length_and_duration_within_range_is_taken(timeout_ns, bits):
+    settings = DriverSettings(
+        publication_linger_timeout_ns=format_duration_ns(timeout_ns),
+        term_buffer_length=format_size(1 << bits),
+    )
+
+    assert settings.publication_linger_timeout_ns == timeout_ns
+    assert settings.term_buffer_length == 1 << bits
