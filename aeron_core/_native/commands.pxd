@@ -3,6 +3,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
 
 
 cdef struct CommandSlot:
@@ -11,6 +12,8 @@ cdef struct CommandSlot:
     int64_t values[4]
     PyObject *target
     PyObject *subject
+    int32_t text_length
+    char text[1024]
 
 
 @cython.final
@@ -38,6 +41,7 @@ cdef class Command:
         self._slot.operation = operation
         self._slot.target = target
         self._slot.subject = NULL
+        self._slot.text_length = 0
         self.source._length = 0
         self.control._length = 0
 
@@ -46,6 +50,8 @@ cdef class Command:
 
     cdef inline void set_value(self, int32_t index, int64_t value) noexcept nogil:
         self._slot.values[index] = value
+
+    cdef int32_t set_text(self, AtomicBuffer source, int64_t offset, int32_t length) except -1 nogil
 
     cdef inline void set_subject(self, PyObject *subject) noexcept nogil:
         self._slot.subject = subject

@@ -10,6 +10,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage
+from aeron_core._native.buffer cimport AtomicBuffer
 
 cdef extern from "atomics.h" nogil:
     int64_t ac_get_i64_acquire(const uint8_t *p)
@@ -23,6 +24,17 @@ cdef class Command:
     def __cinit__(self):
         self.source = SocketAddress()
         self.control = SocketAddress()
+
+    cdef int32_t set_text(self, AtomicBuffer source, int64_t offset, int32_t length) except -1 nogil:
+        cdef int32_t kept = min(length, <int32_t>sizeof(self._slot.text))
+        memcpy(self._slot.text, source.at(offset, kept), kept)
+        self._slot.text_length = kept
+        return kept
+
+    @property
+    def text(self):
+        """The text as bytes, at most 1024 of them."""
+        return self._slot.text[:self._slot.text_length]
 
     @property
     def code(self):

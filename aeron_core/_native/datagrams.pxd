@@ -51,6 +51,13 @@ cdef class SendBatch:
     cdef inline bint is_full(self) noexcept nogil:
         return self.count == AC_BATCH_CAPACITY
 
+    cdef inline int64_t length_of_first(self, int32_t count) noexcept nogil:
+        cdef int64_t total = 0
+        cdef int32_t i
+        for i in range(count):
+            total += self._batch.lengths[i]
+        return total
+
     cdef int32_t add(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t segment_length
     ) except -1 nogil

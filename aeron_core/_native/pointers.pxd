@@ -1,6 +1,6 @@
 cimport cython
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
 
 
 @cython.final
@@ -17,18 +17,50 @@ cdef class PointerList:
     cdef bint contains(self, PyObject *item) noexcept nogil
 
 
+cdef struct LongEntry:
+    int64_t key
+    int64_t value
+    bint is_used
+
+
 @cython.final
-cdef class PointerMap:
-    cdef int64_t *_keys
-    cdef PyObject **_values     # NULL = empty slot
-    cdef int32_t _capacity      # a power of two, at most two thirds used
+cdef class LongMap:
+    cdef LongEntry *_entries
+    cdef readonly int32_t capacity  # slots: a power of two, at most two thirds used
     cdef readonly int32_t size
+
+    # Walk the entries: slots from 0 to `capacity` that are used. Nothing may be removed or put meanwhile.
+    cdef inline bint is_used(self, int32_t slot) noexcept nogil:
+        return self._entries[slot].is_used
+
+    cdef inline int64_t key_at(self, int32_t slot) noexcept nogil:
+        return self._entries[slot].key
+
+    cdef inline int64_t value_at(self, int32_t slot) noexcept nogil:
+        return self._entries[slot].value
 
     cdef int _allocate(self, int32_t capacity) except -1 nogil
     cdef int _grow(self) except -1 nogil
-    cdef PyObject *get(self, int64_t key) noexcept nogil
-    cdef int32_t put(self, int64_t key, PyObject *value) except -1 nogil
-    cdef PyObject *remove(self, int64_t key) noexcept nogil
+    cdef int64_t get(self, int64_t key, int64_t missing) noexcept nogil
+    cdef int32_t put(self, int64_t key, int64_t value) except -1 nogil
+    cdef bint remove(self, int64_t key) noexcept nogil
+
+
+@cython.final
+cdef class PointerMap:
+    cdef LongMap _map
+
+    cdef inline PyObject *get(self, int64_t key) noexcept nogil:
+        return <PyObject *><intptr_t>self._map.get(key, 0)
+
+    cdef inline int32_t put(self, int64_t key, PyObject *value) except -1 nogil:
+        return self._map.put(key, <int64_t><intptr_t>value)
+
+    cdef inline bint remove(self, int64_t key) noexcept nogil:
+        return self._map.remove(key)
+
+    cdef inline int32_t size(self) noexcept nogil:
+        return self._map.size
 
 
 cdef inline int64_t pair_key(int32_t high, int32_t low) noexcept nogil:

@@ -66,82 +66,107 @@ cdef int32_t slot_of(int64_t key, int32_t mask) noexcept nogil:
 
 
 @cython.final
-cdef class PointerMap:
-    """Borrowed references by a 64-bit key: open addressing, linear probing."""
+cdef class LongMap:
+    """64-bit numbers by 64-bit keys: open addressing, linear probing, no allocation but to grow."""
 
     def __cinit__(self):
         self._allocate(INITIAL_CAPACITY)
 
     def __dealloc__(self):
-        free(self._keys)
-        free(self._values)
+        free(self._entries)
 
     cdef int _allocate(self, int32_t capacity) except -1 nogil:
-        self._keys = <int64_t *>calloc(capacity, sizeof(int64_t))
-        self._values = <PyObject **>calloc(capacity, sizeof(PyObject *))
-        if self._keys == NULL or self._values == NULL:
+        self._entries = <LongEntry *>calloc(capacity, sizeof(LongEntry))
+        if self._entries == NULL:
             return raise_no_memory()
-        self._capacity = capacity
+        self.capacity = capacity
         self.size = 0
         return 0
 
-    cdef PyObject *get(self, int64_t key) noexcept nogil:
-        cdef int32_t mask = self._capacity - 1
+    cdef int64_t get(self, int64_t key, int64_t missing) noexcept nogil:
+        cdef int32_t mask = self.capacity - 1
         cdef int32_t slot = slot_of(key, mask)
-        while self._values[slot] != NULL:
-            if self._keys[slot] == key:
-                return self._values[slot]
+        while self._entries[slot].is_used:
+            if self._entries[slot].key == key:
+                return self._entries[slot].value
             slot = (slot + 1) & mask
-        return NULL
+        return missing
 
-    cdef int32_t put(self, int64_t key, PyObject *value) except -1 nogil:
+    cdef int32_t put(self, int64_t key, int64_t value) except -1 nogil:
         cdef int32_t mask, slot
-        if (self.size + 1) * 3 > self._capacity * 2:
+        if (self.size + 1) * 3 > self.capacity * 2:
             self._grow()
-        mask = self._capacity - 1
+        mask = self.capacity - 1
         slot = slot_of(key, mask)
-        while self._values[slot] != NULL and self._keys[slot] != key:
+        while self._entries[slot].is_used and self._entries[slot].key != key:
             slot = (slot + 1) & mask
-        if self._values[slot] == NULL:
+        if not self._entries[slot].is_used:
             self.size += 1
-        self._keys[slot] = key
-        self._values[slot] = value
+        self._entries[slot].key = key
+        self._entries[slot].value = value
+        self._entries[slot].is_used = True
         return self.size
 
     cdef int _grow(self) except -1 nogil:
-        cdef int64_t *keys = self._keys
-        cdef PyObject **values = self._values
-        cdef int32_t capacity = self._capacity
+        cdef LongEntry *entries = self._entries
+        cdef int32_t capacity = self.capacity
         cdef int32_t i
         self._allocate(capacity * 2)
         for i in range(capacity):
-            if values[i] != NULL:
-                self.put(keys[i], values[i])
-        free(keys)
-        free(values)
+            if entries[i].is_used:
+                self.put(entries[i].key, entries[i].value)
+        free(entries)
         return 0
 
-    cdef PyObject *remove(self, int64_t key) noexcept nogil:
-        cdef int32_t mask = self._capacity - 1
+    cdef bint remove(self, int64_t key) noexcept nogil:
+        cdef int32_t mask = self.capacity - 1
         cdef int32_t slot = slot_of(key, mask)
         cdef int32_t following, home
-        cdef PyObject *removed
-        while self._values[slot] != NULL and self._keys[slot] != key:
+        while self._entries[slot].is_used and self._entries[slot].key != key:
             slot = (slot + 1) & mask
-        removed = self._values[slot]
-        if removed == NULL:
-            return NULL
+        if not self._entries[slot].is_used:
+            return False
         # Close the hole, so that a search never stops before an entry that was pushed along.
         following = slot
         while True:
             following = (following + 1) & mask
-            if self._values[following] == NULL:
+            if not self._entries[following].is_used:
                 break
-            home = slot_of(self._keys[following], mask)
+            home = slot_of(self._entries[following].key, mask)
             if ((following - home) & mask) >= ((following - slot) & mask):
-                self._keys[slot] = self._keys[following]
-                self._values[slot] = self._values[following]
+                self._entries[slot] = self._entries[following]
                 slot = following
-        self._values[slot] = NULL
+        self._entries[slot].is_used = False
         self.size -= 1
-        return removed
+        return True
+
+    # For Python, which only tests and inspects.
+    def __setitem__(self, int64_t key, int64_t value):
+        self.put(key, value)
+
+    def __getitem__(self, int64_t key):
+        if not self.__contains__(key):
+            raise KeyError(key)
+        return self.get(key, 0)
+
+    def __contains__(self, int64_t key):
+        return self.get(key, 0) != 0 or self.get(key, 1) == 0
+
+    def __delitem__(self, int64_t key):
+        if not self.remove(key):
+            raise KeyError(key)
+
+    def __len__(self):
+        return self.size
+
+    def items(self):
+        """Return all (key, value) pairs, in no order."""
+        return [(self._entries[i].key, self._entries[i].value) for i in range(self.capacity) if self._entries[i].is_used]
+
+
+@cython.final
+cdef class PointerMap:
+    """Borrowed references by a 64-bit key."""
+
+    def __cinit__(self):
+        self._map = LongMap()

@@ -78,6 +78,8 @@ cpdef enum:
     TYPE_EXT = 0xFFFF
     MAX_UDP_PAYLOAD_LENGTH = 65504
     MIN_MTU_LENGTH = 64
+    MAX_GSO_SEGMENTS = 64     # UDP_MAX_SEGMENTS of include/linux/udp.h before it was doubled
+    MAX_GSO_LENGTH = 65000    # of one send: below the 65507 bytes of a UDP payload
 
 # DATA and PAD: struct aeron_data_header_stct
 cpdef enum:
@@ -265,3 +267,9 @@ cpdef enum:
     LOSS_STREAM_ID_OFFSET = 36
     LOSS_CHANNEL_OFFSET = 40
     LOSS_ENTRY_ALIGNMENT = 64
+
+# Timings that no setting changes: aeron_network_publication.h, aeron_data_packet_dispatcher.h
+cpdef enum:
+    SETUP_INTERVAL_NS = 100000000
+    HEARTBEAT_INTERVAL_NS = 100000000
+    PENDING_SETUP_TIMEOUT_NS = 1000000000

@@ -1,0 +1,9 @@
+"""See `cell.pyx`."""
+
+from typing import final
+
+@final
+class AtomicLong:
+    def __init__(self, value: int = 0) -> None: ...
+    def get_acquire(self) -> int: ...
+    def set_release(self, value: int) -> None: ...

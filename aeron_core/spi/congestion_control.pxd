@@ -1,0 +1,34 @@
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef class RebuildState:
+    cdef public int64_t now_ns
+    cdef public int64_t consumption_position      # of the slowest subscriber
+    cdef public int64_t last_sm_position          # of the last scheduled status message
+    cdef public int64_t hwm_position              # highest received
+    cdef public int64_t rebuild_position_before
+    cdef public int64_t rebuild_position_after
+    cdef public bint loss_occurred
+    cdef public bint force_status_message         # out: send a status message now
+
+
+cdef class CongestionControl:
+    cdef int32_t on_track_rebuild(self, RebuildState state) except? -1 nogil
+    cdef int32_t on_rtt_measurement_sent(self, int64_t now_ns) except -1 nogil
+    cdef int32_t on_rtt_measurement(self, int64_t now_ns, int64_t rtt_ns) except -1 nogil
+    cdef bint should_measure_rtt(self, int64_t now_ns) except -1 nogil
+    cdef int32_t initial_window_length(self) except? -1 nogil
+    cdef int32_t max_window_length(self) except? -1 nogil
+    # Room for methods of later versions: a plugin that was compiled against this table keeps running.
+    cdef int64_t _reserved_0(self) except? -1 nogil
+    cdef int64_t _reserved_1(self) except? -1 nogil
+    cdef int64_t _reserved_2(self) except? -1 nogil
+    cdef int64_t _reserved_3(self) except? -1 nogil
+
+
+cdef class PythonCongestionControl(CongestionControl):
+    cdef object _strategy
+    cdef object _report
+    cdef bint _is_broken
+    cdef int32_t _window
+    cdef object _fail(self, error)

@@ -1,0 +1,153 @@
+"""Where log buffers meet a wire: what a medium implements, and what the driver implements for it.
+
+`SendStream` and `ReceiveDispatcher` are the driver's side: a medium calls them with the frames that it received.
+`SendChannelEndpoint` and `ReceiveChannelEndpoint` are the medium's side: the driver calls them to send and to poll.
+All methods run on the Sender's thread (send side) or the Receiver's (receive side), without the GIL; frames and
+addresses that are handed over are valid during the call only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core._native.datagrams import SendBatch
+    from aeron_core.protocol.frames.error import ErrorFrame
+    from aeron_core.protocol.frames.nak import Nak
+    from aeron_core.protocol.frames.response_setup import ResponseSetup
+    from aeron_core.protocol.frames.rttm import Rttm
+    from aeron_core.protocol.frames.setup import Setup
+    from aeron_core.protocol.frames.status_message import StatusMessage
+
+
+class SendStream:
+    """One stream that is being sent; implemented by the driver's network publication."""
+
+    session_id: int
+    stream_id: int
+
+    def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
+        """Take a receiver's position and window."""
+        return 0
+
+    def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
+        """Take a request for a retransmission."""
+        return 0
+
+    def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
+        """Take a receiver's refusal."""
+        return 0
+
+    def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
+        """Take a round-trip measurement."""
+        return 0
+
+    def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
+        """Take the session of the responses to this stream."""
+        return 0
+
+
+class SendChannelEndpoint:
+    """The sending end of a channel; several streams share it."""
+
+    def send(self, stream: SendStream, batch: SendBatch) -> int:
+        """Put the entries of `batch` on the wire and return how many were taken, from the first on."""
+        return 0
+
+    def poll(self, now_ns: int) -> int:
+        """Hand what receivers sent to its streams; return the number of frames."""
+        return 0
+
+    def add_stream(self, stream: SendStream) -> int:
+        """Route frames for `stream` to it from now on; its owner keeps it alive until it is removed."""
+        return 0
+
+    def remove_stream(self, stream: SendStream) -> int:
+        """Forget `stream`."""
+        return 0
+
+    def _reserved_0(self) -> int:
+        return 0
+
+    def _reserved_1(self) -> int:
+        return 0
+
+    def _reserved_2(self) -> int:
+        return 0
+
+    def _reserved_3(self) -> int:
+        return 0
+
+
+class ReceiveDispatcher:
+    """Finds the image that a frame is for; implemented by the driver, one for each receiving endpoint."""
+
+    def on_data(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        buffer: AtomicBuffer,
+        offset: int,
+        length: int,
+        source: SocketAddress,
+        now_ns: int,
+    ) -> int:
+        """Take a datagram of DATA or PAD frames, checked as far as one frame can be; return the bytes used."""
+        return 0
+
+    def on_setup(
+        self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int
+    ) -> int:
+        """Take the description of a stream."""
+        return 0
+
+    def on_rttm(self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
+        """Take a round-trip measurement."""
+        return 0
+
+
+class ReceiveChannelEndpoint:
+    """The receiving end of a channel; several subscriptions and images share it.
+
+    `control` is the address that a stream's sender listens on; an endpoint with one fixed control address may
+    ignore it. Frames are complete but for the receiver id and the group tag, which the endpoint fills in.
+    """
+
+    receiver_id: int
+
+    def poll(self, now_ns: int) -> int:
+        """Hand what senders sent to the dispatcher; return the number of bytes received."""
+        return 0
+
+    def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
+        """Send a status message; return the bytes sent."""
+        return 0
+
+    def send_nak(self, nak: Nak, control: SocketAddress) -> int:
+        """Ask for a retransmission; return the bytes sent."""
+        return 0
+
+    def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
+        """Send a round-trip measurement; return the bytes sent."""
+        return 0
+
+    def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
+        """Refuse a stream; return the bytes sent."""
+        return 0
+
+    def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
+        """Name the session of the responses; return the bytes sent."""
+        return 0
+
+    def _reserved_0(self) -> int:
+        return 0
+
+    def _reserved_1(self) -> int:
+        return 0
+
+    def _reserved_2(self) -> int:
+        return 0
+
+    def _reserved_3(self) -> int:
+        return 0

@@ -1,0 +1,54 @@
+"""What an agent does between duty cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import cython
+
+
+@dataclass(frozen=True)
+class IdleStrategyParams:
+    """`options` is the text of the `…_IDLE_STRATEGY_INIT_ARGS` setting; `agent` names who will idle.
+
+    `signal_name` is the named semaphore ("/…") that others post to wake this agent.
+    """
+
+    agent: str
+    options: str = ""
+    signal_name: str = ""
+
+
+class IdleStrategyLike(Protocol):
+    """An idle strategy in plain Python."""
+
+    def idle(self, work_count: int) -> None:
+        """Wait a little if `work_count` is 0."""
+
+
+class IdleStrategy:
+    """Base of compiled strategies; itself does nothing, so an agent spins."""
+
+    def idle(self, work_count: int) -> int:
+        """Wait if `work_count` is 0, start over otherwise; return 0. Runs on the agent's thread, without the GIL."""
+        return 0
+
+    def _reserved_0(self) -> int:
+        return 0
+
+    def _reserved_1(self) -> int:
+        return 0
+
+
+class PythonIdleStrategy(IdleStrategy):
+    """Runs a strategy that is written in plain Python, taking the GIL for each call."""
+
+    def __init__(self, strategy: IdleStrategyLike) -> None:
+        self._strategy = strategy
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        with cython.gil:
+            self._strategy.idle(work_count)
+        return 0

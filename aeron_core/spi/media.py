@@ -1,0 +1,121 @@
+"""What a medium is: a factory of endpoints for channels that name it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.counter import Counter
+from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher, SendChannelEndpoint
+from aeron_core.uri import ChannelUri
+
+Resolve = Callable[[str, str], SocketAddress]
+"""`resolve("host:port", "endpoint")` gives a numeric address; raises ChannelUriError (UNKNOWN_HOST). May block."""
+
+OpenDatagrams = Callable[["DatagramOptions"], DatagramChannel]
+
+
+@dataclass(frozen=True)
+class DatagramOptions:
+    """How to open a datagram socket; lengths are bytes, 0 leaves the system's default."""
+
+    bind: SocketAddress
+    connect: SocketAddress | None = None
+    sndbuf_length: int = 0
+    rcvbuf_length: int = 0
+    wants_gro: bool = False
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel URI with its names resolved; what endpoints are shared by.
+
+    Two channels with equal `canonical_form` share one endpoint.
+    """
+
+    uri: ChannelUri
+    canonical_form: str
+    is_multicast: bool = False
+    # Group semantics: several receivers may answer, as with multicast.
+    is_group: bool = False
+    local: SocketAddress | None = None
+    remote: SocketAddress | None = None
+
+
+@dataclass(frozen=True)
+class LossRates:
+    """Deliberate loss for tests, from 0 to 1, with the seed that makes it repeatable (0: a random one)."""
+
+    rate: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class EndpointParams:
+    """What both kinds of endpoints are made from.
+
+    `counters` holds system counters by the names of `aeron_core.driver.system_counters`.
+    """
+
+    channel: Channel
+    channel_status_id: int
+    open_datagrams: OpenDatagrams
+    counters: Mapping[str, Counter]
+    sndbuf_length: int
+    rcvbuf_length: int
+    uses_gso: bool
+    uses_gro: bool
+    data_loss: LossRates = LossRates()
+    control_loss: LossRates = LossRates()
+
+
+@dataclass(frozen=True)
+class SendEndpointParams(EndpointParams):
+    """What a sending endpoint is made from; `connects` says whether to connect unicast sockets."""
+
+    connects: bool = True
+
+
+@dataclass(frozen=True)
+class ReceiveEndpointParams(EndpointParams):
+    """What a receiving endpoint is made from; `batch` is the Receiver's memory, shared by its endpoints."""
+
+    dispatcher: ReceiveDispatcher | None = None
+    batch: ReceiveBatch | None = None
+    receiver_id: int = 0
+    group_tag: int | None = None
+
+
+class MediaTransport(ABC):
+    """One medium. All methods run on the conductor's thread, `resolve_channel` on its helper thread."""
+
+    #: The keys of a channel URI that this medium reads, with their types; keys of the stream itself are not here.
+    parameters: type[BaseModel]
+
+    #: Whether publishers and subscribers share the log buffer itself, so that there are no endpoints.
+    is_shared_memory = False
+
+    @abstractmethod
+    def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
+        """Check `uri` and resolve its names; raises ChannelUriError."""
+
+    @abstractmethod
+    def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
+        """Open the sending end; raises OSError."""
+
+    @abstractmethod
+    def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
+        """Open the receiving end; raises OSError."""
+
+    @abstractmethod
+    def local_addresses(self, endpoint: object) -> list[str]:
+        """Return the bound addresses of an endpoint as text."""
+
+    @abstractmethod
+    def close_endpoint(self, endpoint: object) -> None:
+        """Close an endpoint that no agent uses any more."""

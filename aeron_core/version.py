@@ -1,0 +1,19 @@
+"""The versions that this driver states in shared memory."""
+
+from __future__ import annotations
+
+from typing import Final
+
+VERSION: Final = "0.1.0"
+
+#: What stands in counter labels where the reference driver states version and commit.
+SOFTWARE_VERSION: Final = f"version={VERSION} commit=aeron-core"
+
+#: Version 1.0.0 of the commands and responses, packed as major << 16 | minor << 8 | patch.
+CONTROL_PROTOCOL_VERSION: Final = 1 << 16
+
+
+def software_version_number() -> int:
+    """Return the version packed as major << 16 | minor << 8 | patch."""
+    major, minor, patch = (int(part) for part in VERSION.split("."))
+    return major << 16 | minor << 8 | patch
