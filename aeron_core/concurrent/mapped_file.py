@@ -1,0 +1,97 @@
+"""Files that processes share by mapping them: made and opened, with messages that say how to get the room.
+
+Not here: what the files hold. There is no close: a mapping goes with the last buffer that looks into it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.mapped import map_fd
+from aeron_core.errors import ConfigurationError, StorageError
+
+_MEBIBYTE = 1024 * 1024
+
+
+def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> AtomicBuffer:
+    """Make a file of `length` zero bytes that was not there before, and map it.
+
+    A sparse file takes its room when it is written, and writing where there is none left kills the process;
+    any other takes all of it now. Raises StorageError, and leaves no file behind then.
+    """
+    path = Path(path)
+    if length <= 0:
+        raise ConfigurationError(f"length={length} for {path}: must be positive")
+    try:
+        # The process's umask narrows this, as for any file.
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _storage_error("create", path, error) from error
+    try:
+        if sparse:
+            os.ftruncate(fd, length)
+        else:
+            os.posix_fallocate(fd, 0, length)
+        return map_fd(fd, length, populate=not sparse)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM):
+            raise StorageError(error.errno, _no_room(path, length, error)) from error
+        raise _storage_error("create", path, error) from error
+    finally:
+        os.close(fd)
+
+
+def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuffer:
+    """Map the whole of a file that exists.
+
+    Raises StorageError; its `errno` is ENODATA for a file without content, as one that is just being made.
+    """
+    path = Path(path)
+    try:
+        # Without blocking: at the path may be a pipe that nobody writes to.
+        fd = os.open(path, (os.O_RDONLY if read_only else os.O_RDWR) | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _storage_error("open", path, error) from error
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageError(errno.EINVAL, f"cannot map {path}: not a regular file")
+        if status.st_size == 0:
+            raise StorageError(errno.ENODATA, f"cannot map {path}: the file is empty")
+        return map_fd(fd, status.st_size, read_only=read_only)
+    except StorageError:
+        raise
+    except OSError as error:
+        raise _storage_error("map", path, error) from error
+    finally:
+        os.close(fd)
+
+
+def free_space(path: Path | str) -> int:
+    """Return the bytes that this user may still take on the filesystem of a file or folder that exists."""
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize
+
+
+def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
+    return StorageError(error.errno, f"cannot {verb} {path}: {error.strerror or error}")
+
+
+def _no_room(path: Path, length: int, error: OSError) -> str:
+    """Return what is needed, what is there, and what to do about it."""
+    status = os.statvfs(path.parent)
+    free = status.f_bavail * status.f_frsize
+    total = status.f_blocks * status.f_frsize
+    message = (
+        f"cannot create {path}: {error.strerror or error}; {length} bytes are needed and {free} of {total} "
+        "are free on its filesystem: choose shorter buffers, another aeron.dir"
+    )
+    if path.is_relative_to("/dev/shm"):
+        size = -(-(total - free + length) // _MEBIBYTE)
+        return f"{message}, or enlarge it: mount -o remount,size={size}m /dev/shm"
+    return f"{message}, or make room"

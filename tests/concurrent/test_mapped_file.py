@@ -1,0 +1,108 @@
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, open_mapped_file
+from aeron_core.errors import ConfigurationError, StorageError
+
+SHM = Path("/dev/shm")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_new_file_is_zeros_of_the_length_that_was_asked_for(tmp_path, sparse):
+    path = tmp_path / "file"
+
+    buffer = create_mapped_file(path, 5000, sparse=sparse)
+
+    assert (buffer.capacity, buffer.get_bytes(0, 5000)) == (5000, bytes(5000))
+    assert path.stat().st_size == 5000
+
+
+def test_a_file_that_is_not_sparse_has_its_room(tmp_path):
+    create_mapped_file(tmp_path / "filled", 1 << 20, sparse=False)
+    create_mapped_file(tmp_path / "sparse", 1 << 20, sparse=True)
+
+    assert (tmp_path / "filled").stat().st_blocks * 512 >= 1 << 20
+    assert (tmp_path / "sparse").stat().st_blocks * 512 < 1 << 20
+
+
+def test_what_one_mapping_stores_another_sees(tmp_path):
+    writer = create_mapped_file(tmp_path / "file", 4096, sparse=True)
+    reader = open_mapped_file(tmp_path / "file", read_only=True)
+
+    writer.put_i64_release(8, 42)
+
+    assert reader.get_i64_acquire(8) == 42
+    assert (reader.read_only, open_mapped_file(tmp_path / "file").read_only) == (True, False)
+
+
+def test_a_file_that_exists_is_left_alone(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"precious")
+
+    with pytest.raises(StorageError, match=f"cannot create {path}") as error:
+        create_mapped_file(path, 4096, sparse=True)
+
+    assert error.value.errno == errno.EEXIST
+    assert path.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_length_that_is_not_positive_is_refused(tmp_path, length):
+    with pytest.raises(ConfigurationError, match=f"length={length}"):
+        create_mapped_file(tmp_path / "file", length, sparse=True)
+
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not SHM.is_dir(), reason="no /dev/shm")
+def test_too_little_shared_memory_says_how_much_is_missing_and_how_to_enlarge_it():
+    path = SHM / f"aeron-core-test-{os.getpid()}"
+    length = 1 << 50
+
+    with pytest.raises(StorageError) as error:
+        create_mapped_file(path, length, sparse=False)
+
+    assert error.value.errno == errno.ENOSPC
+    assert f"{length} bytes are needed" in str(error.value)
+    assert "mount -o remount,size=" in str(error.value)
+    assert not path.exists()
+
+
+def test_too_little_room_elsewhere_says_so_without_a_mount(tmp_path):
+    with pytest.raises(StorageError) as error:
+        create_mapped_file(tmp_path / "file", 1 << 60, sparse=False)
+
+    assert f"{1 << 60} bytes are needed" in str(error.value)
+    assert "/dev/shm" not in str(error.value) or tmp_path.is_relative_to(SHM)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_not_there_cannot_be_opened(tmp_path):
+    with pytest.raises(StorageError, match="cannot open") as error:
+        open_mapped_file(tmp_path / "file")
+
+    assert error.value.errno == errno.ENOENT
+
+
+def test_a_file_without_content_is_told_apart(tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StorageError, match="is empty") as error:
+        open_mapped_file(tmp_path / "file")
+
+    assert error.value.errno == errno.ENODATA
+
+
+def test_a_pipe_or_a_folder_is_no_file_to_map(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(StorageError, match="not a regular file"):
+            open_mapped_file(path, read_only=True)
+
+
+def test_free_space_is_a_number_of_bytes(tmp_path):
+    assert free_space(tmp_path) > 0
