@@ -5,9 +5,12 @@
     │   └── ChannelUriError                a channel URI is wrong
     ├── PluginError                        a plugin is missing, broken, or clashes with another
     ├── ProtocolError(ValueError)          bytes of a peer that no decoder may accept
+    ├── CncError                           the file by which a driver and its clients meet cannot be used
+    │   ├── CncNotReadyError               a driver is not there or still starting: trying again may help
+    │   └── CncIncompatibleError           of another version, or damaged: trying again will not help
     ├── DriverError                        the media driver could not start or cannot go on
     │   ├── ActiveDriverError              another driver is alive in the directory
-    │   └── StorageError(OSError)          a file could not be made or mapped: the disk or /dev/shm is too small, ...
+    │   └── StorageError(OSError)          a file could not be made or mapped: /dev/shm is too small, ...
     └── ClientError                        a client could not do what it was asked
         ├── DriverTimeoutError(TimeoutError)   no driver, or it no longer answers
         ├── ClientTimeoutError(TimeoutError)   the driver gave this client up
@@ -76,6 +79,18 @@ class PluginError(AeronError):
 
 class ProtocolError(AeronError, ValueError):
     """Bytes that a decoder must not accept. Never raised past a duty cycle."""
+
+
+class CncError(AeronError):
+    """The file by which a media driver and its clients meet cannot be used."""
+
+
+class CncNotReadyError(CncError):
+    """The driver of the directory is not there or still starting; trying again may help."""
+
+
+class CncIncompatibleError(CncError):
+    """The file is of another version or damaged; trying again will not help."""
 
 
 class DriverError(AeronError):

@@ -1,0 +1,263 @@
+"""The file `cnc.dat`, by which a media driver and its clients meet: its header and its five sections.
+
+Not here: what the sections hold (concurrent) and who is alive (driver, client). The header gives the length
+of each section; they follow one another from byte 128 on, and the whole is aligned to the page size.
+
+    version 0       the driver has not finished: nothing may be read
+    version 0.2.0   final: no field of the header changes any more
+
+Invariant: the version is stored after everything else that a client needs.
+
+Source: aeron_cnc_file_descriptor.h, aeron_driver.c.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+from aeron_core._native.mapped import synchronize
+from aeron_core.concurrent.mapped_file import create_mapped_file, open_mapped_file
+from aeron_core.concurrent.records import is_power_of_two
+from aeron_core.errors import CncIncompatibleError, CncNotReadyError, ConfigurationError, StorageError
+
+if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
+
+CNC_FILE: Final = "cnc.dat"
+
+# The lengths in the header are signed 32-bit numbers, and readers add them up as such.
+_MAX_LENGTH: Final = (1 << 31) - 1
+# Atomic access needs it; every section starts where the lengths of those before it end.
+_SECTION_ALIGNMENT: Final = 8
+# What the reference tries again for: a file that appears, or whose permissions are about to be set.
+_NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CncLayout:
+    """Lengths of the sections in bytes, and what follows from them."""
+
+    to_driver_length: int
+    to_clients_length: int
+    counters_metadata_length: int
+    counters_values_length: int
+    error_log_length: int
+    page_size: int
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        to_driver_length: int,
+        to_clients_length: int,
+        counters_values_length: int,
+        error_log_length: int,
+        page_size: int,
+    ) -> CncLayout:
+        """Return the layout for a driver's settings: as many records of counters metadata as of values."""
+        ratio = wire.COUNTER_METADATA_LENGTH // wire.COUNTER_VALUE_LENGTH
+        return cls(
+            to_driver_length=to_driver_length,
+            to_clients_length=to_clients_length,
+            counters_metadata_length=counters_values_length * ratio,
+            counters_values_length=counters_values_length,
+            error_log_length=error_log_length,
+            page_size=page_size,
+        )
+
+    @property
+    def to_driver_offset(self) -> int:
+        """Where the ring buffer for commands starts."""
+        return wire.CNC_META_DATA_LENGTH
+
+    @property
+    def to_clients_offset(self) -> int:
+        """Where the broadcast buffer for answers starts."""
+        return self.to_driver_offset + self.to_driver_length
+
+    @property
+    def counters_metadata_offset(self) -> int:
+        """Where the metadata of the counters starts."""
+        return self.to_clients_offset + self.to_clients_length
+
+    @property
+    def counters_values_offset(self) -> int:
+        """Where the values of the counters start."""
+        return self.counters_metadata_offset + self.counters_metadata_length
+
+    @property
+    def error_log_offset(self) -> int:
+        """Where the log of distinct errors starts."""
+        return self.counters_values_offset + self.counters_values_length
+
+    @property
+    def end_of_sections(self) -> int:
+        """Where the last section ends: what a file must have at least."""
+        return self.error_log_offset + self.error_log_length
+
+    @property
+    def file_length(self) -> int:
+        """How long the driver makes the file."""
+        return (self.end_of_sections + self.page_size - 1) & -self.page_size
+
+    def problem(self) -> str | None:
+        """Return why no file can have this layout, or None."""
+        for name in self.__slots__:
+            length = getattr(self, name)
+            if not 0 < length <= _MAX_LENGTH or length % _SECTION_ALIGNMENT:
+                return f"{name}={length}: must be a multiple of {_SECTION_ALIGNMENT} from 8 to {_MAX_LENGTH}"
+        for name, length, trailer_length in (
+            ("to_driver_length", self.to_driver_length, wire.RING_TRAILER_LENGTH),
+            ("to_clients_length", self.to_clients_length, wire.BROADCAST_TRAILER_LENGTH),
+        ):
+            if not is_power_of_two(length - trailer_length):
+                return f"{name}={length}: must be a power of two plus {trailer_length}"
+        if not is_power_of_two(self.page_size) or not (
+            wire.PAGE_MIN_SIZE <= self.page_size <= wire.PAGE_MAX_SIZE
+        ):
+            return (
+                f"page_size={self.page_size}: must be a power of two from {wire.PAGE_MIN_SIZE} "
+                f"to {wire.PAGE_MAX_SIZE}"
+            )
+        return None
+
+
+class CncFile:
+    """A mapped `cnc.dat`. Made by `create` in a driver, by `open` in everyone else."""
+
+    def __init__(self, path: Path, buffer: AtomicBuffer, layout: CncLayout) -> None:
+        self.path: Final = path
+        self.buffer: Final = buffer
+        self.layout: Final = layout
+        self.to_driver: Final = buffer.view(layout.to_driver_offset, layout.to_driver_length)
+        self.to_clients: Final = buffer.view(layout.to_clients_offset, layout.to_clients_length)
+        self.counters_metadata: Final = buffer.view(
+            layout.counters_metadata_offset, layout.counters_metadata_length
+        )
+        self.counters_values: Final = buffer.view(
+            layout.counters_values_offset, layout.counters_values_length
+        )
+        self.error_log: Final = buffer.view(layout.error_log_offset, layout.error_log_length)
+
+    @classmethod
+    def create(  # noqa: PLR0913 - the fields of the header
+        cls,
+        path: Path | str,
+        layout: CncLayout,
+        *,
+        client_liveness_timeout_ns: int,
+        start_timestamp_ms: int,
+        pid: int,
+        fill: bool = True,
+    ) -> CncFile:
+        """Make the file, which must not exist, with everything in its header but the version.
+
+        With `fill` all of its room is taken now. Raises ConfigurationError for a layout that no file can
+        have, StorageError where there is no room or a file already.
+        """
+        if problem := layout.problem():
+            raise ConfigurationError(problem)
+        if layout.file_length > _MAX_LENGTH:
+            raise ConfigurationError(
+                f"{CNC_FILE} of {layout.file_length} bytes, all sections together: "
+                f"must be at most {_MAX_LENGTH}"
+            )
+        buffer = create_mapped_file(path, layout.file_length, sparse=not fill)
+        for name, offset in _LENGTH_OFFSETS.items():
+            buffer.put_i32(offset, getattr(layout, name))
+        buffer.put_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET, client_liveness_timeout_ns)
+        buffer.put_i64(wire.CNC_START_TIMESTAMP_MS_OFFSET, start_timestamp_ms)
+        buffer.put_i64(wire.CNC_PID_OFFSET, pid)
+        return cls(Path(path), buffer, layout)
+
+    @classmethod
+    def open(cls, path: Path | str, *, read_only: bool = False) -> CncFile:
+        """Map the file of a driver and check all that its header promises.
+
+        Raises CncNotReadyError while the driver has not finished it, CncIncompatibleError where it never will
+        do, StorageError where it cannot be mapped.
+        """
+        try:
+            buffer = open_mapped_file(path, read_only=read_only)
+        except StorageError as error:
+            if error.errno in _NOT_YET:
+                raise CncNotReadyError(f"no media driver has made {path} ready: {error.strerror}") from error
+            raise
+        return cls.decode(path, buffer)
+
+    @classmethod
+    def decode(cls, path: Path | str, buffer: AtomicBuffer) -> CncFile:
+        """Check a file that is mapped already; raises as `open` does."""
+        if buffer.capacity <= wire.CNC_META_DATA_LENGTH:
+            raise CncNotReadyError(
+                f"{path} has {buffer.capacity} bytes: must be more than {wire.CNC_META_DATA_LENGTH}"
+            )
+        # Acquire: who sees the version sees the rest of the header, which was stored before it.
+        _check_version(path, buffer.get_i32_acquire(wire.CNC_VERSION_OFFSET))
+        lengths = {name: buffer.get_i32(offset) for name, offset in _LENGTH_OFFSETS.items()}
+        # Drivers of Aeron 1.28 to 1.47 have the same version but not this field.
+        lengths["page_size"] = lengths["page_size"] or wire.PAGE_MIN_SIZE
+        layout = CncLayout(**lengths)
+        if problem := layout.problem():
+            raise CncIncompatibleError(f"{path} is damaged: {problem}")
+        if buffer.capacity < layout.end_of_sections:
+            raise CncNotReadyError(
+                f"{path} has {buffer.capacity} bytes: must have {layout.end_of_sections} for its sections"
+            )
+        return cls(Path(path), buffer, layout)
+
+    def publish(self) -> None:
+        """Say that the driver is ready: from now on clients open the file. For its driver, once."""
+        self.buffer.put_i32_release(wire.CNC_VERSION_OFFSET, wire.CNC_VERSION)
+        synchronize(self.buffer)
+
+    @property
+    def version(self) -> int:
+        """The version as major << 16 | minor << 8 | patch, 0 until the driver is ready."""
+        return self.buffer.get_i32_acquire(wire.CNC_VERSION_OFFSET)
+
+    @property
+    def client_liveness_timeout_ns(self) -> int:
+        """How long a client may be silent before the driver gives it up."""
+        return self.buffer.get_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET)
+
+    @property
+    def start_timestamp_ms(self) -> int:
+        """When the driver started, in ms since the epoch."""
+        return self.buffer.get_i64(wire.CNC_START_TIMESTAMP_MS_OFFSET)
+
+    @property
+    def pid(self) -> int:
+        """The process of the driver."""
+        return self.buffer.get_i64(wire.CNC_PID_OFFSET)
+
+    @property
+    def page_size(self) -> int:
+        """The page size to which the driver aligns its files."""
+        return self.layout.page_size
+
+
+_LENGTH_OFFSETS: Final = {
+    "to_driver_length": wire.CNC_TO_DRIVER_BUFFER_LENGTH_OFFSET,
+    "to_clients_length": wire.CNC_TO_CLIENTS_BUFFER_LENGTH_OFFSET,
+    "counters_metadata_length": wire.CNC_COUNTERS_METADATA_LENGTH_OFFSET,
+    "counters_values_length": wire.CNC_COUNTERS_VALUES_LENGTH_OFFSET,
+    "error_log_length": wire.CNC_ERROR_LOG_LENGTH_OFFSET,
+    "page_size": wire.CNC_FILE_PAGE_SIZE_OFFSET,
+}
+
+
+def _check_version(path: Path | str, version: int) -> None:
+    if version == 0:
+        raise CncNotReadyError(f"the media driver of {path} has not finished its start")
+    text = f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
+    if version >> 16 != wire.CNC_VERSION >> 16:
+        raise CncIncompatibleError(f"{path} has version {text}: must be 0.2.0 or a later 0.x")
+    if version < wire.CNC_VERSION:
+        raise CncIncompatibleError(
+            f"{path} has version {text}, of a media driver before Aeron 1.28: must be 0.2.0 or a later 0.x"
+        )
