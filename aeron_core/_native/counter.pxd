@@ -21,7 +21,7 @@ cdef class Counter:
     cdef uint8_t *_address                # of the value; checked once, when the counter is made
     cdef bint _writable
 
-    # Not noexcept: a counter of a file that is mapped read-only must raise, since a store would kill the process.
+    # Not noexcept: a store to a file that is mapped read-only would kill the process.
     cdef inline int check_writable(self) except -1 nogil:
         if not self._writable:
             return raise_read_only(self.id)

@@ -1,10 +1,10 @@
 """One 64-bit value among the counters of a driver: every position and every statistic is one.
 
-Not here: allocation, labels and keys (concurrent/counters). The place of the value is checked once, here, so that
-reading it can neither fail nor cost more than a load.
+Not here: allocation, labels and keys (concurrent/counters). The place of the value is checked once, here, so
+that reading it can neither fail nor cost more than a load.
 
-`set_release`, `increment_release` and `propose_max_release` are for the one writer of a counter; a counter with
-several writers takes `get_and_add` only.
+`set_release`, `increment_release` and `propose_max_release` are for the one writer of a counter; a counter
+with several writers takes `get_and_add` only.
 """
 
 cimport cython
