@@ -181,7 +181,7 @@ cdef class AtomicBuffer:
         memset(self._address + offset, value, length)
         return 0
 
-    cdef inline int copy_from(
+    cpdef inline int copy_from(
         self, int64_t offset, AtomicBuffer source, int64_t source_offset, int64_t length
     ) except -1 nogil:
         self.check_writable(offset, length)

@@ -54,6 +54,15 @@ cpdef enum:
     LOG_TYPE_IMAGE = 2
     MAX_MESSAGE_LENGTH = 16777216
 
+# Results of an offer that is not a position: aeronc.h
+cpdef enum:
+    RESULT_NOT_CONNECTED = -1
+    RESULT_BACK_PRESSURED = -2
+    RESULT_ADMIN_ACTION = -3
+    RESULT_CLOSED = -4
+    RESULT_MAX_POSITION_EXCEEDED = -5
+    RESULT_ERROR = -6
+
 # Frames, common header: aeron_udp_protocol.h
 cpdef enum:
     FRAME_ALIGNMENT = 32

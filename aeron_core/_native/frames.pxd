@@ -1,0 +1,35 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.buffer cimport (
+    AtomicBuffer,
+    ac_fence_release,
+    ac_put_i32,
+    ac_put_i32_release,
+    ac_put_i64,
+    ac_put_u8,
+    ac_put_u16,
+)
+
+# Write the header of a frame that is not to be read yet; `mark`, negative, stands where its length will.
+#
+# The mark goes first, and the fence keeps every other store behind it: whoever finds any byte of this frame also
+# finds the mark, so that a reader waits, and the unblocker knows how much a publisher that died had claimed.
+# The caller stores the positive length last, with release, which makes all of the frame visible before it.
+cpdef inline int begin_frame(
+    AtomicBuffer buffer, int64_t offset, int32_t mark, uint8_t flags, uint16_t frame_type,
+    int32_t term_offset, int32_t session_id, int32_t stream_id, int32_t term_id, int64_t reserved_value
+) except -1 nogil:
+    buffer.check_writable(offset, wire.DATA_HEADER_LENGTH)
+    cdef uint8_t *frame = buffer._address + offset
+    ac_put_i32_release(frame, mark)
+    ac_fence_release()
+    ac_put_u8(frame + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
+    ac_put_u8(frame + wire.FRAME_FLAGS_OFFSET, flags)
+    ac_put_u16(frame + wire.FRAME_TYPE_OFFSET, frame_type)
+    ac_put_i32(frame + wire.DATA_TERM_OFFSET_OFFSET, term_offset)
+    ac_put_i32(frame + wire.DATA_SESSION_ID_OFFSET, session_id)
+    ac_put_i32(frame + wire.DATA_STREAM_ID_OFFSET, stream_id)
+    ac_put_i32(frame + wire.DATA_TERM_ID_OFFSET, term_id)
+    ac_put_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET, reserved_value)
+    return 0

@@ -1,0 +1,16 @@
+"""See `frames.pxd`."""
+
+from aeron_core._native.buffer import AtomicBuffer
+
+def begin_frame(
+    buffer: AtomicBuffer,
+    offset: int,
+    mark: int,
+    flags: int,
+    frame_type: int,
+    term_offset: int,
+    session_id: int,
+    stream_id: int,
+    term_id: int,
+    reserved_value: int,
+) -> int: ...

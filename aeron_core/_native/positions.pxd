@@ -1,0 +1,90 @@
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+# Term ids and term counts wrap in 32 bits. The detour over unsigned numbers is what makes C wrap them.
+
+cpdef inline int32_t add_wrap(int32_t value, int32_t other) noexcept nogil:
+    return <int32_t>(<uint32_t>value + <uint32_t>other)
+
+cpdef inline int32_t subtract_wrap(int32_t value, int32_t other) noexcept nogil:
+    return <int32_t>(<uint32_t>value - <uint32_t>other)
+
+cpdef inline int64_t align(int64_t length, int64_t alignment) noexcept nogil:
+    return (length + alignment - 1) & ~(alignment - 1)
+
+cpdef inline int64_t align_frame(int64_t length) noexcept nogil:
+    return (length + 31) & ~<int64_t>31
+
+cpdef inline int32_t compute_term_count(int32_t term_id, int32_t initial_term_id) noexcept nogil:
+    return subtract_wrap(term_id, initial_term_id)
+
+cpdef inline int64_t compute_position(
+    int32_t term_id, int32_t term_offset, int32_t position_bits_to_shift, int32_t initial_term_id
+) noexcept nogil:
+    return (<int64_t>compute_term_count(term_id, initial_term_id) << position_bits_to_shift) + term_offset
+
+cpdef inline int32_t compute_term_id(
+    int64_t position, int32_t position_bits_to_shift, int32_t initial_term_id
+) noexcept nogil:
+    return add_wrap(<int32_t>(position >> position_bits_to_shift), initial_term_id)
+
+cpdef inline int32_t compute_term_offset(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
+    return <int32_t>(position & ((<int64_t>1 << position_bits_to_shift) - 1))
+
+# The remainder is taken of unsigned numbers: whatever a corrupt file or a peer says, the index is 0, 1 or 2.
+
+cpdef inline int32_t index_by_position(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
+    return <int32_t>(<uint64_t>(position >> position_bits_to_shift) % 3)
+
+cpdef inline int32_t index_by_term_count(int32_t term_count) noexcept nogil:
+    return <int32_t>(<uint32_t>term_count % 3)
+
+cpdef inline int32_t index_by_term(int32_t initial_term_id, int32_t term_id) noexcept nogil:
+    return index_by_term_count(compute_term_count(term_id, initial_term_id))
+
+# 64 bits before the product: two terms of 1 GiB are more than 32 bits hold.
+
+cpdef inline int64_t partition_offset(int32_t index, int32_t term_length) noexcept nogil:
+    return <int64_t>index * term_length
+
+# Raw tails: the term id in the upper half, the offset in the lower, which may have run past the term.
+
+cpdef inline int64_t pack_raw_tail(int32_t term_id, int32_t term_offset) noexcept nogil:
+    return <int64_t>((<uint64_t>term_id << 32) | <uint32_t>term_offset)
+
+cpdef inline int32_t raw_tail_term_id(int64_t raw_tail) noexcept nogil:
+    return <int32_t>(raw_tail >> 32)
+
+cpdef inline int32_t raw_tail_term_offset(int64_t raw_tail, int32_t term_length) noexcept nogil:
+    cdef int64_t offset = <uint32_t>raw_tail
+    return <int32_t>offset if offset < term_length else term_length
+
+cpdef inline int32_t position_bits_to_shift(int32_t term_length) noexcept nogil:
+    cdef int32_t bits = 0
+    while bits < 31 and (<uint32_t>term_length >> bits) & 1 == 0:
+        bits += 1
+    return bits
+
+cpdef inline int64_t max_possible_position(int32_t term_length) noexcept nogil:
+    return <int64_t>term_length << 31
+
+cpdef inline int32_t max_message_length(int32_t term_length) noexcept nogil:
+    return term_length // 8 if term_length // 8 < 16777216 else 16777216
+
+cpdef inline int64_t fragmented_length(int64_t length, int32_t max_payload_length) noexcept nogil:
+    cdef int64_t remainder = length % max_payload_length
+    cdef int64_t whole = (length // max_payload_length) * (max_payload_length + 32)
+    return whole + (align_frame(remainder + 32) if remainder > 0 else 0)
+
+cpdef inline int64_t compute_log_length(int32_t term_length, int32_t page_size) noexcept nogil:
+    return align(<int64_t>term_length * 3 + 4096, page_size)
+
+# Two numbers of 32 bits in one result, for scans that find both. Never negative while `high` is not.
+
+cpdef inline int64_t pack_pair(int32_t high, int32_t low) noexcept nogil:
+    return <int64_t>((<uint64_t>high << 32) | <uint32_t>low)
+
+cpdef inline int32_t high_of_pair(int64_t pair) noexcept nogil:
+    return <int32_t>(pair >> 32)
+
+cpdef inline int32_t low_of_pair(int64_t pair) noexcept nogil:
+    return <int32_t><uint32_t>pair
