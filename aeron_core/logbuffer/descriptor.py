@@ -1,0 +1,192 @@
+"""A log: three terms that a stream fills in turn, and a page of metadata behind them.
+
+Not here: frames. One buffer spans the whole file, so that a frame at term offset `o` of partition `i` stands
+at `i * term_length + o`.
+
+Invariant: the active term count only grows, by one, and only after the tail of the partition that it then
+means holds the next term id. Whoever sees a count whose partition holds another term id has come in between,
+and must look again.
+
+Source: aeron_logbuffer_descriptor.h.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ConfigurationError, ProtocolError
+from aeron_core.logbuffer.limits import check_mtu_length, check_page_size, check_term_length
+from aeron_core.logbuffer.metadata import LogBufferMetadata, LogBufferParams, read_metadata, write_metadata
+
+
+class LogBuffer:
+    """A log that some process has made; `LogBuffer.initialize` makes one.
+
+    Raises ProtocolError when the metadata page cannot be that of a log of this length.
+    """
+
+    def __init__(self, buffer: AtomicBuffer) -> None:
+        _check_metadata(buffer)
+        self.buffer = buffer
+        self.metadata_offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
+        self.term_length = buffer.get_i32(self.metadata_offset + wire.LOG_TERM_LENGTH_OFFSET)
+        self.term_length_mask = self.term_length - 1
+        self.position_bits_to_shift = positions.position_bits_to_shift(self.term_length)
+        self.max_possible_position = positions.max_possible_position(self.term_length)
+        self.initial_term_id = buffer.get_i32(self.metadata_offset + wire.LOG_INITIAL_TERM_ID_OFFSET)
+        self.mtu_length = buffer.get_i32(self.metadata_offset + wire.LOG_MTU_LENGTH_OFFSET)
+        self.max_payload_length = self.mtu_length - wire.DATA_HEADER_LENGTH
+        self.max_message_length = positions.max_message_length(self.term_length)
+
+    @staticmethod
+    def initialize(buffer: AtomicBuffer, params: LogBufferParams) -> LogBuffer:
+        """Write the metadata of a new log into zeroed memory of `params.log_length` bytes and return the log.
+
+        Raises ConfigurationError when the memory has another length.
+        """
+        if buffer.capacity != params.log_length:
+            raise ConfigurationError(f"log length={buffer.capacity}: must be {params.log_length} bytes")
+        metadata_offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
+        write_metadata(buffer, metadata_offset, params)
+        if params.log_type != wire.LOG_TYPE_IMAGE:
+            _write_tails(buffer, metadata_offset, params)
+        return LogBuffer(buffer)
+
+    def metadata(self) -> LogBufferMetadata:
+        """Return a copy of every field of the metadata page."""
+        return read_metadata(self.buffer, self.metadata_offset)
+
+    def raw_tail_acquire(self, index: int) -> int:
+        """Return the tail of partition `index`: term id << 32 | offset, which may lie past the term."""
+        return self.buffer.get_i64_acquire(
+            self.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8
+        )
+
+    def active_term_count_acquire(self) -> int:
+        """Return how many terms have passed before the one that is appended to."""
+        return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
+
+    def producer_position(self) -> int:
+        """Return the position up to which publishers have claimed; the log of an image has none."""
+        index = positions.index_by_term_count(self.active_term_count_acquire())
+        raw_tail = self.raw_tail_acquire(index)
+        return positions.compute_position(
+            positions.raw_tail_term_id(raw_tail),
+            positions.raw_tail_term_offset(raw_tail, self.term_length),
+            self.position_bits_to_shift,
+            self.initial_term_id,
+        )
+
+    def rotate(self, current_term_count: int, current_term_id: int) -> bool:
+        """Turn the log to its next term; return whether this call did, and not another publisher's.
+
+        Any thread of any process may call it, with the term that it found full.
+        """
+        next_term_id = positions.add_wrap(current_term_id, 1)
+        next_term_count = positions.add_wrap(current_term_count, 1)
+        stale_term_id = positions.subtract_wrap(next_term_id, wire.PARTITION_COUNT)
+        tail_offset = self.metadata_offset + positions.index_by_term_count(next_term_count) * 8
+        # The tail first and the count after it: a publisher that sees the new count must not find the old
+        # tail. A tail that is not three terms old has been set by whoever else found the term full.
+        while True:
+            raw_tail = self.buffer.get_i64_acquire(tail_offset)
+            if positions.raw_tail_term_id(raw_tail) != stale_term_id:
+                break
+            if self.buffer.compare_and_set_i64(
+                tail_offset, raw_tail, positions.pack_raw_tail(next_term_id, 0)
+            ):
+                break
+        return self.buffer.compare_and_set_i32(
+            self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, current_term_count, next_term_count
+        )
+
+    def is_connected(self) -> bool:
+        """Return whether the driver says that somebody receives the stream."""
+        return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET) == 1
+
+    def set_is_connected(self, value: bool) -> int:
+        """Tell publishers whether somebody receives the stream."""
+        return self.buffer.put_i32_release(
+            self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET, 1 if value else 0
+        )
+
+    def end_of_stream_position_acquire(self) -> int:
+        """Return the position at which the stream ends, NO_END_OF_STREAM while it goes on."""
+        return self.buffer.get_i64_acquire(self.metadata_offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET)
+
+    def set_end_of_stream_position(self, position: int) -> int:
+        """Tell subscribers where the stream ends."""
+        return self.buffer.put_i64_release(
+            self.metadata_offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, position
+        )
+
+    def active_transport_count(self) -> int:
+        """Return over how many transports the stream of an image arrives."""
+        return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET)
+
+    def set_active_transport_count(self, count: int) -> int:
+        """Tell subscribers over how many transports the stream arrives."""
+        return self.buffer.put_i32_release(
+            self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET, count
+        )
+
+    def is_revoked(self) -> bool:
+        """Return whether the publication was revoked: its stream ends at once."""
+        return self.buffer.get_u8_acquire(self.metadata_offset + wire.LOG_IS_PUBLICATION_REVOKED_OFFSET) != 0
+
+    def set_is_revoked(self, value: bool) -> int:
+        """Tell subscribers that the publication was revoked."""
+        return self.buffer.put_u8_release(
+            self.metadata_offset + wire.LOG_IS_PUBLICATION_REVOKED_OFFSET, 1 if value else 0
+        )
+
+    def correlation_id(self) -> int:
+        """Return the registration id under which the driver made the log."""
+        return self.buffer.get_i64(self.metadata_offset + wire.LOG_CORRELATION_ID_OFFSET)
+
+    def frame_offset(self, position: int) -> int:
+        """Return where in the buffer the frame at `position` stands."""
+        index = positions.index_by_position(position, self.position_bits_to_shift)
+        return positions.partition_offset(index, self.term_length) + (position & self.term_length_mask)
+
+    def apply_default_header(self, offset: int) -> int:
+        """Copy the header that every frame of the stream is made from to `offset`."""
+        header = self.metadata_offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
+        return self.buffer.copy_from(offset, self.buffer, header, wire.DATA_HEADER_LENGTH)
+
+
+def _check_metadata(buffer: AtomicBuffer) -> None:
+    shortest = positions.compute_log_length(wire.TERM_MIN_LENGTH, wire.PAGE_MIN_SIZE)
+    if buffer.capacity < shortest:
+        raise ProtocolError(f"log length={buffer.capacity}: must be at least {shortest} bytes")
+    offset = buffer.capacity - wire.LOG_META_DATA_LENGTH
+    term_length = buffer.get_i32(offset + wire.LOG_TERM_LENGTH_OFFSET)
+    page_size = buffer.get_i32(offset + wire.LOG_PAGE_SIZE_OFFSET)
+    try:
+        check_term_length(term_length)
+        check_page_size(page_size)
+        check_mtu_length(buffer.get_i32(offset + wire.LOG_MTU_LENGTH_OFFSET))
+    except ConfigurationError as error:
+        raise ProtocolError(f"metadata of a log: {error}") from error
+    if positions.compute_log_length(term_length, page_size) != buffer.capacity:
+        raise ProtocolError(
+            f"log length={buffer.capacity}: must be "
+            f"{positions.compute_log_length(term_length, page_size)} bytes for terms of {term_length} bytes "
+            f"and pages of {page_size} bytes"
+        )
+    header_length = buffer.get_i32(offset + wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET)
+    if header_length != wire.DATA_HEADER_LENGTH:
+        raise ProtocolError(f"default header length={header_length}: must be {wire.DATA_HEADER_LENGTH} bytes")
+
+
+def _write_tails(buffer: AtomicBuffer, metadata_offset: int, params: LogBufferParams) -> None:
+    # The two partitions that are not active hold the terms that would have been in them: `rotate` expects it.
+    term_id, term_count = params.first_term_id, params.term_count
+    active_index = positions.index_by_term_count(term_count)
+    for age in range(wire.PARTITION_COUNT):
+        index = positions.index_by_term_count(active_index + wire.PARTITION_COUNT - age)
+        raw_tail = positions.pack_raw_tail(
+            positions.subtract_wrap(term_id, age), params.term_offset if age == 0 else 0
+        )
+        buffer.put_i64(metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8, raw_tail)
+    buffer.put_i32_release(metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, term_count)

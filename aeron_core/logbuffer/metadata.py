@@ -1,0 +1,233 @@
+"""The metadata page at the end of a log: who the stream is, and how its log was made.
+
+Not here: the fields that change while the stream runs; `LogBuffer` reads and writes those in order.
+Invariant: what `write_metadata` stores is fixed for the life of the log.
+
+Source: aeron_logbuffer_descriptor.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ConfigurationError
+from aeron_core.logbuffer.limits import (
+    check_mtu_length,
+    check_page_size,
+    check_term_length,
+    check_term_offset,
+)
+
+NO_END_OF_STREAM: Final = 2**63 - 1
+"""The end-of-stream position of a stream that has not ended."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamDescription:
+    """What is fixed for the life of a log; 0 is what older drivers leave in newer fields."""
+
+    initial_term_id: int
+    term_length: int
+    mtu_length: int
+    session_id: int
+    stream_id: int
+    log_type: int = wire.LOG_TYPE_CONCURRENT_PUBLICATION
+    correlation_id: int = 0
+    page_size: int = wire.PAGE_MIN_SIZE
+    publication_window_length: int = 0
+    receiver_window_length: int = 0
+    socket_sndbuf_length: int = 0
+    os_default_socket_sndbuf_length: int = 0
+    os_max_socket_sndbuf_length: int = 0
+    socket_rcvbuf_length: int = 0
+    os_default_socket_rcvbuf_length: int = 0
+    os_max_socket_rcvbuf_length: int = 0
+    max_resend: int = 0
+    entity_tag: int = 0
+    response_correlation_id: int = 0
+    linger_timeout_ns: int = 0
+    untethered_window_limit_timeout_ns: int = 0
+    untethered_linger_timeout_ns: int = 0
+    untethered_resting_timeout_ns: int = 0
+    group: bool = False
+    is_response: bool = False
+    rejoin: bool = False
+    reliable: bool = False
+    sparse: bool = False
+    signal_eos: bool = False
+    spies_simulate_connection: bool = False
+    tether: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogBufferParams(StreamDescription):
+    """What a new log is made from; raises ConfigurationError for a length that no log may have.
+
+    A stream starts at `term_offset` of `term_id`, by default at the beginning of its initial term.
+    """
+
+    term_id: int | None = None
+    term_offset: int = 0
+
+    def __post_init__(self) -> None:
+        check_term_length(self.term_length)
+        check_page_size(self.page_size)
+        check_mtu_length(self.mtu_length)
+        check_term_offset(self.term_offset, self.term_length)
+        if self.term_count < 0:
+            raise ConfigurationError(
+                f"term id={self.term_id}: must not be before the initial term id {self.initial_term_id}"
+            )
+
+    @property
+    def first_term_id(self) -> int:
+        """The term in which the stream starts."""
+        return self.initial_term_id if self.term_id is None else self.term_id
+
+    @property
+    def term_count(self) -> int:
+        """How many terms after the initial one the stream starts."""
+        return positions.compute_term_count(self.first_term_id, self.initial_term_id)
+
+    @property
+    def log_length(self) -> int:
+        """Length of the file in bytes."""
+        return positions.compute_log_length(self.term_length, self.page_size)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LogBufferMetadata(StreamDescription):
+    """A copy of every field of the metadata page, for tools; those that change are of different moments."""
+
+    raw_tails: tuple[int, int, int]
+    active_term_count: int
+    end_of_stream_position: int
+    is_connected: bool
+    active_transport_count: int
+    is_publication_revoked: bool
+    default_header: bytes  # 32 bytes: what the header of a frame is made from
+
+
+def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
+    """Store the fixed fields at `offset`; the caller stores the tails and the active term count."""
+    buffer.put_i64(offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, NO_END_OF_STREAM)
+    buffer.put_i64(offset + wire.LOG_CORRELATION_ID_OFFSET, params.correlation_id)
+    buffer.put_i32(offset + wire.LOG_INITIAL_TERM_ID_OFFSET, params.initial_term_id)
+    buffer.put_i32(offset + wire.LOG_MTU_LENGTH_OFFSET, params.mtu_length)
+    buffer.put_i32(offset + wire.LOG_TERM_LENGTH_OFFSET, params.term_length)
+    buffer.put_i32(offset + wire.LOG_PAGE_SIZE_OFFSET, params.page_size)
+    _write_lengths(buffer, offset, params)
+    _write_default_header(buffer, offset, params)
+    buffer.put_i64(offset + wire.LOG_ENTITY_TAG_OFFSET, params.entity_tag)
+    buffer.put_i64(offset + wire.LOG_RESPONSE_CORRELATION_ID_OFFSET, params.response_correlation_id)
+    _write_timeouts(buffer, offset, params)
+    _write_flags(buffer, offset, params)
+    buffer.put_u8(offset + wire.LOG_TYPE_OFFSET, params.log_type)
+
+
+def read_metadata(buffer: AtomicBuffer, offset: int) -> LogBufferMetadata:
+    """Return a copy of the metadata page at `offset`."""
+
+    def i32(field: int) -> int:
+        return buffer.get_i32(offset + field)
+
+    def i64(field: int) -> int:
+        return buffer.get_i64(offset + field)
+
+    def flag(field: int) -> bool:
+        return buffer.get_u8(offset + field) != 0
+
+    header = wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
+    tails = wire.LOG_TERM_TAIL_COUNTERS_OFFSET
+    return LogBufferMetadata(
+        raw_tails=(i64(tails), i64(tails + 8), i64(tails + 16)),
+        active_term_count=i32(wire.LOG_ACTIVE_TERM_COUNT_OFFSET),
+        end_of_stream_position=i64(wire.LOG_END_OF_STREAM_POSITION_OFFSET),
+        is_connected=i32(wire.LOG_IS_CONNECTED_OFFSET) != 0,
+        active_transport_count=i32(wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET),
+        correlation_id=i64(wire.LOG_CORRELATION_ID_OFFSET),
+        initial_term_id=i32(wire.LOG_INITIAL_TERM_ID_OFFSET),
+        mtu_length=i32(wire.LOG_MTU_LENGTH_OFFSET),
+        term_length=i32(wire.LOG_TERM_LENGTH_OFFSET),
+        page_size=i32(wire.LOG_PAGE_SIZE_OFFSET),
+        publication_window_length=i32(wire.LOG_PUBLICATION_WINDOW_LENGTH_OFFSET),
+        receiver_window_length=i32(wire.LOG_RECEIVER_WINDOW_LENGTH_OFFSET),
+        socket_sndbuf_length=i32(wire.LOG_SOCKET_SNDBUF_LENGTH_OFFSET),
+        os_default_socket_sndbuf_length=i32(wire.LOG_OS_DEFAULT_SOCKET_SNDBUF_LENGTH_OFFSET),
+        os_max_socket_sndbuf_length=i32(wire.LOG_OS_MAX_SOCKET_SNDBUF_LENGTH_OFFSET),
+        socket_rcvbuf_length=i32(wire.LOG_SOCKET_RCVBUF_LENGTH_OFFSET),
+        os_default_socket_rcvbuf_length=i32(wire.LOG_OS_DEFAULT_SOCKET_RCVBUF_LENGTH_OFFSET),
+        os_max_socket_rcvbuf_length=i32(wire.LOG_OS_MAX_SOCKET_RCVBUF_LENGTH_OFFSET),
+        max_resend=i32(wire.LOG_MAX_RESEND_OFFSET),
+        default_header=buffer.get_bytes(offset + header, wire.DATA_HEADER_LENGTH),
+        session_id=i32(header + wire.DATA_SESSION_ID_OFFSET),
+        stream_id=i32(header + wire.DATA_STREAM_ID_OFFSET),
+        entity_tag=i64(wire.LOG_ENTITY_TAG_OFFSET),
+        response_correlation_id=i64(wire.LOG_RESPONSE_CORRELATION_ID_OFFSET),
+        linger_timeout_ns=i64(wire.LOG_LINGER_TIMEOUT_NS_OFFSET),
+        untethered_window_limit_timeout_ns=i64(wire.LOG_UNTETHERED_WINDOW_LIMIT_TIMEOUT_NS_OFFSET),
+        untethered_linger_timeout_ns=i64(wire.LOG_UNTETHERED_LINGER_TIMEOUT_NS_OFFSET),
+        untethered_resting_timeout_ns=i64(wire.LOG_UNTETHERED_RESTING_TIMEOUT_NS_OFFSET),
+        group=flag(wire.LOG_GROUP_OFFSET),
+        is_response=flag(wire.LOG_IS_RESPONSE_OFFSET),
+        rejoin=flag(wire.LOG_REJOIN_OFFSET),
+        reliable=flag(wire.LOG_RELIABLE_OFFSET),
+        sparse=flag(wire.LOG_SPARSE_OFFSET),
+        signal_eos=flag(wire.LOG_SIGNAL_EOS_OFFSET),
+        spies_simulate_connection=flag(wire.LOG_SPIES_SIMULATE_CONNECTION_OFFSET),
+        tether=flag(wire.LOG_TETHER_OFFSET),
+        is_publication_revoked=flag(wire.LOG_IS_PUBLICATION_REVOKED_OFFSET),
+        log_type=buffer.get_u8(offset + wire.LOG_TYPE_OFFSET),
+    )
+
+
+def _write_lengths(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
+    buffer.put_i32(offset + wire.LOG_PUBLICATION_WINDOW_LENGTH_OFFSET, params.publication_window_length)
+    buffer.put_i32(offset + wire.LOG_RECEIVER_WINDOW_LENGTH_OFFSET, params.receiver_window_length)
+    buffer.put_i32(offset + wire.LOG_SOCKET_SNDBUF_LENGTH_OFFSET, params.socket_sndbuf_length)
+    buffer.put_i32(
+        offset + wire.LOG_OS_DEFAULT_SOCKET_SNDBUF_LENGTH_OFFSET, params.os_default_socket_sndbuf_length
+    )
+    buffer.put_i32(offset + wire.LOG_OS_MAX_SOCKET_SNDBUF_LENGTH_OFFSET, params.os_max_socket_sndbuf_length)
+    buffer.put_i32(offset + wire.LOG_SOCKET_RCVBUF_LENGTH_OFFSET, params.socket_rcvbuf_length)
+    buffer.put_i32(
+        offset + wire.LOG_OS_DEFAULT_SOCKET_RCVBUF_LENGTH_OFFSET, params.os_default_socket_rcvbuf_length
+    )
+    buffer.put_i32(offset + wire.LOG_OS_MAX_SOCKET_RCVBUF_LENGTH_OFFSET, params.os_max_socket_rcvbuf_length)
+    buffer.put_i32(offset + wire.LOG_MAX_RESEND_OFFSET, params.max_resend)
+
+
+def _write_timeouts(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
+    buffer.put_i64(offset + wire.LOG_LINGER_TIMEOUT_NS_OFFSET, params.linger_timeout_ns)
+    buffer.put_i64(
+        offset + wire.LOG_UNTETHERED_WINDOW_LIMIT_TIMEOUT_NS_OFFSET, params.untethered_window_limit_timeout_ns
+    )
+    buffer.put_i64(offset + wire.LOG_UNTETHERED_LINGER_TIMEOUT_NS_OFFSET, params.untethered_linger_timeout_ns)
+    buffer.put_i64(
+        offset + wire.LOG_UNTETHERED_RESTING_TIMEOUT_NS_OFFSET, params.untethered_resting_timeout_ns
+    )
+
+
+def _write_flags(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
+    buffer.put_u8(offset + wire.LOG_GROUP_OFFSET, params.group)
+    buffer.put_u8(offset + wire.LOG_IS_RESPONSE_OFFSET, params.is_response)
+    buffer.put_u8(offset + wire.LOG_REJOIN_OFFSET, params.rejoin)
+    buffer.put_u8(offset + wire.LOG_RELIABLE_OFFSET, params.reliable)
+    buffer.put_u8(offset + wire.LOG_SPARSE_OFFSET, params.sparse)
+    buffer.put_u8(offset + wire.LOG_SIGNAL_EOS_OFFSET, params.signal_eos)
+    buffer.put_u8(offset + wire.LOG_SPIES_SIMULATE_CONNECTION_OFFSET, params.spies_simulate_connection)
+    buffer.put_u8(offset + wire.LOG_TETHER_OFFSET, params.tether)
+
+
+def _write_default_header(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:
+    header = offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
+    buffer.put_i32(offset + wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET, wire.DATA_HEADER_LENGTH)
+    buffer.put_u8(header + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
+    buffer.put_u8(header + wire.FRAME_FLAGS_OFFSET, wire.DATA_FLAGS_UNFRAGMENTED)
+    buffer.put_u16(header + wire.FRAME_TYPE_OFFSET, wire.TYPE_DATA)
+    buffer.put_i32(header + wire.DATA_SESSION_ID_OFFSET, params.session_id)
+    buffer.put_i32(header + wire.DATA_STREAM_ID_OFFSET, params.stream_id)
+    buffer.put_i32(header + wire.DATA_TERM_ID_OFFSET, params.initial_term_id)

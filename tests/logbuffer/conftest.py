@@ -1,0 +1,95 @@
+"""Logs to test with: new ones, and those that were copied from a running driver."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.metadata import LogBufferParams
+
+SHM = Path(__file__).parents[1] / "vectors" / "shm"
+FIXTURE = json.loads((SHM / "01-fixture.json").read_text())
+
+MakeLog = Callable[..., LogBuffer]
+
+
+@pytest.fixture(scope="session")
+def make_log() -> MakeLog:
+    """Return what makes a connected log of 64 KiB terms and an MTU of 1408, but for what it is told."""
+
+    def make(**changes: Any) -> LogBuffer:
+        fields = {
+            "initial_term_id": 7,
+            "term_length": 65536,
+            "mtu_length": 1408,
+            "session_id": 11,
+            "stream_id": 22,
+        }
+        params = LogBufferParams(**(fields | changes))
+        log = LogBuffer.initialize(AtomicBuffer.allocate(params.log_length), params)
+        log.set_is_connected(True)
+        return log
+
+    return make
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame as it stands in a log."""
+
+    length: int
+    payload: bytes
+    flags: int = wire.DATA_FLAGS_UNFRAGMENTED
+    type: int = wire.TYPE_DATA
+    reserved_value: int = 0
+    aligned_length: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "aligned_length", positions.align_frame(self.length))
+
+
+@pytest.fixture(scope="session")
+def put_frame() -> Callable[..., int]:
+    """Return what writes a complete frame at a position of a log and returns the position behind it."""
+
+    def put(log: LogBuffer, position: int, payload: bytes = b"", **changes: Any) -> int:
+        frame = Frame(**({"length": 32 + len(payload), "payload": payload} | changes))
+        offset = log.frame_offset(position)
+        log.apply_default_header(offset)
+        buffer = log.buffer
+        buffer.put_u8(offset + wire.FRAME_FLAGS_OFFSET, frame.flags)
+        buffer.put_u16(offset + wire.FRAME_TYPE_OFFSET, frame.type)
+        buffer.put_i32(offset + wire.DATA_TERM_OFFSET_OFFSET, position & log.term_length_mask)
+        term_id = positions.compute_term_id(position, log.position_bits_to_shift, log.initial_term_id)
+        buffer.put_i32(offset + wire.DATA_TERM_ID_OFFSET, term_id)
+        buffer.put_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET, frame.reserved_value)
+        buffer.put_bytes(offset + wire.DATA_HEADER_LENGTH, payload)
+        buffer.put_i32_release(offset, frame.length)
+        return position + frame.aligned_length
+
+    return put
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A log of a real driver, and what its capture says that it holds."""
+
+    data: bytes
+    described: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return str(self.described["what"])
+
+
+@pytest.fixture(params=FIXTURE["log_buffers"], ids=lambda described: described["file"].split(".")[0])
+def captured(request: pytest.FixtureRequest) -> Captured:
+    """One after the other, the logs that were copied from a running driver."""
+    described = request.param
+    return Captured(gzip.decompress((SHM / described["file"]).read_bytes()), described)
