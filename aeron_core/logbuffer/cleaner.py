@@ -1,0 +1,25 @@
+"""Zeroes what every consumer has passed, so that the term can be filled anew.
+
+Source: aeron_network_publication.c, aeron_network_publication_clean_buffer.
+"""
+
+from __future__ import annotations
+
+from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int:
+    """Zero from `clean_position` towards `target_position`, to the end of the term at most; return how far.
+
+    Positions are of what was written there: multiples of 32. One thread cleans a log.
+    """
+    if target_position <= clean_position:
+        return clean_position
+    left_in_term = log.term_length - (clean_position & log.term_length_mask)
+    length = min(target_position - clean_position, left_in_term)
+    offset = log.frame_offset(clean_position)
+    log.buffer.set_memory(offset + 8, length - 8, 0)
+    # Release: the first length turns zero last. Whoever finds it zero finds nothing but zeros behind it, and
+    # a scan that comes from before it never takes the remains of an old frame for a new one.
+    log.buffer.put_i64_release(offset, 0)
+    return clean_position + length

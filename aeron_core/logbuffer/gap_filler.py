@@ -1,0 +1,35 @@
+"""Padding in place of frames that will never come.
+
+Source: aeron_term_gap_filler.c.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import positions, wire
+from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int) -> bool:
+    """Make one frame of padding of a gap; return False when a frame has come into it meanwhile.
+
+    Called by the one thread that also inserts into the term.
+    """
+    index = positions.index_by_term(log.initial_term_id, term_id)
+    begin = positions.partition_offset(index, log.term_length) + gap_offset
+    offset = begin + gap_length - wire.FRAME_ALIGNMENT
+    while offset >= begin:
+        if log.buffer.get_i32(offset) != 0:
+            return False
+        offset -= wire.FRAME_ALIGNMENT
+    put_padding(log, begin, term_id, gap_offset, gap_length)
+    return True
+
+
+def put_padding(log: LogBuffer, frame_offset: int, term_id: int, term_offset: int, length: int) -> int:
+    """Store a frame of padding of `length` bytes, header included, made from the default header."""
+    log.apply_default_header(frame_offset)
+    log.buffer.put_u16(frame_offset + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
+    log.buffer.put_i32(frame_offset + wire.DATA_TERM_OFFSET_OFFSET, term_offset)
+    log.buffer.put_i32(frame_offset + wire.DATA_TERM_ID_OFFSET, term_id)
+    # Release: a reader that sees the length sees the type too, and skips the frame.
+    return log.buffer.put_i32_release(frame_offset, length)

@@ -1,0 +1,38 @@
+"""What of a term may be sent next.
+
+Source: aeron_term_scanner.h.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+
+
+def scan_for_availability(
+    buffer: AtomicBuffer, frame_offset: int, term_length_left: int, max_length: int
+) -> int:
+    """Return a pair of bytes to send and padding behind them, for whole frames from `frame_offset` on.
+
+    At most `max_length` bytes and never past the `term_length_left` bytes of the term. A frame of padding
+    ends the scan: only its header is sent, and the sender skips the padding, which does not count against
+    `max_length`. When the first frame alone is longer than `max_length`, its length comes back negative.
+    """
+    limit = min(max_length, term_length_left)
+    available = 0
+    while available < limit:
+        frame_length = buffer.get_i32_acquire(frame_offset + available)
+        if frame_length <= 0:
+            break
+        # A corrupt length must not make the sender leave the term.
+        aligned_length = min(positions.align_frame(frame_length), term_length_left - available)
+        frame_type = buffer.get_u16(frame_offset + available + wire.FRAME_TYPE_OFFSET)
+        sent_length = aligned_length
+        if frame_type == wire.TYPE_PAD:
+            sent_length = wire.DATA_HEADER_LENGTH
+        if available + sent_length > limit:
+            return positions.pack_pair(0, available if available > 0 else -sent_length)
+        available += sent_length
+        if frame_type == wire.TYPE_PAD:
+            return positions.pack_pair(aligned_length - sent_length, available)
+    return positions.pack_pair(0, available)

@@ -1,0 +1,89 @@
+"""Padding over what a publisher claimed and, dead, will never complete.
+
+Not here: when a publisher counts as dead; the driver calls this once consumers stood still for the time-out.
+
+What stands at the blocked offset tells what was claimed:
+
+    negative  its writer had begun: the mark holds how much it had claimed
+    zero      its writer had moved the tail only: the claim reaches to the next frame begun by somebody else,
+              or, when nothing follows and the tail is past the term, to the end of the term
+    positive  the frame is complete after all: nothing to do
+
+Source: aeron_term_unblocker.c, aeron_logbuffer_unblocker.c.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.gap_filler import put_padding
+
+
+def unblock(log: LogBuffer, blocked_position: int) -> bool:
+    """Let the stream go on past `blocked_position`; return whether anything was done.
+
+    Called by one thread at a time for a log, with the position of its slowest consumer.
+    """
+    bits = log.position_bits_to_shift
+    blocked_term_count = positions.compute_term_id(blocked_position, bits, 0)
+    blocked_index = positions.index_by_term_count(blocked_term_count)
+    active_term_count = log.active_term_count_acquire()
+    raw_tail = log.raw_tail_acquire(blocked_index)
+    term_id = positions.raw_tail_term_id(raw_tail)
+    tail_offset = positions.raw_tail_term_offset(raw_tail, log.term_length)
+    blocked_offset = positions.compute_term_offset(blocked_position, bits)
+
+    # A publisher filled the term and died before it turned the log.
+    if blocked_offset == 0 and positions.add_wrap(active_term_count, 1) == blocked_term_count:
+        active_tail = log.raw_tail_acquire(positions.index_by_term_count(active_term_count))
+        log.rotate(active_term_count, positions.raw_tail_term_id(active_tail))
+        return True
+
+    begin = positions.partition_offset(blocked_index, log.term_length)
+    length = unblock_term(log, begin, blocked_offset, tail_offset, term_id)
+    if length == 0:
+        return False
+    if blocked_offset + length == log.term_length:
+        log.rotate(blocked_term_count, term_id)
+    return True
+
+
+def unblock_term(
+    log: LogBuffer, partition_offset: int, blocked_offset: int, tail_offset: int, term_id: int
+) -> int:
+    """Return how many bytes of padding were put at `blocked_offset`, 0 when nothing may be done yet."""
+    left_in_term = log.term_length - blocked_offset
+    begin = partition_offset + blocked_offset
+    length = log.buffer.get_i32_acquire(begin)
+    if length > 0:
+        return 0
+    if length < 0:
+        length = positions.subtract_wrap(0, length)
+    else:
+        length = _find_hole(
+            log.buffer, begin, partition_offset + tail_offset, partition_offset + log.term_length
+        )
+    # Nobody claims past the end of a term: such a length is corrupt, and so are the frames behind it.
+    if length < 0 or length > left_in_term:
+        length = left_in_term
+    if length > 0:
+        put_padding(log, begin, term_id, blocked_offset, length)
+    return length
+
+
+def _find_hole(buffer: AtomicBuffer, begin: int, tail: int, end: int) -> int:
+    offset = begin + wire.FRAME_ALIGNMENT
+    while offset < tail and buffer.get_i32_acquire(offset) == 0:
+        offset += wire.FRAME_ALIGNMENT
+    if offset < tail:
+        # Back again: publishers that are alive may have begun frames in between after the scan had passed.
+        behind = offset - wire.FRAME_ALIGNMENT
+        while behind >= begin:
+            if buffer.get_i32_acquire(behind) != 0:
+                return 0
+            behind -= wire.FRAME_ALIGNMENT
+        return offset - begin
+    if offset == end and buffer.get_i32_acquire(begin) == 0:
+        return end - begin
+    return 0

@@ -1,0 +1,99 @@
+import pytest
+
+from aeron_core._native import wire
+from aeron_core.logbuffer.unblocker import unblock
+
+
+def move_tail(log, index, term_id, offset):
+    log.buffer.put_i64(log.metadata_offset + index * 8, (term_id << 32) + offset)
+
+
+def is_padding(log, offset, length):
+    return (
+        log.buffer.get_i32(offset) == length
+        and log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
+    )
+
+
+def test_nothing_is_done_where_nothing_was_claimed(make_log):
+    assert not unblock(make_log(), 0)
+
+
+def test_nothing_is_done_for_a_frame_that_is_complete(make_log, put_frame):
+    log = make_log()
+    move_tail(log, 0, 7, put_frame(log, 0, b"complete"))
+
+    assert not unblock(log, 0)
+
+
+def test_frame_that_was_begun_becomes_padding_of_what_was_claimed(make_log):
+    log = make_log()
+    log.buffer.put_i32(64, -128)
+    move_tail(log, 0, 7, 192)
+
+    assert unblock(log, 64)
+
+    assert is_padding(log, 64, 128)
+    assert log.buffer.get_i32(64 + wire.DATA_TERM_OFFSET_OFFSET) == 64
+    assert log.buffer.get_i32(64 + wire.DATA_TERM_ID_OFFSET) == 7
+
+
+@pytest.mark.parametrize("length", [64, -64])
+def test_claim_without_a_frame_becomes_padding_up_to_the_next_frame(make_log, length):
+    log = make_log()
+    log.buffer.put_i32(320, length)
+    move_tail(log, 0, 7, 384)
+
+    assert unblock(log, 64)
+
+    assert is_padding(log, 64, 256)
+
+
+def test_claim_at_the_tail_is_left_until_something_follows(make_log):
+    log = make_log()
+    move_tail(log, 0, 7, 384)
+
+    assert not unblock(log, 64)
+
+
+def test_claim_past_the_end_becomes_padding_to_the_end_and_turns_the_log(make_log):
+    log = make_log()
+    move_tail(log, 0, 7, 65536 + 64)
+
+    assert unblock(log, 65536 - 256)
+
+    assert is_padding(log, 65536 - 256, 256)
+    assert log.active_term_count_acquire() == 1
+    assert log.producer_position() == 65536
+
+
+def test_log_that_was_not_turned_is_turned(make_log, put_frame):
+    log = make_log()
+    move_tail(log, 0, 7, 65536 + 64)
+    put_frame(log, 65536 - 64, length=64, type=wire.TYPE_PAD)
+
+    assert unblock(log, 65536)
+
+    assert log.active_term_count_acquire() == 1
+
+
+@pytest.mark.parametrize("mark", [-(2**31), -(2**31) + 1, -65600])
+def test_corrupt_mark_does_not_lead_out_of_the_term(make_log, mark):
+    log = make_log()
+    log.buffer.put_i32(64, mark)
+    move_tail(log, 0, 7, 192)
+
+    assert unblock(log, 64)
+
+    assert is_padding(log, 64, 65536 - 64)
+
+
+def test_term_ids_of_padding_wrap(make_log):
+    log = make_log(initial_term_id=2**31 - 1)
+    log.rotate(0, 2**31 - 1)
+    log.buffer.put_i32(65536, -64)
+    move_tail(log, 1, -(2**31), 64)
+
+    assert unblock(log, 65536)
+
+    assert log.buffer.get_i32(65536 + wire.DATA_TERM_ID_OFFSET) == -(2**31)
