@@ -1,0 +1,69 @@
+"""Cuts a term into datagrams and finds the runs that one send call can take.
+
+A datagram is as many whole frames as fit the mtu. Datagrams of equal length that follow one another are one entry
+of a batch (the last may be shorter), which the kernel cuts again: GSO. Nothing is copied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions, wire
+from aeron_core.logbuffer.scanner import scan_for_availability
+
+if TYPE_CHECKING:
+    from aeron_core._native.datagrams import SendBatch
+    from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+class DatagramRun:
+    """The next datagrams of one publication; used by the sender only."""
+
+    def __init__(self, log: LogBuffer, mtu: int, *, uses_gso: bool) -> None:
+        self._log = log
+        self._mtu = mtu
+        self._max_segments = min(wire.MAX_GSO_SEGMENTS, wire.MAX_GSO_LENGTH // mtu) if uses_gso else 1
+
+    def collect(self, batch: SendBatch, position: int, window: int, max_entries: int) -> int:
+        """Fill `batch` with what may be sent from `position` on; return its length in the stream, padding included.
+
+        At most `window` bytes in `max_entries` entries, never past the end of a term.
+        """
+        batch.clear()
+        self.padding = 0
+        self.is_blocked = False
+        offset = positions.compute_term_offset(position, self._log.position_bits_to_shift)
+        base = self._log.frame_offset(position) - offset
+        run_start = offset
+        run_length = segment = segments = total = 0
+        is_closed = False
+        while window > 0:
+            left = self._log.term_length - offset
+            scan_limit = min(window, self._mtu)
+            scan = scan_for_availability(self._log.buffer, base + offset, left, scan_limit)
+            available = positions.low_of_pair(scan)
+            self.padding = positions.high_of_pair(scan)
+            if available <= 0:
+                self.is_blocked = available < 0
+                break
+            if run_length > 0 and (is_closed or available > segment or segments == self._max_segments):
+                batch.add(self._log.buffer, base + run_start, run_length, segment)
+                run_start = offset
+                run_length = 0
+                if batch.count == max_entries:
+                    self.padding = 0
+                    break
+            if run_length == 0:
+                segment = available
+                segments = 0
+            is_closed = available < segment
+            segments += 1
+            run_length += available
+            offset += available + self.padding
+            total += available + self.padding
+            window -= available + self.padding
+            if self.padding > 0 or offset >= self._log.term_length:
+                break
+        if run_length > 0:
+            batch.add(self._log.buffer, base + run_start, run_length, segment)
+        return total

@@ -1,0 +1,75 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.commands cimport Command, CommandRing
+from aeron_core._native.pointers cimport LongMap, PointerMap
+from aeron_core.driver cimport operations
+from aeron_core.driver.publication_image cimport PublicationImage
+from aeron_core.driver.system_counters cimport SystemCounters
+from aeron_core.protocol.frames.rttm cimport Rttm
+from aeron_core.protocol.frames.setup cimport Setup
+from aeron_core.protocol.frames.status_message cimport StatusMessage
+from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
+
+# States of a session that has no image. PENDING_SETUP carries its deadline: state | deadline_ns << STATE_BITS.
+cdef enum:
+    UNKNOWN = 0
+    PENDING_SETUP = 1
+    INIT_IN_PROGRESS = 2
+    COOL_DOWN = 3
+    NO_INTEREST = 4
+    STATE_MASK = 7
+    STATE_BITS = 3
+    MAX_TRACKED_SESSIONS = 4096  # without an image, of one stream: what strangers can make us remember
+
+
+@cython.final
+cdef class StreamInterest:
+    cdef readonly int32_t stream_id
+    cdef bint _is_all_sessions
+    cdef LongMap _sessions      # session id -> 1 where one session is subscribed
+    cdef LongMap _states        # session id -> state of a session without an image
+    cdef PointerMap _images     # session id -> PublicationImage, borrowed
+
+    cdef bint wants(self, int32_t session_id) noexcept nogil
+    cdef bint is_unused(self) noexcept nogil
+    cdef bint has_room(self, int64_t now_ns) noexcept nogil
+    @cython.locals(slot=int32_t, found=bint, state=int64_t)
+    cdef int32_t forget_stale(self, int64_t now_ns) noexcept nogil
+    @cython.locals(slot=int32_t, found=bint, session_id=int64_t)
+    cdef int32_t unsubscribe_all(self) noexcept nogil
+
+
+cdef class Dispatcher(ReceiveDispatcher):
+    cdef PointerMap _interests              # stream id -> StreamInterest, borrowed
+    cdef SystemCounters _counters
+    cdef CommandRing _conductor
+    cdef Command _event
+    cdef StatusMessage _elicitation
+    cdef Rttm _rttm
+    cdef int32_t _session_limit
+
+    @cython.locals(state=int64_t, is_expired=bint, deadline_ns=int64_t)
+    cdef int32_t _on_unknown_session(
+        self, ReceiveChannelEndpoint endpoint, StreamInterest interest, int32_t session_id, SocketAddress source,
+        int64_t now_ns
+    ) except -1 nogil
+    cdef int32_t _elicit_setup(
+        self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id, SocketAddress source
+    ) except -1 nogil
+    cdef int32_t _request_image(
+        self, ReceiveChannelEndpoint endpoint, StreamInterest interest, Setup setup, SocketAddress source
+    ) except -1 nogil
+    cdef int32_t add_interest(self, StreamInterest interest) except -1 nogil
+    cdef int32_t remove_interest(self, StreamInterest interest) except -1 nogil
+    cdef int32_t subscribe_all(self, StreamInterest interest) except -1 nogil
+    cdef int32_t unsubscribe_all(self, StreamInterest interest) except -1 nogil
+    cdef int32_t subscribe_session(self, StreamInterest interest, int32_t session_id) except -1 nogil
+    cdef int32_t unsubscribe_session(self, StreamInterest interest, int32_t session_id) except -1 nogil
+    cdef int32_t add_image(self, PublicationImage image) except -1 nogil
+    cdef int32_t remove_image(self, PublicationImage image) except -1 nogil
+    cdef int32_t remove_cool_down(self, int32_t session_id, int32_t stream_id) except -1 nogil
+    cdef int32_t forget_session(self, int32_t session_id, int32_t stream_id) except -1 nogil

@@ -1,0 +1,308 @@
+"""Finds the image that a frame belongs to, and notices streams that have none yet.
+
+    a session without an image:
+        (unknown) ──data──► PENDING_SETUP ──SETUP──► INIT_IN_PROGRESS ──image added──► (image)
+        (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS
+        (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
+        nobody subscribes ──► NO_INTEREST, until somebody does
+
+PENDING_SETUP lasts a second, then the next data asks again.
+Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
+Source: aeron_data_packet_dispatcher.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import wire
+from aeron_core._native.commands import Command
+from aeron_core._native.pointers import LongMap, PointerMap
+from aeron_core.driver import operations
+from aeron_core.driver.publication_image import PublicationImage
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.spi.endpoints import ReceiveDispatcher
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core._native.commands import CommandRing
+    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.protocol.frames.setup import Setup
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+
+
+class StreamInterest:
+    """Who is wanted of one stream id on one endpoint: all sessions, or some."""
+
+    def __init__(self, stream_id: int) -> None:
+        self.stream_id = stream_id
+        self._is_all_sessions = False
+        self._sessions = LongMap()
+        self._states = LongMap()
+        self._images = PointerMap()
+
+    def wants(self, session_id: int) -> bool:
+        """Return whether somebody subscribes to the session."""
+        return self._is_all_sessions or self._sessions.get(session_id, 0) != 0
+
+    def is_unused(self) -> bool:
+        """Return whether nobody subscribes any more."""
+        return not self._is_all_sessions and self._sessions.size == 0
+
+    def has_room(self, now_ns: int) -> bool:
+        """Return whether one more session can be remembered; makes room if there is any to make."""
+        if self._states.size >= MAX_TRACKED_SESSIONS:
+            self.forget_stale(now_ns)
+        return self._states.size < MAX_TRACKED_SESSIONS
+
+    def forget_stale(self, now_ns: int) -> int:
+        """Forget the sessions that nobody wanted, and those whose setup did not come in time; return 0."""
+        found = True
+        while found:
+            found = False
+            for slot in range(self._states.capacity):
+                if not self._states.is_used(slot):
+                    continue
+                state = self._states.value_at(slot)
+                if state == NO_INTEREST or (
+                    (state & STATE_MASK) == PENDING_SETUP and now_ns > state >> STATE_BITS
+                ):
+                    self._states.remove(self._states.key_at(slot))
+                    found = True
+                    break
+        return 0
+
+    def unsubscribe_all(self) -> int:
+        """Keep only what is subscribed by session; return 0."""
+        self._is_all_sessions = False
+        found = True
+        while found:
+            found = False
+            for slot in range(self._states.capacity):
+                session_id = self._states.key_at(slot)
+                if self._states.is_used(slot) and self._sessions.get(session_id, 0) == 0:
+                    self._states.remove(session_id)
+                    found = True
+                    break
+        found = True
+        while found:
+            found = False
+            for slot in range(self._images._map.capacity):
+                session_id = self._images._map.key_at(slot)
+                if self._images._map.is_used(slot) and self._sessions.get(session_id, 0) == 0:
+                    self._images.remove(session_id)
+                    found = True
+                    break
+        return 0
+
+
+class Dispatcher(ReceiveDispatcher):
+    """The streams of one receiving endpoint; used by the receiver only."""
+
+    def __init__(self, conductor: CommandRing, counters: SystemCounters, session_limit: int) -> None:
+        self._interests = PointerMap()
+        self._counters = counters
+        self._conductor = conductor
+        self._event = Command()
+        self._elicitation = StatusMessage()
+        self._elicitation.flags = wire.SM_FLAG_SEND_SETUP
+        self._rttm = Rttm()
+        self._session_limit = session_limit
+
+    def on_data(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        buffer: AtomicBuffer,
+        offset: int,
+        length: int,
+        source: SocketAddress,
+        now_ns: int,
+    ) -> int:
+        """Hand a datagram of DATA or PAD frames to its image; return the bytes that were used."""
+        found = self._interests.get(buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET))
+        if found == cython.NULL:
+            return 0
+        session_id = buffer.get_i32(offset + wire.DATA_SESSION_ID_OFFSET)
+        image = cython.cast(StreamInterest, found)._images.get(session_id)
+        if image != cython.NULL:
+            return cython.cast(PublicationImage, image).insert_packet(
+                buffer,
+                offset,
+                length,
+                buffer.get_i32(offset + wire.DATA_TERM_ID_OFFSET),
+                buffer.get_i32(offset + wire.DATA_TERM_OFFSET_OFFSET),
+                source,
+                now_ns,
+            )
+        if buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_EOS:
+            return 0
+        return self._on_unknown_session(
+            endpoint, cython.cast(StreamInterest, found), session_id, source, now_ns
+        )
+
+    def _on_unknown_session(
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        interest: StreamInterest,
+        session_id: int,
+        source: SocketAddress,
+        now_ns: int,
+    ) -> int:
+        state = interest._states.get(session_id, UNKNOWN)
+        is_expired = (state & STATE_MASK) == PENDING_SETUP and now_ns > state >> STATE_BITS
+        if (state != UNKNOWN and not is_expired) or not interest.has_room(now_ns):
+            return 0
+        if not interest.wants(session_id):
+            interest._states.put(session_id, NO_INTEREST)
+            return 0
+        deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+        interest._states.put(session_id, PENDING_SETUP | deadline_ns << STATE_BITS)
+        return self._elicit_setup(endpoint, session_id, interest.stream_id, source)
+
+    def _elicit_setup(
+        self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int, source: SocketAddress
+    ) -> int:
+        self._elicitation.session_id = session_id
+        self._elicitation.stream_id = stream_id
+        if endpoint.send_status_message(self._elicitation, source) > 0:
+            self._counters.status_messages_sent.increment_release()
+        return 0
+
+    def on_setup(
+        self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int
+    ) -> int:
+        """Have an image made for a stream that is wanted and has none."""
+        found = self._interests.get(setup.stream_id)
+        if found == cython.NULL:
+            return 0
+        if cython.cast(StreamInterest, found)._images.get(setup.session_id) != cython.NULL:
+            return 0
+        state = cython.cast(StreamInterest, found)._states.get(setup.session_id, UNKNOWN) & STATE_MASK
+        if (state != UNKNOWN and state != PENDING_SETUP) or not cython.cast(StreamInterest, found).has_room(now_ns):
+            return 0
+        if not cython.cast(StreamInterest, found).wants(setup.session_id):
+            cython.cast(StreamInterest, found)._states.put(setup.session_id, NO_INTEREST)
+            return 0
+        return self._request_image(endpoint, cython.cast(StreamInterest, found), setup, source)
+
+    def _request_image(
+        self, endpoint: ReceiveChannelEndpoint, interest: StreamInterest, setup: Setup, source: SocketAddress
+    ) -> int:
+        operation = operations.CREATE_IMAGE
+        if interest._images.size() >= self._session_limit:
+            operation = operations.CREATE_IMAGE_REFUSED
+        self._event.begin(operation, cython.cast(cython.pointer(PyObject), endpoint))
+        self._event.set_subject(cython.cast(cython.pointer(PyObject), self))
+        self._event.set_number(0, setup.session_id)
+        self._event.set_number(1, setup.stream_id)
+        self._event.set_number(2, setup.initial_term_id)
+        self._event.set_number(3, setup.active_term_id)
+        self._event.set_number(4, setup.term_offset)
+        self._event.set_number(5, setup.term_length)
+        self._event.set_number(6, setup.mtu)
+        self._event.set_number(7, setup.flags)
+        self._event.source.assign(source)
+        self._event.control.assign(source)
+        # A full ring leaves the state as it is: the sender's next SETUP tries again.
+        if not self._conductor.offer(self._event):
+            self._counters.conductor_proxy_fails.get_and_add(1)
+        elif operation == operations.CREATE_IMAGE:
+            interest._states.put(setup.session_id, INIT_IN_PROGRESS)
+        return 0
+
+    def on_rttm(self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
+        """Answer a sender that measures the round-trip time, or hand an answer to its image."""
+        found = self._interests.get(rttm.stream_id)
+        if found == cython.NULL:
+            return 0
+        image = cython.cast(StreamInterest, found)._images.get(rttm.session_id)
+        if image == cython.NULL:
+            return 0
+        if not rttm.flags & wire.RTTM_FLAG_REPLY:
+            return cython.cast(PublicationImage, image).on_rttm(rttm, now_ns)
+        self._rttm.flags = 0
+        self._rttm.session_id = rttm.session_id
+        self._rttm.stream_id = rttm.stream_id
+        self._rttm.echo_timestamp = rttm.echo_timestamp
+        self._rttm.reception_delta = 0
+        return endpoint.send_rttm(self._rttm, source)
+
+    def add_interest(self, interest: StreamInterest) -> int:
+        """Take note of a stream id that somebody will subscribe to."""
+        return self._interests.put(interest.stream_id, cython.cast(cython.pointer(PyObject), interest))
+
+    def remove_interest(self, interest: StreamInterest) -> int:
+        """Forget a stream id that nobody subscribes to any more."""
+        self._interests.remove(interest.stream_id)
+        return 0
+
+    def subscribe_all(self, interest: StreamInterest) -> int:
+        """Want all sessions of a stream."""
+        interest._is_all_sessions = True
+        return interest.forget_stale(0)
+
+    def unsubscribe_all(self, interest: StreamInterest) -> int:
+        """Want no more than single sessions of a stream."""
+        return interest.unsubscribe_all()
+
+    def subscribe_session(self, interest: StreamInterest, session_id: int) -> int:
+        """Want one session of a stream."""
+        interest._sessions.put(session_id, 1)
+        if interest._states.get(session_id, UNKNOWN) == NO_INTEREST:
+            interest._states.remove(session_id)
+        return 0
+
+    def unsubscribe_session(self, interest: StreamInterest, session_id: int) -> int:
+        """Want one session no longer, unless all are wanted."""
+        interest._sessions.remove(session_id)
+        if not interest._is_all_sessions:
+            interest._images.remove(session_id)
+            interest._states.remove(session_id)
+        return 0
+
+    def add_image(self, image: PublicationImage) -> int:
+        """Route the stream's frames to its image."""
+        found = self._interests.get(image.stream_id)
+        if found == cython.NULL:
+            return 0
+        cython.cast(StreamInterest, found)._states.remove(image.session_id)
+        return cython.cast(StreamInterest, found)._images.put(
+            image.session_id, cython.cast(cython.pointer(PyObject), image)
+        )
+
+    def remove_image(self, image: PublicationImage) -> int:
+        """Route nothing to the image any more; one that had not ended stays away until its cool-down is over."""
+        found = self._interests.get(image.stream_id)
+        if found == cython.NULL:
+            return 0
+        if cython.cast(StreamInterest, found)._images.get(image.session_id) != cython.cast(
+            cython.pointer(PyObject), image
+        ):
+            return 0
+        cython.cast(StreamInterest, found)._images.remove(image.session_id)
+        if not image.is_end_of_stream.get_acquire():
+            cython.cast(StreamInterest, found)._states.put(image.session_id, COOL_DOWN)
+        return 0
+
+    def remove_cool_down(self, session_id: int, stream_id: int) -> int:
+        """Let a session that was away come back."""
+        found = self._interests.get(stream_id)
+        if found != cython.NULL and (
+            cython.cast(StreamInterest, found)._states.get(session_id, UNKNOWN) == COOL_DOWN
+        ):
+            cython.cast(StreamInterest, found)._states.remove(session_id)
+        return 0
+
+    def forget_session(self, session_id: int, stream_id: int) -> int:
+        """Start over with a session whose image could not be made: its next SETUP tries again."""
+        found = self._interests.get(stream_id)
+        if found != cython.NULL and (
+            cython.cast(StreamInterest, found)._states.get(session_id, UNKNOWN) == INIT_IN_PROGRESS
+        ):
+            cython.cast(StreamInterest, found)._states.remove(session_id)
+        return 0

@@ -1,0 +1,31 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.counter cimport Counter
+from aeron_core.driver cimport operations
+from aeron_core.driver.subscriber_positions cimport SubscriberPositions
+from aeron_core.logbuffer.cleaner cimport clean_step
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+
+
+@cython.final
+cdef class IpcPublication:
+    cdef readonly int64_t registration_id
+    cdef readonly int32_t session_id
+    cdef readonly int32_t stream_id
+    cdef readonly LogBuffer log
+    cdef readonly AtomicLong state              # a PUBLICATION_…, written by the conductor
+    cdef readonly AtomicLong consumer_position  # of the fastest subscriber so far
+    cdef readonly SubscriberPositions subscribers
+    cdef Counter _publisher_position
+    cdef Counter _publisher_limit
+    cdef int64_t _window_length
+    cdef int64_t _trip_gain                     # how far subscribers move before the limit does
+    cdef int64_t _trip_limit
+    cdef int64_t _clean_position
+    cdef bint _is_connected
+
+    @cython.locals(lowest=int64_t, highest=int64_t, limit=int64_t)
+    cdef int32_t update_limit(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _set_connected(self, bint is_connected) except -1 nogil

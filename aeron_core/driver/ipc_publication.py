@@ -1,0 +1,71 @@
+"""One stream between processes of this machine: publishers and subscribers share the log itself.
+
+Invariant: `update_limit` runs on the sender; the conductor reads counters and the AtomicLongs.
+Source: aeron_ipc_publication.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native.cell import AtomicLong
+from aeron_core.driver import operations
+from aeron_core.driver.subscriber_positions import SubscriberPositions
+from aeron_core.logbuffer.cleaner import clean_step
+
+if TYPE_CHECKING:
+    from aeron_core.driver.publication_params import IpcPublicationParams
+
+
+class IpcPublication:
+    """One IPC stream; see the module."""
+
+    def __init__(self, params: IpcPublicationParams) -> None:
+        position = params.position
+        self.registration_id = params.registration_id
+        self.session_id = params.session_id
+        self.stream_id = params.stream_id
+        self.log = params.log
+        self.state = AtomicLong(operations.PUBLICATION_ACTIVE)
+        self.consumer_position = AtomicLong(position)
+        self.subscribers = SubscriberPositions()
+        self._publisher_position = params.publisher_position
+        self._publisher_limit = params.publisher_limit
+        self._window_length = params.publisher_window_length
+        self._trip_gain = params.publisher_window_length >> 3
+        self._trip_limit = 0
+        self._clean_position = position
+        self._is_connected = False
+        self._publisher_position.set_release(position)
+        self._publisher_limit.set_release(position)
+
+    def update_limit(self, now_ns: int) -> int:
+        """Publish how far publishers may append; return 1 if that changed anything."""
+        if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
+            return 0
+        self._publisher_position.set_release(self.log.producer_position())
+        highest = self.subscribers.highest(self.consumer_position.get_acquire())
+        if self.subscribers.size() == 0:
+            self._set_connected(False)
+            if self._publisher_limit.get() <= highest:
+                return 0
+            self._publisher_limit.set_release(highest)
+            self._trip_limit = highest
+            self._clean_position = clean_step(self.log, self._clean_position, highest)
+            return 1
+        self._set_connected(True)
+        self.consumer_position.set_release(highest)
+        lowest = self.subscribers.lowest(self.log.max_possible_position)
+        limit = lowest + self._window_length
+        if limit <= self._trip_limit:
+            return 0
+        self._clean_position = clean_step(self.log, self._clean_position, lowest)
+        self._publisher_limit.set_release(limit)
+        self._trip_limit = limit + self._trip_gain
+        return 1
+
+    def _set_connected(self, is_connected: bool) -> int:
+        if self._is_connected != is_connected:
+            self._is_connected = is_connected
+            self.log.set_is_connected(is_connected)
+        return 0

@@ -1,0 +1,34 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from aeron_core._native cimport positions
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+from aeron_core.logbuffer.gap_scanner cimport scan_for_gap
+
+
+cdef class NakDelay:
+    cdef int64_t delay_ns(self, bint is_retry) noexcept nogil
+
+
+cdef class UnicastNakDelay(NakDelay):
+    cdef int64_t _first_ns
+    cdef int64_t _retry_ns
+
+
+@cython.final
+cdef class LossDetector:
+    cdef LogBuffer _log
+    cdef NakDelay _delay
+    cdef readonly bint has_gap              # found by the last scan
+    cdef readonly bint is_new_gap           # which the scan before did not find
+    cdef readonly bint is_due               # to be asked for now
+    cdef readonly int32_t gap_term_id       # of the open gap
+    cdef readonly int32_t gap_offset
+    cdef readonly int32_t gap_length
+    cdef int64_t _expiry_ns
+
+    @cython.locals(
+        bits=int32_t, rebuild_offset=int32_t, limit_offset=int32_t, gap=int64_t,
+        term_id=int32_t, offset=int32_t, length=int32_t
+    )
+    cdef int64_t scan(self, int64_t rebuild_position, int64_t hwm_position, int64_t now_ns) except -1 nogil

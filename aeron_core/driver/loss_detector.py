@@ -1,0 +1,75 @@
+"""Finds the first gap of an image and says when to ask for it.
+
+One gap at a time: a new one is asked for after the first delay, and again after each retry delay while it stays.
+Source: aeron_loss_detector.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions
+from aeron_core.logbuffer.gap_scanner import scan_for_gap
+
+if TYPE_CHECKING:
+    from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+class NakDelay:
+    """How long to wait before a gap is asked for."""
+
+    def delay_ns(self, is_retry: bool) -> int:
+        """Return the delay in nanoseconds, for the first request or for one that was not answered."""
+        return 0
+
+
+class UnicastNakDelay(NakDelay):
+    """Fixed delays: with one receiver nobody else asks for the same gap."""
+
+    def __init__(self, first_ns: int, retry_ns: int) -> None:
+        self._first_ns = first_ns
+        self._retry_ns = retry_ns
+
+    def delay_ns(self, is_retry: bool) -> int:
+        """See `NakDelay.delay_ns`."""
+        return self._retry_ns if is_retry else self._first_ns
+
+
+class LossDetector:
+    """The gaps of one image; used by the receiver only."""
+
+    def __init__(self, log: LogBuffer, delay: NakDelay) -> None:
+        self._log = log
+        self._delay = delay
+        self.gap_length = 0
+
+    def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
+        """Return the position up to which the image is whole, from `rebuild_position` on, within its term."""
+        self.has_gap = False
+        self.is_new_gap = False
+        self.is_due = False
+        if rebuild_position >= hwm_position:
+            return rebuild_position
+        bits = self._log.position_bits_to_shift
+        rebuild_offset = positions.compute_term_offset(rebuild_position, bits)
+        limit_offset = self._log.term_length
+        if rebuild_position >> bits == hwm_position >> bits:
+            limit_offset = positions.compute_term_offset(hwm_position, bits)
+        gap = scan_for_gap(
+            self._log.buffer, self._log.frame_offset(rebuild_position) - rebuild_offset, rebuild_offset, limit_offset
+        )
+        offset = positions.high_of_pair(gap)
+        length = positions.low_of_pair(gap)
+        if length > 0:
+            self.has_gap = True
+            term_id = positions.compute_term_id(rebuild_position, bits, self._log.initial_term_id)
+            if term_id != self.gap_term_id or offset != self.gap_offset or length != self.gap_length:
+                self.gap_term_id = term_id
+                self.gap_offset = offset
+                self.gap_length = length
+                self.is_new_gap = True
+                self._expiry_ns = now_ns + self._delay.delay_ns(False)
+            if now_ns >= self._expiry_ns:
+                self.is_due = True
+                self._expiry_ns = now_ns + self._delay.delay_ns(True)
+        return rebuild_position - rebuild_offset + offset

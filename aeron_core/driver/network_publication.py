@@ -1,0 +1,343 @@
+"""The sending side of one stream on a network.
+
+    data: sender limit ≥ position ──► datagrams ──► sender position moves
+    SETUP every 100 ms until a first status message, and when one asks for it
+    heartbeat 100 ms after the last data, with EOS once all was sent
+
+Not here: the life of a publication (`publication_lifecycle`), which the conductor runs, and the socket.
+Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
+Source: aeron_network_publication.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.cell import AtomicLong
+from aeron_core._native.commands import Command
+from aeron_core._native.pointers import LongMap
+from aeron_core.driver import operations
+from aeron_core.driver.datagram_run import DatagramRun
+from aeron_core.driver.publisher_limit import PublisherLimit
+from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
+from aeron_core.driver.subscriber_positions import SubscriberPositions
+from aeron_core.logbuffer.scanner import scan_for_availability
+from aeron_core.protocol.frames.data import DataHeader
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.setup import Setup
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core.driver.publication_params import NetworkPublicationParams
+    from aeron_core.protocol.frames.error import ErrorFrame
+    from aeron_core.protocol.frames.nak import Nak
+    from aeron_core.protocol.frames.response_setup import ResponseSetup
+    from aeron_core.protocol.frames.status_message import StatusMessage
+
+
+class NetworkPublication(Resender):
+    """One stream that is being sent; see the module."""
+
+    def __init__(self, params: NetworkPublicationParams) -> None:
+        position = params.position
+        self.registration_id = params.registration_id
+        self.session_id = params.session_id
+        self.stream_id = params.stream_id
+        self.endpoint = params.endpoint
+        self.log = params.log
+        self.state = AtomicLong(operations.PUBLICATION_ACTIVE)
+        self.is_end_of_stream = AtomicLong()
+        self.has_receivers = AtomicLong()
+        self.has_unicast_eos = AtomicLong()
+        self.spies = SubscriberPositions()
+        self._assign_counters(params, position)
+        self._flow_control = params.flow_control
+        self._retransmits = RetransmitHandler(
+            is_group=params.is_group,
+            max_resend=params.max_resend,
+            delay_ns=params.retransmit_delay_ns,
+            linger_ns=params.retransmit_linger_ns,
+            initial_window_length=params.initial_window_length,
+        )
+        self._mtu = params.mtu
+        self._run = DatagramRun(params.log, params.mtu, uses_gso=params.uses_gso)
+        self._batch = params.batch
+        self._max_entries = params.max_messages_per_send
+        self._conductor = params.conductor
+        self._event = Command()
+        self._receivers = LongMap()
+        self._connection_timeout_ns = params.connection_timeout_ns
+        self._is_unicast = not params.is_group
+        self._signals_eos = params.signals_eos
+        self._simulates_connection = params.spies_simulate_connection
+        self._tracks_sender_limits = True
+        # Due at once: nothing was sent yet.
+        self._time_of_last_setup_ns = params.now_ns - wire.SETUP_INTERVAL_NS - 1
+        self._time_of_last_send_ns = params.now_ns - wire.HEARTBEAT_INTERVAL_NS - 1
+        self._prepare_frames(params)
+
+    def _assign_counters(self, params: NetworkPublicationParams, position: int) -> None:
+        self._counters = params.system_counters
+        self.sender_position = params.sender_position
+        self.sender_limit = params.sender_limit
+        self._back_pressure_events = params.back_pressure_events
+        self._naks_received = params.naks_received
+        self._publisher_limit = PublisherLimit(
+            params.log, params.publisher_limit, params.publisher_window_length, position
+        )
+        self._publisher_position = params.publisher_position
+
+    def _prepare_frames(self, params: NetworkPublicationParams) -> None:
+        self._scratch = AtomicBuffer.allocate(64)
+        self._setup = Setup()
+        self._setup.session_id = params.session_id
+        self._setup.stream_id = params.stream_id
+        self._setup.initial_term_id = params.log.initial_term_id
+        self._setup.term_length = params.log.term_length
+        self._setup.mtu = params.mtu
+        self._setup.ttl = params.ttl
+        self._setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
+        self._heartbeat = DataHeader()
+        self._heartbeat.frame_type = wire.TYPE_DATA
+        self._heartbeat.session_id = params.session_id
+        self._heartbeat.stream_id = params.stream_id
+        self._rttm = Rttm()
+
+    def send_pending(self, now_ns: int) -> int:
+        """Send what may be sent; return the bytes of it."""
+        position = self.sender_position.get()
+        if not self._has_initial_connection or self._is_setup_elicited:
+            self._send_setup_if_due(position, now_ns)
+        sent = self._send_data(position, now_ns)
+        if sent == 0:
+            sent = self._send_heartbeat_if_due(position, now_ns)
+            self._idle(now_ns)
+        self._retransmits.process_timeouts(self, now_ns)
+        return sent
+
+    def _send_data(self, position: int, now_ns: int) -> int:
+        window = self.sender_limit.get() - position
+        first = self._run.collect(self._batch, position, window, self._max_entries)
+        if self._batch.count == 0:
+            if self._run.is_blocked or window <= 0:
+                self._count_back_pressure()
+            return 0
+        taken = self.endpoint.send(self, self._batch)
+        if taken < self._batch.count:
+            self._counters.short_sends.get_and_add(1)
+            first = self._batch.length_of_first(taken)
+        if taken > 0:
+            self._time_of_last_send_ns = now_ns
+            self._tracks_sender_limits = True
+            self.sender_position.set_release(position + first)
+        return first
+
+    def _count_back_pressure(self) -> int:
+        # Once for each time that the sender has to stop, not once for each cycle that it stands still.
+        if self._tracks_sender_limits:
+            self._tracks_sender_limits = False
+            self._back_pressure_events.increment_release()
+            self._counters.sender_flow_control_limits.increment_release()
+        return 0
+
+    def _send_setup_if_due(self, position: int, now_ns: int) -> int:
+        if now_ns <= self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
+            return 0
+        self._setup.active_term_id = positions.compute_term_id(
+            position, self.log.position_bits_to_shift, self.log.initial_term_id
+        )
+        self._setup.term_offset = positions.compute_term_offset(position, self.log.position_bits_to_shift)
+        if self._is_setup_elicited:
+            self.sender_limit.set_release(
+                self._flow_control.on_setup(self._setup, self.sender_limit.get(), now_ns)
+            )
+        self._send_scratch(self._setup.encode(self._scratch, 0))
+        self._time_of_last_setup_ns = now_ns
+        if self.has_receivers.get_acquire():
+            self._is_setup_elicited = False
+        return 0
+
+    def _send_heartbeat_if_due(self, position: int, now_ns: int) -> int:
+        if (
+            not self._has_initial_connection
+            or now_ns <= self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS
+        ):
+            return 0
+        flags = wire.DATA_FLAGS_UNFRAGMENTED
+        if self.log.is_revoked():
+            flags |= wire.DATA_FLAG_EOS | wire.DATA_FLAG_REVOKED
+        elif self._signals_eos and self.is_end_of_stream.get_acquire():
+            flags |= wire.DATA_FLAG_EOS
+        self._heartbeat.flags = flags
+        self._heartbeat.term_id = positions.compute_term_id(
+            position, self.log.position_bits_to_shift, self.log.initial_term_id
+        )
+        self._heartbeat.term_offset = positions.compute_term_offset(position, self.log.position_bits_to_shift)
+        self._heartbeat.encode(self._scratch, 0)
+        self._time_of_last_send_ns = now_ns
+        self._counters.heartbeats_sent.increment_release()
+        return self._send_scratch(wire.DATA_HEADER_LENGTH)
+
+    def _send_scratch(self, length: int) -> int:
+        self._batch.clear()
+        self._batch.add(self._scratch, 0, length, length)
+        if self.endpoint.send(self, self._batch) < 1:
+            self._counters.short_sends.get_and_add(1)
+            return 0
+        return length
+
+    def _idle(self, now_ns: int) -> int:
+        limit = self.sender_limit.get()
+        position = self.sender_position.get()
+        if self._simulates_connection and not self.has_receivers.get_acquire() and self.spies.size() > 0:
+            # Spies alone drive the stream: it is as if the fastest of them had received it.
+            position = self.spies.highest(position)
+            self.sender_position.set_release(position)
+            limit = position
+        self.sender_limit.set_release(
+            self._flow_control.on_idle(limit, position, self.is_end_of_stream.get_acquire() != 0, now_ns)
+        )
+        return self._forget_silent_receivers(now_ns)
+
+    def _forget_silent_receivers(self, now_ns: int) -> int:
+        expired = 0
+        found = True
+        while found:
+            found = False
+            for slot in range(self._receivers.capacity):
+                if self._receivers.is_used(slot) and (
+                    now_ns > self._receivers.value_at(slot) + self._connection_timeout_ns
+                ):
+                    self._receivers.remove(self._receivers.key_at(slot))
+                    expired += 1
+                    found = True
+                    break
+        if expired > 0 and self._receivers.size == 0:
+            self.has_receivers.set_release(0)
+        return 0
+
+    def update_limit(self, now_ns: int) -> int:
+        """Publish how far publishers may append; return 1 if that changed anything."""
+        if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
+            return 0
+        self._publisher_position.set_release(self.log.producer_position())
+        if not self.log.is_revoked() and self._has_subscribers(now_ns):
+            self._set_connected(True)
+            return self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
+        self._set_connected(False)
+        return self._publisher_limit.lower_to(self.sender_position.get())
+
+    def _has_subscribers(self, now_ns: int) -> bool:
+        if self.has_receivers.get_acquire() and self._flow_control.has_required_receivers(now_ns):
+            return True
+        return self._simulates_connection and self.spies.size() > 0
+
+    def _set_connected(self, is_connected: bool) -> int:
+        if self._is_connected != is_connected:
+            self._is_connected = is_connected
+            self.log.set_is_connected(is_connected)
+        return 0
+
+    def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
+        """Take a receiver's position and window, or its wish for a SETUP."""
+        if sm.flags & wire.SM_FLAG_SEND_SETUP:
+            self._is_setup_elicited = True
+            return self._flow_control.on_setup_elicited(sm, now_ns)
+        if not sm.is_near(self.sender_position.get(), self.log.initial_term_id, self.log.position_bits_to_shift):
+            self._counters.status_messages_rejected.increment_release()
+            return 0
+        if sm.flags & wire.SM_FLAG_EOS:
+            self._receivers.remove(sm.receiver_id)
+            if self._is_unicast:
+                self.has_unicast_eos.set_release(1)
+        else:
+            self._receivers.put(sm.receiver_id, now_ns)
+        self.has_receivers.set_release(1 if self._receivers.size > 0 else 0)
+        self._has_initial_connection = True
+        position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
+        limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
+        self.sender_limit.set_release(limit)
+        return 0
+
+    def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
+        """Send again what a receiver lacks, if it may be."""
+        self._naks_received.increment_release()
+        if not nak.is_valid(self.log.term_length):
+            self._counters.invalid_packets.get_and_add(1)
+            return 0
+        if nak.length == 0:
+            return 0
+        if (
+            self._retransmits.on_nak(
+                self, self._flow_control, nak.term_id, nak.term_offset, nak.length, self.log.term_length, now_ns
+            )
+            == operations.RETRANSMIT_OVERFLOW
+        ):
+            self._counters.retransmit_overflow.increment_release()
+        return 0
+
+    def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
+        """Take a receiver's refusal: it no longer counts, and the publisher is told."""
+        self._flow_control.on_error(error, now_ns)
+        if not self._receivers.remove(error.receiver_id):
+            return 0
+        if self._receivers.size == 0:
+            self.has_receivers.set_release(0)
+        self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), self))
+        self._event.set_number(0, error.error_code)
+        self._event.set_number(1, 1 if error.flags & wire.ERR_FLAG_HAS_GROUP_TAG else 0)
+        self._event.set_value(0, error.receiver_id)
+        self._event.set_value(1, error.group_tag)
+        self._event.set_text(error._text, 0, error.text_length)
+        self._event.source.assign(source)
+        if not self._conductor.offer(self._event):
+            self._counters.conductor_proxy_fails.get_and_add(1)
+        return 0
+
+    def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
+        """Answer a receiver that measures the round-trip time."""
+        if not rttm.flags & wire.RTTM_FLAG_REPLY:
+            return 0
+        self._rttm.flags = 0
+        self._rttm.session_id = self.session_id
+        self._rttm.stream_id = self.stream_id
+        self._rttm.echo_timestamp = rttm.echo_timestamp
+        self._rttm.reception_delta = 0
+        self._rttm.receiver_id = rttm.receiver_id
+        return self._send_scratch(self._rttm.encode(self._scratch, 0))
+
+    def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
+        """Take note of a response stream; this publication asked for none."""
+        return 0
+
+    def resend(self, term_id: int, term_offset: int, length: int) -> int:
+        """Send a part of the log again, if it is still there; return the bytes sent."""
+        position = positions.compute_position(
+            term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
+        )
+        sender_position = self.sender_position.get()
+        bottom = sender_position - (self.log.term_length >> 1) - self.log.max_message_length
+        if position < bottom or position >= sender_position:
+            return 0
+        remaining = min(length, sender_position - position)
+        sent = 0
+        while remaining > 0:
+            first = self._run.collect(self._batch, position, remaining, self._max_entries)
+            if self._batch.count == 0 or self.endpoint.send(self, self._batch) < self._batch.count:
+                if self._batch.count > 0:
+                    self._counters.short_sends.get_and_add(1)
+                break
+            sent += first
+            position += first
+            remaining -= first
+            if (position & self.log.term_length_mask) == 0:
+                break
+        if sent > 0:
+            self._counters.retransmits_sent.increment_release()
+            self._counters.retransmitted_bytes.get_and_add(sent)
+        return sent

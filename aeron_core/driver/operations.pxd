@@ -1,0 +1,52 @@
+# Operations between the conductor and the agents; arguments are listed as target, subject, numbers, values.
+
+cpdef enum:
+    COMMAND_DRAIN_LIMIT = 8      # commands that an agent takes in one duty cycle
+
+cpdef enum:
+    # Conductor to Sender
+    ADD_SEND_ENDPOINT = 1        # endpoint
+    REMOVE_SEND_ENDPOINT         # endpoint; answered by RELEASED
+    ADD_NETWORK_PUBLICATION      # publication
+    REMOVE_NETWORK_PUBLICATION   # publication; answered by RELEASED
+    ADD_IPC_PUBLICATION          # publication
+    REMOVE_IPC_PUBLICATION       # publication; answered by RELEASED
+    ADD_SPY                      # publication, subscriber position
+    REMOVE_SPY                   # publication, subscriber position; answered by RELEASED
+    ADD_IPC_SUBSCRIBER           # publication, subscriber position
+    REMOVE_IPC_SUBSCRIBER        # publication, subscriber position; answered by RELEASED
+    # Conductor to Receiver
+    ADD_RECEIVE_ENDPOINT = 32    # endpoint
+    REMOVE_RECEIVE_ENDPOINT      # endpoint; answered by RELEASED
+    ADD_INTEREST                 # dispatcher, stream interest
+    REMOVE_INTEREST              # dispatcher, stream interest; answered by RELEASED
+    SUBSCRIBE_ALL                # dispatcher, stream interest
+    UNSUBSCRIBE_ALL              # dispatcher, stream interest
+    SUBSCRIBE_SESSION            # dispatcher, stream interest; session id
+    UNSUBSCRIBE_SESSION          # dispatcher, stream interest; session id
+    ADD_IMAGE                    # dispatcher, image
+    DISCONNECT_IMAGE             # dispatcher, image: no packet reaches it any more
+    REMOVE_COOL_DOWN             # dispatcher; session id, stream id
+    FORGET_SESSION               # dispatcher; session id, stream id: its image could not be made
+    DISABLE_STATUS_MESSAGES      # image
+    REMOVE_IMAGE                 # image; answered by RELEASED
+    ADD_IMAGE_SUBSCRIBER         # image, subscriber position
+    REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
+    # Agents to the conductor
+    RELEASED = 64                # the object, which the agent no longer knows
+    CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
+    CREATE_IMAGE_REFUSED         # endpoint; session limit
+    PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
+
+# The life of a publication; see `publication_lifecycle`.
+cpdef enum:
+    PUBLICATION_ACTIVE = 0
+    PUBLICATION_DRAINING = 1
+    PUBLICATION_LINGER = 2
+    PUBLICATION_DONE = 3
+
+# What became of a NAK.
+cpdef enum:
+    RETRANSMIT_ACCEPTED = 0
+    RETRANSMIT_COVERED = 1    # by an earlier one
+    RETRANSMIT_OVERFLOW = 2   # of the pool of retransmissions

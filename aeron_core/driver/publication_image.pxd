@@ -1,0 +1,84 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from aeron_core._native cimport positions, wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.counter cimport Counter
+from aeron_core.driver.loss_detector cimport LossDetector
+from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
+from aeron_core.driver.system_counters cimport SystemCounters
+from aeron_core.logbuffer.cleaner cimport clean_step
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+from aeron_core.logbuffer.gap_filler cimport try_fill_gap
+from aeron_core.logbuffer.rebuilder cimport insert
+from aeron_core.protocol.frames.data cimport validate_data_packet
+from aeron_core.protocol.frames.error cimport ErrorFrame
+from aeron_core.protocol.frames.nak cimport Nak
+from aeron_core.protocol.frames.rttm cimport Rttm
+from aeron_core.protocol.frames.status_message cimport StatusMessage
+from aeron_core.spi.congestion_control cimport CongestionControl, RebuildState
+from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
+
+
+cdef class PublicationImage:
+    cdef readonly int64_t correlation_id
+    cdef readonly int32_t session_id
+    cdef readonly int32_t stream_id
+    cdef readonly ReceiveChannelEndpoint endpoint
+    cdef readonly LogBuffer log
+    cdef readonly Counter hwm_position
+    cdef readonly Counter rebuild_position
+    cdef readonly SubscriberPositions subscribers
+    cdef readonly AtomicLong is_end_of_stream       # 1 once the sender said so
+    cdef readonly AtomicLong time_of_last_packet_ns
+    cdef readonly AtomicLong is_draining            # 1: status messages say EOS; written by the conductor
+    cdef readonly AtomicLong is_rejected            # 1: data is dropped, errors are sent; written by the conductor
+    cdef readonly AtomicLong loss_count             # gaps found so far
+    cdef readonly AtomicLong loss_bytes             # bytes in them
+    cdef SystemCounters _counters
+    cdef Counter _naks_sent
+    cdef CongestionControl _congestion_control
+    cdef RebuildState _rebuild
+    cdef LossDetector _loss_detector
+    cdef SocketAddress _control_address             # where status messages and NAKs go
+    cdef ErrorFrame _rejection                      # what is sent while rejected
+    cdef StatusMessage _sm
+    cdef Nak _nak
+    cdef Rttm _rttm
+    cdef bint _is_reliable
+    cdef bint _is_status_message_enabled            # until nobody subscribes any more
+    cdef int32_t _window_length                     # of the next status message
+    cdef int32_t _max_window_length
+    cdef int64_t _next_sm_position                  # of the next status message
+    cdef int64_t _last_sm_position                  # of the last one sent
+    cdef int64_t _overrun_threshold
+    cdef int64_t _clean_position                    # all before it, a term back, is zero again
+    cdef int64_t _sm_timeout_ns
+    cdef int64_t _sm_deadline_ns
+    cdef bint _is_sm_due
+    cdef int64_t _last_lowest_position              # of the subscribers, to tell when anything has moved
+    cdef int64_t _last_hwm_position
+    cdef int64_t _reported_end                      # position up to which gaps were counted
+
+    @cython.locals(packet_position=int64_t, proposed=int64_t, payload_length=int32_t)
+    cdef int32_t insert_packet(
+        self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t term_id, int32_t term_offset,
+        SocketAddress source, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(bottom=int64_t, flags=uint8_t)
+    cdef int32_t _on_heartbeat(
+        self, AtomicBuffer buffer, int64_t offset, int64_t position, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(lowest=int64_t, highest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t)
+    cdef int32_t track_rebuild(self, int64_t now_ns) except -1 nogil
+    @cython.locals(start=int64_t, end=int64_t)
+    cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _count_loss(self, int64_t start, int64_t end) except -1 nogil
+    cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    @cython.locals(position=int64_t)
+    cdef int32_t _send_status_message(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil
+    cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
+    cdef int32_t disable_status_messages(self) noexcept nogil

@@ -1,0 +1,267 @@
+"""The receiving side of one stream: rebuilds terms from frames that arrive in any order.
+
+Not here: which image a frame belongs to (`dispatcher`), when to ask again (`loss_detector`), and the life of an
+image (`image_lifecycle`), which the conductor runs.
+Invariant: only the receiver thread writes `rebuild_position`; it never decreases.
+Source: aeron_publication_image.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions, wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.cell import AtomicLong
+from aeron_core.driver.loss_detector import LossDetector
+from aeron_core.driver.subscriber_positions import SubscriberPositions
+from aeron_core.logbuffer.cleaner import clean_step
+from aeron_core.logbuffer.gap_filler import try_fill_gap
+from aeron_core.logbuffer.rebuilder import insert
+from aeron_core.protocol.frames.data import validate_data_packet
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.spi.congestion_control import RebuildState
+
+if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core.driver.image_params import ImageParams
+
+
+class PublicationImage:
+    """One stream that is being received; see the module."""
+
+    def __init__(self, params: ImageParams) -> None:
+        self.correlation_id = params.correlation_id
+        self.session_id = params.session_id
+        self.stream_id = params.stream_id
+        self.endpoint = params.endpoint
+        self.log = params.log
+        self.hwm_position = params.hwm_position
+        self.rebuild_position = params.rebuild_position
+        self.subscribers = SubscriberPositions()
+        self.is_end_of_stream = AtomicLong()
+        self.time_of_last_packet_ns = AtomicLong(params.now_ns)
+        self.is_draining = AtomicLong()
+        self.is_rejected = AtomicLong()
+        self.loss_count = AtomicLong()
+        self.loss_bytes = AtomicLong()
+        self._counters = params.system_counters
+        self._naks_sent = params.naks_sent
+        self._congestion_control = params.congestion_control
+        self._loss_detector = LossDetector(params.log, params.nak_delay)
+        self._control_address = params.control_address.copy()
+        self._is_reliable = params.is_reliable
+        self._is_status_message_enabled = True
+        self._window_length = self._congestion_control.initial_window_length()
+        self._max_window_length = self._congestion_control.max_window_length()
+        self._sm_timeout_ns = params.status_message_timeout_ns
+        self._sm_deadline_ns = 0
+        self._is_sm_due = False
+        self._start_at(params.position)
+        self._prepare_frames()
+
+    def _start_at(self, position: int) -> None:
+        self._next_sm_position = position
+        self._last_sm_position = position
+        self._overrun_threshold = position + (self.log.term_length >> 1)
+        self._clean_position = position
+        self._reported_end = position
+        self._last_lowest_position = -1
+        self._last_hwm_position = -1
+        self.hwm_position.set_release(position)
+        self.rebuild_position.set_release(position)
+
+    def _prepare_frames(self) -> None:
+        self._rebuild = RebuildState()
+        self._rejection = ErrorFrame()
+        self._sm = StatusMessage()
+        self._nak = Nak()
+        self._rttm = Rttm()
+        for frame in (self._rejection, self._sm, self._nak, self._rttm):
+            frame.session_id = self.session_id
+            frame.stream_id = self.stream_id
+
+    def insert_packet(
+        self,
+        buffer: AtomicBuffer,
+        offset: int,
+        length: int,
+        term_id: int,
+        term_offset: int,
+        source: SocketAddress,
+        now_ns: int,
+    ) -> int:
+        """Take a datagram for this stream; return the bytes of it that were used."""
+        if positions.compute_term_count(term_id, self.log.initial_term_id) < 0 or self.is_rejected.get_acquire():
+            return 0
+        payload_length = validate_data_packet(buffer, offset, length, term_offset, self.log.term_length)
+        if payload_length < 0:
+            self._counters.invalid_packets.get_and_add(1)
+            return 0
+        packet_position = positions.compute_position(
+            term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
+        )
+        proposed = packet_position + payload_length
+        if proposed > self._overrun_threshold:
+            self._counters.flow_control_over_runs.increment_release()
+            return 0
+        if payload_length == 0:
+            return self._on_heartbeat(buffer, offset, packet_position, now_ns)
+        if packet_position < self._last_sm_position:
+            self._counters.flow_control_under_runs.increment_release()
+            if proposed >= self._last_sm_position - self._max_window_length:
+                self.time_of_last_packet_ns.set_release(now_ns)
+            return 0
+        self.time_of_last_packet_ns.set_release(now_ns)
+        insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
+        self.hwm_position.propose_max_release(proposed)
+        return length
+
+    def _on_heartbeat(self, buffer: AtomicBuffer, offset: int, position: int, now_ns: int) -> int:
+        bottom = self._last_sm_position - self.log.term_length
+        if position < 0 or position < bottom:
+            self._counters.flow_control_under_runs.increment_release()
+            return 0
+        self.time_of_last_packet_ns.set_release(now_ns)
+        flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
+        if flags & wire.DATA_FLAG_EOS and not self.is_end_of_stream.get_acquire():
+            if flags & wire.DATA_FLAG_REVOKED:
+                self.log.set_is_revoked(True)
+                self._counters.publication_images_revoked.increment_release()
+            self.log.set_end_of_stream_position(position)
+            self.is_end_of_stream.set_release(1)
+        self.hwm_position.propose_max_release(position)
+        self._counters.heartbeats_received.increment_release()
+        return wire.DATA_HEADER_LENGTH
+
+    def track_rebuild(self, now_ns: int) -> int:
+        """Follow subscribers and received data; ask for what is missing. Return the frames sent."""
+        if self.subscribers.size() == 0 or self.log.is_revoked():
+            return 0
+        hwm = self.hwm_position.get()
+        before = self.rebuild_position.get()
+        lowest = self.subscribers.lowest(self.log.max_possible_position)
+        if (
+            lowest == self._last_lowest_position
+            and hwm == self._last_hwm_position
+            and (before >= hwm or not self._loss_detector.has_gap)
+            and before == hwm
+        ):
+            return 0
+        self._last_lowest_position = lowest
+        self._last_hwm_position = hwm
+        before = self.subscribers.highest(before)
+        after = self._loss_detector.scan(before, hwm, now_ns)
+        self.rebuild_position.propose_max_release(after)
+        self._rebuild.now_ns = now_ns
+        self._rebuild.consumption_position = lowest
+        self._rebuild.last_sm_position = self._next_sm_position
+        self._rebuild.hwm_position = hwm
+        self._rebuild.rebuild_position_before = before
+        self._rebuild.rebuild_position_after = after
+        self._rebuild.loss_occurred = self._loss_detector.is_new_gap
+        self._rebuild.force_status_message = False
+        window = min(self._congestion_control.on_track_rebuild(self._rebuild), self.log.term_length >> 1)
+        if (
+            self._rebuild.force_status_message
+            or lowest > self._next_sm_position + (window >> 2)
+            or window != self._window_length
+        ):
+            self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
+            self._next_sm_position = lowest
+            self._window_length = window
+            self._is_sm_due = True
+        return self._on_loss(now_ns) if self._loss_detector.has_gap else 0
+
+    def _on_loss(self, now_ns: int) -> int:
+        if not self._loss_detector.is_due:
+            return 0
+        start = positions.compute_position(
+            self._loss_detector.gap_term_id,
+            self._loss_detector.gap_offset,
+            self.log.position_bits_to_shift,
+            self.log.initial_term_id,
+        )
+        end = start + self._loss_detector.gap_length
+        self._count_loss(start, end)
+        if not self._is_reliable:
+            if try_fill_gap(
+                self.log,
+                self._loss_detector.gap_term_id,
+                self._loss_detector.gap_offset,
+                self._loss_detector.gap_length,
+            ):
+                self._counters.loss_gap_fills.increment_release()
+            return 1
+        self._nak.term_id = self._loss_detector.gap_term_id
+        self._nak.term_offset = self._loss_detector.gap_offset
+        self._nak.length = self._loss_detector.gap_length
+        if self.endpoint.send_nak(self._nak, self._control_address) > 0:
+            self._counters.naks_sent.increment_release()
+            self._naks_sent.increment_release()
+        return 1
+
+    def _count_loss(self, start: int, end: int) -> int:
+        # Each byte once, however often its gap is asked for and however its start moves.
+        if start < self._reported_end:
+            start = self._reported_end
+        if end > start:
+            self.loss_count.set_release(self.loss_count.get_acquire() + 1)
+            self.loss_bytes.set_release(self.loss_bytes.get_acquire() + end - start)
+            self._reported_end = end
+        return 0
+
+    def send_pending(self, now_ns: int) -> int:
+        """Send the status message, error or measurement that is due; return the frames sent."""
+        if self.is_rejected.get_acquire():
+            if now_ns > self._sm_deadline_ns:
+                self._sm_deadline_ns = now_ns + self._sm_timeout_ns
+                self._counters.error_frames_sent.increment_release()
+                self.endpoint.send_error(self._rejection, self._control_address)
+            return 0
+        work = self._measure_rtt_if_due(now_ns)
+        if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
+            work += self._send_status_message(now_ns)
+        return work
+
+    def _send_status_message(self, now_ns: int) -> int:
+        position = self._next_sm_position
+        self._sm.consumption_term_id = positions.compute_term_id(
+            position, self.log.position_bits_to_shift, self.log.initial_term_id
+        )
+        self._sm.consumption_term_offset = positions.compute_term_offset(
+            position, self.log.position_bits_to_shift
+        )
+        self._sm.receiver_window = self._window_length
+        self._sm.flags = wire.SM_FLAG_EOS if self.is_draining.get_acquire() else 0
+        if self.endpoint.send_status_message(self._sm, self._control_address) > 0:
+            self._counters.status_messages_sent.increment_release()
+        self._last_sm_position = position
+        self._overrun_threshold = position + (self.log.term_length >> 1)
+        self._is_sm_due = False
+        self._sm_deadline_ns = now_ns + self._sm_timeout_ns
+        return 1
+
+    def _measure_rtt_if_due(self, now_ns: int) -> int:
+        if not self._congestion_control.should_measure_rtt(now_ns):
+            return 0
+        self._rttm.flags = wire.RTTM_FLAG_REPLY
+        self._rttm.echo_timestamp = now_ns
+        self._rttm.reception_delta = 0
+        self.endpoint.send_rttm(self._rttm, self._control_address)
+        self._congestion_control.on_rtt_measurement_sent(now_ns)
+        return 1
+
+    def on_rttm(self, rttm: Rttm, now_ns: int) -> int:
+        """Take the answer to a measurement of ours."""
+        return self._congestion_control.on_rtt_measurement(
+            now_ns, now_ns - rttm.echo_timestamp - rttm.reception_delta
+        )
+
+    def disable_status_messages(self) -> int:
+        """Send no more status messages by the clock: nobody subscribes any more."""
+        self._is_status_message_enabled = False
+        return 0

@@ -1,0 +1,59 @@
+"""How far publishers may append, and the cleaning that must come before.
+
+A term is used again every third time round. Before the limit lets publishers into it, what it held is set to
+zero, in steps of at most a term, a term behind the slowest consumer.
+Source: aeron_network_publication.c, aeron_network_publication_update_pub_pos_and_lmt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions
+from aeron_core.logbuffer.cleaner import clean_step
+
+if TYPE_CHECKING:
+    from aeron_core._native.counter import Counter
+    from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+class PublisherLimit:
+    """The publisher limit of one log; written by the sender only."""
+
+    def __init__(self, log: LogBuffer, counter: Counter, window_length: int, position: int) -> None:
+        self._log = log
+        self._counter = counter
+        self._window_length = window_length
+        self._clean_position = position
+
+    def get(self) -> int:
+        """Return the limit, a stream position."""
+        return self._counter.get()
+
+    def advance(self, consumer_position: int) -> int:
+        """Let publishers go a window beyond the slowest consumer; return 1 if that changed anything."""
+        limit = consumer_position + self._window_length
+        if limit <= self._counter.get():
+            return 0
+        self._clean_position = clean_step(
+            self._log, self._clean_position, consumer_position - self._log.term_length
+        )
+        if self._is_clean_for(limit):
+            self._counter.set_release(limit)
+        return 1
+
+    def lower_to(self, position: int) -> int:
+        """Stop publishers at `position`, where nobody consumes; return 1 if that changed anything."""
+        if self._counter.get() <= position:
+            return 0
+        self._counter.set_release(position)
+        self._clean_position = clean_step(self._log, self._clean_position, position - self._log.term_length)
+        return 1
+
+    def _is_clean_for(self, limit: int) -> bool:
+        # The term that the limit lies in must not be one whose last use is still there: it is two terms ahead of
+        # the cleaning at most, and then only if the cleaning has already begun with the term between.
+        gap = (limit >> self._log.position_bits_to_shift) - (
+            self._clean_position >> self._log.position_bits_to_shift
+        )
+        return gap < 2 or (gap == 2 and (self._clean_position & self._log.term_length_mask) != 0)

@@ -1,0 +1,141 @@
+"""Receives what senders sent, rebuilds images, and tells senders what is missing and how far they may go.
+
+The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
+RELEASED has come back.
+Source: aeron_driver_receiver.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native.commands import Command
+from aeron_core._native.pointers import PointerList
+from aeron_core.agent.agent import Agent
+from aeron_core.driver import operations
+from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.publication_image import PublicationImage
+from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+
+if TYPE_CHECKING:
+    from aeron_core.driver.agent_params import AgentParams
+
+
+class Receiver(Agent):
+    """The agent of the receiving side."""
+
+    def __init__(self, params: AgentParams) -> None:
+        super().__init__("receiver")
+        self._clock = params.clock
+        self._duty_cycle = params.duty_cycle
+        self._commands = params.commands
+        self._conductor = params.conductor
+        self._command = Command()
+        self._reply = Command()
+        self._endpoints = PointerList()
+        self._images = PointerList()
+
+    def do_work(self) -> int:
+        """Run one duty cycle; return 0 if there was nothing to do."""
+        now_ns = self._clock.nano_time()
+        self._duty_cycle.measure_and_update(now_ns)
+        work = self._drain_commands()
+        work += self._poll(now_ns)
+        return work + self._care_for_images(now_ns)
+
+    def _poll(self, now_ns: int) -> int:
+        work = 0
+        for i in range(self._endpoints.size):
+            work += cython.cast(ReceiveChannelEndpoint, self._endpoints.at(i)).poll(now_ns)
+        return work
+
+    def _care_for_images(self, now_ns: int) -> int:
+        work = 0
+        for i in range(self._images.size):
+            work += cython.cast(PublicationImage, self._images.at(i)).track_rebuild(now_ns)
+            work += cython.cast(PublicationImage, self._images.at(i)).send_pending(now_ns)
+        return work
+
+    def _drain_commands(self) -> int:
+        work = 0
+        while work < operations.COMMAND_DRAIN_LIMIT and self._commands.poll(self._command):
+            self._execute()
+            work += 1
+        return work
+
+    def _execute(self) -> int:
+        operation = self._command.operation()
+        target = self._command.target_pointer()
+        if operation == operations.ADD_RECEIVE_ENDPOINT:
+            self._endpoints.append(target)
+        elif operation == operations.REMOVE_RECEIVE_ENDPOINT:
+            self._endpoints.remove(target)
+            self._release()
+        elif operation in (
+            operations.REMOVE_IMAGE,
+            operations.ADD_IMAGE_SUBSCRIBER,
+            operations.REMOVE_IMAGE_SUBSCRIBER,
+            operations.DISABLE_STATUS_MESSAGES,
+        ):
+            self._execute_on_image()
+        else:
+            self._execute_on_dispatcher()
+        return 0
+
+    def _execute_on_dispatcher(self) -> int:
+        operation = self._command.operation()
+        dispatcher = self._command.target_pointer()
+        subject = self._command.subject_pointer()
+        first = self._command.number(0)
+        second = self._command.number(1)
+        if operation == operations.ADD_INTEREST:
+            cython.cast(Dispatcher, dispatcher).add_interest(cython.cast(StreamInterest, subject))
+        elif operation == operations.REMOVE_INTEREST:
+            cython.cast(Dispatcher, dispatcher).remove_interest(cython.cast(StreamInterest, subject))
+            self._release()
+        elif operation == operations.SUBSCRIBE_ALL:
+            cython.cast(Dispatcher, dispatcher).subscribe_all(cython.cast(StreamInterest, subject))
+        elif operation == operations.UNSUBSCRIBE_ALL:
+            cython.cast(Dispatcher, dispatcher).unsubscribe_all(cython.cast(StreamInterest, subject))
+        elif operation == operations.SUBSCRIBE_SESSION:
+            cython.cast(Dispatcher, dispatcher).subscribe_session(cython.cast(StreamInterest, subject), first)
+        elif operation == operations.UNSUBSCRIBE_SESSION:
+            cython.cast(Dispatcher, dispatcher).unsubscribe_session(cython.cast(StreamInterest, subject), first)
+        elif operation == operations.ADD_IMAGE:
+            self._images.append(subject)
+            cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))
+        elif operation == operations.DISCONNECT_IMAGE:
+            cython.cast(Dispatcher, dispatcher).remove_image(cython.cast(PublicationImage, subject))
+        elif operation == operations.REMOVE_COOL_DOWN:
+            cython.cast(Dispatcher, dispatcher).remove_cool_down(first, second)
+        elif operation == operations.FORGET_SESSION:
+            cython.cast(Dispatcher, dispatcher).forget_session(first, second)
+        return 0
+
+    def _execute_on_image(self) -> int:
+        operation = self._command.operation()
+        image = self._command.target_pointer()
+        position = self._command.subject_pointer()
+        if operation == operations.REMOVE_IMAGE:
+            self._images.remove(image)
+            self._release()
+        elif operation == operations.ADD_IMAGE_SUBSCRIBER:
+            cython.cast(PublicationImage, image).subscribers.add(cython.cast(SubscriberPosition, position))
+        elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:
+            cython.cast(PublicationImage, image).subscribers.remove(cython.cast(SubscriberPosition, position))
+            self._release()
+        elif operation == operations.DISABLE_STATUS_MESSAGES:
+            cython.cast(PublicationImage, image).disable_status_messages()
+        return 0
+
+    def _release(self) -> int:
+        # The ring to the conductor holds one answer for each removal that can be under way.
+        self._reply.begin(operations.RELEASED, self._command.target_pointer())
+        self._reply.set_number(0, self._command.operation())
+        self._reply.set_subject(self._command.subject_pointer())
+        self._conductor.offer(self._reply)
+        return 0

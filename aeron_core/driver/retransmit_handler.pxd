@@ -1,0 +1,49 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core.driver cimport operations
+from aeron_core.spi.endpoints cimport SendStream
+from aeron_core.spi.flow_control cimport FlowControl
+
+
+cdef enum:
+    INACTIVE = 0
+    DELAYED = 1
+    LINGERING = 2
+
+
+cdef struct Retransmit:
+    int32_t term_id
+    int32_t term_offset
+    int32_t length
+    int32_t state
+    int64_t expiry_ns
+
+
+cdef class Resender(SendStream):
+    cdef int32_t resend(self, int32_t term_id, int32_t term_offset, int32_t length) except -1 nogil
+
+
+@cython.final
+cdef class RetransmitHandler:
+    cdef Retransmit _actions[256]   # AERON_MAX_RESEND allows no more
+    cdef int32_t _capacity          # actions in use: 1 where one receiver can ask
+    cdef int32_t _active_count
+    cdef bint _is_group
+    cdef int64_t _delay_ns
+    cdef int64_t _linger_ns
+    cdef int32_t _initial_window_length
+
+    @cython.locals(slot=int32_t, resend_length=int32_t)
+    cdef int32_t on_nak(
+        self, Resender resender, FlowControl flow_control, int32_t term_id, int32_t term_offset, int32_t length,
+        int32_t term_length, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(i=int32_t, work=int32_t)
+    cdef int32_t process_timeouts(self, Resender resender, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, available=int32_t)
+    cdef int32_t _slot_for(self, int32_t term_id, int32_t term_offset) noexcept nogil
+    @cython.locals(window=int64_t, longest=int64_t)
+    cdef int32_t _resend_length(
+        self, FlowControl flow_control, int32_t term_offset, int32_t length, int32_t term_length
+    ) noexcept nogil

@@ -1,0 +1,116 @@
+"""Answers NAKs: once each, however many receivers ask, and not again for a while.
+
+    INACTIVE ──NAK──► DELAYED ──delay over, resend──► LINGERING ──linger over──► INACTIVE
+                (delay 0: resends at once and lingers)
+
+With one receiver a single action is enough: a NAK outside of it replaces it. A group needs several.
+Source: aeron_retransmit_handler.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import operations
+from aeron_core.spi.endpoints import SendStream
+
+if TYPE_CHECKING:
+    from aeron_core.spi.flow_control import FlowControl
+
+
+class Resender(SendStream):
+    """A stream that can send a part of a term again."""
+
+    def resend(self, term_id: int, term_offset: int, length: int) -> int:
+        """Send `length` bytes at `term_offset` again; return the bytes sent."""
+        return 0
+
+
+class RetransmitHandler:
+    """The retransmissions of one publication; used by the sender only."""
+
+    def __init__(
+        self, *, is_group: bool, max_resend: int, delay_ns: int, linger_ns: int, initial_window_length: int
+    ) -> None:
+        self._is_group = is_group
+        self._capacity = max_resend if is_group else 1
+        self._delay_ns = delay_ns
+        self._linger_ns = linger_ns
+        self._initial_window_length = initial_window_length
+        self._active_count = 0
+
+    def on_nak(
+        self,
+        resender: Resender,
+        flow_control: FlowControl,
+        term_id: int,
+        term_offset: int,
+        length: int,
+        term_length: int,
+        now_ns: int,
+    ) -> int:
+        """Act on a valid request; return operations.RETRANSMIT_ACCEPTED, COVERED by an earlier one, or OVERFLOW of the pool."""
+        slot = self._slot_for(term_id, term_offset)
+        if slot < 0:
+            return operations.RETRANSMIT_COVERED if slot == -1 else operations.RETRANSMIT_OVERFLOW
+        resend_length = self._resend_length(flow_control, term_offset, length, term_length)
+        if self._actions[slot].state == INACTIVE:
+            self._active_count += 1
+        self._actions[slot].term_id = term_id
+        self._actions[slot].term_offset = term_offset
+        self._actions[slot].length = resend_length
+        if self._delay_ns == 0:
+            self._actions[slot].state = LINGERING
+            self._actions[slot].expiry_ns = now_ns + self._linger_ns
+            resender.resend(term_id, term_offset, resend_length)
+        else:
+            self._actions[slot].state = DELAYED
+            self._actions[slot].expiry_ns = now_ns + self._delay_ns
+        return operations.RETRANSMIT_ACCEPTED
+
+    def process_timeouts(self, resender: Resender, now_ns: int) -> int:
+        """Resend what was delayed long enough, forget what lingered long enough; return how many."""
+        work = 0
+        if self._active_count == 0:
+            return 0
+        for i in range(self._capacity):
+            if self._actions[i].state == INACTIVE or now_ns <= self._actions[i].expiry_ns:
+                continue
+            work += 1
+            if self._actions[i].state == DELAYED:
+                self._actions[i].state = LINGERING
+                self._actions[i].expiry_ns = now_ns + self._linger_ns
+                resender.resend(self._actions[i].term_id, self._actions[i].term_offset, self._actions[i].length)
+            else:
+                self._actions[i].state = INACTIVE
+                self._active_count -= 1
+        return work
+
+    def _slot_for(self, term_id: int, term_offset: int) -> int:
+        # Negative without a slot: -1 where an earlier request covers this one, -2 where all slots are busy.
+        available = -2
+        for i in range(self._capacity):
+            if self._actions[i].state == INACTIVE:
+                if available < 0:
+                    available = i
+            elif (
+                self._actions[i].term_id == term_id
+                and self._actions[i].term_offset <= term_offset < self._actions[i].term_offset + self._actions[i].length
+            ):
+                return -1
+            elif not self._is_group:
+                available = i
+        return available
+
+    def _resend_length(
+        self,
+        flow_control: FlowControl,
+        term_offset: int,
+        length: int,
+        term_length: int,
+    ) -> int:
+        # The receiver asked for what it can hold; the estimate of its window bounds what one NAK can cause.
+        # Source: aeron_flow_control.c, aeron_flow_control_calculate_retransmission_length.
+        window = min(self._initial_window_length, term_length >> 1)
+        longest = window * flow_control.retransmit_window_multiple
+        return min(min(longest, term_length - term_offset), length)

@@ -1,0 +1,43 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.clock cimport Clock
+from aeron_core._native.commands cimport Command, CommandRing
+from aeron_core._native.pointers cimport PointerList
+from aeron_core.agent.agent cimport Agent
+from aeron_core.agent.duty_cycle cimport DutyCycleTracker
+from aeron_core.driver cimport operations
+from aeron_core.driver.ipc_publication cimport IpcPublication
+from aeron_core.driver.network_publication cimport NetworkPublication
+from aeron_core.driver.subscriber_positions cimport SubscriberPosition
+from aeron_core.spi.endpoints cimport SendChannelEndpoint
+
+
+cdef class Sender(Agent):
+    cdef Clock _clock
+    cdef DutyCycleTracker _duty_cycle
+    cdef CommandRing _commands              # from the conductor
+    cdef CommandRing _conductor             # to it
+    cdef Command _command
+    cdef Command _reply
+    cdef PointerList _endpoints             # of SendChannelEndpoint
+    cdef PointerList _publications          # of NetworkPublication
+    cdef PointerList _ipc_publications      # of IpcPublication
+    cdef int32_t _round_robin               # which publication is the first of the next cycle
+    cdef int32_t _poll_ratio                # sends for one poll of the sockets
+    cdef int32_t _sends_since_poll
+    cdef int64_t _poll_interval_ns
+    cdef int64_t _poll_deadline_ns
+
+    @cython.locals(work=int32_t)
+    cdef int32_t _drain_commands(self) except -1 nogil
+    cdef int32_t _execute(self) except -1 nogil
+    cdef int32_t _execute_on_endpoint(self) except -1 nogil
+    cdef int32_t _execute_on_subscriber(self) except -1 nogil
+    cdef int32_t _release(self) except -1 nogil
+    @cython.locals(i=int32_t, index=int32_t, sent=int32_t, count=int32_t)
+    cdef int32_t _send(self, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, work=int32_t)
+    cdef int32_t _poll(self, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, work=int32_t)
+    cdef int32_t _update_limits(self, int64_t now_ns) except -1 nogil

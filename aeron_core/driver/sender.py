@@ -1,0 +1,149 @@
+"""Sends what publishers wrote, hears what receivers say, and tells publishers how far they may go.
+
+The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
+RELEASED has come back.
+Source: aeron_driver_sender.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native.commands import Command
+from aeron_core._native.pointers import PointerList
+from aeron_core.agent.agent import Agent
+from aeron_core.driver import operations
+from aeron_core.driver.ipc_publication import IpcPublication
+from aeron_core.driver.network_publication import NetworkPublication
+from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.spi.endpoints import SendChannelEndpoint
+
+if TYPE_CHECKING:
+    from aeron_core.driver.agent_params import AgentParams
+
+
+class Sender(Agent):
+    """The agent of the sending side."""
+
+    def __init__(self, params: AgentParams) -> None:
+        super().__init__("sender")
+        self._clock = params.clock
+        self._duty_cycle = params.duty_cycle
+        self._commands = params.commands
+        self._conductor = params.conductor
+        self._command = Command()
+        self._reply = Command()
+        self._endpoints = PointerList()
+        self._publications = PointerList()
+        self._ipc_publications = PointerList()
+        self._poll_ratio = params.send_to_status_poll_ratio
+        # Source: aeron_driver_sender.c: control is polled at half the time between two status messages at most.
+        self._poll_interval_ns = params.status_message_timeout_ns >> 1
+        self._poll_deadline_ns = 0
+
+    def do_work(self) -> int:
+        """Run one duty cycle; return 0 if there was nothing to do."""
+        now_ns = self._clock.nano_time()
+        self._duty_cycle.measure_and_update(now_ns)
+        work = self._drain_commands()
+        sent = self._send(now_ns)
+        self._sends_since_poll += 1
+        if sent == 0 or self._sends_since_poll >= self._poll_ratio or now_ns > self._poll_deadline_ns:
+            work += self._poll(now_ns)
+            self._sends_since_poll = 0
+            self._poll_deadline_ns = now_ns + self._poll_interval_ns
+        return work + sent + self._update_limits(now_ns)
+
+    def _send(self, now_ns: int) -> int:
+        # Another publication goes first in each cycle, so that none can starve the others.
+        count = self._publications.size
+        if count == 0:
+            return 0
+        sent = 0
+        self._round_robin += 1
+        if self._round_robin >= count:
+            self._round_robin = 0
+        for i in range(count):
+            index = self._round_robin + i
+            if index >= count:
+                index -= count
+            sent += cython.cast(NetworkPublication, self._publications.at(index)).send_pending(now_ns)
+        return sent
+
+    def _poll(self, now_ns: int) -> int:
+        work = 0
+        for i in range(self._endpoints.size):
+            work += cython.cast(SendChannelEndpoint, self._endpoints.at(i)).poll(now_ns)
+        return work
+
+    def _update_limits(self, now_ns: int) -> int:
+        work = 0
+        for i in range(self._publications.size):
+            work += cython.cast(NetworkPublication, self._publications.at(i)).update_limit(now_ns)
+        for i in range(self._ipc_publications.size):
+            work += cython.cast(IpcPublication, self._ipc_publications.at(i)).update_limit(now_ns)
+        return work
+
+    def _drain_commands(self) -> int:
+        work = 0
+        while work < operations.COMMAND_DRAIN_LIMIT and self._commands.poll(self._command):
+            self._execute()
+            work += 1
+        return work
+
+    def _execute(self) -> int:
+        operation = self._command.operation()
+        target = self._command.target_pointer()
+        if operation == operations.ADD_NETWORK_PUBLICATION:
+            self._publications.append(target)
+            cython.cast(NetworkPublication, target).endpoint.add_stream(cython.cast(NetworkPublication, target))
+        elif operation == operations.REMOVE_NETWORK_PUBLICATION:
+            self._publications.remove(target)
+            cython.cast(NetworkPublication, target).endpoint.remove_stream(
+                cython.cast(NetworkPublication, target)
+            )
+            self._release()
+        elif operation == operations.ADD_IPC_PUBLICATION:
+            self._ipc_publications.append(target)
+        elif operation == operations.REMOVE_IPC_PUBLICATION:
+            self._ipc_publications.remove(target)
+            self._release()
+        elif operation in (operations.ADD_SEND_ENDPOINT, operations.REMOVE_SEND_ENDPOINT):
+            self._execute_on_endpoint()
+        else:
+            self._execute_on_subscriber()
+        return 0
+
+    def _execute_on_endpoint(self) -> int:
+        if self._command.operation() == operations.ADD_SEND_ENDPOINT:
+            self._endpoints.append(self._command.target_pointer())
+            return 0
+        self._endpoints.remove(self._command.target_pointer())
+        return self._release()
+
+    def _execute_on_subscriber(self) -> int:
+        operation = self._command.operation()
+        target = self._command.target_pointer()
+        position = self._command.subject_pointer()
+        if operation == operations.ADD_SPY:
+            cython.cast(NetworkPublication, target).spies.add(cython.cast(SubscriberPosition, position))
+        elif operation == operations.REMOVE_SPY:
+            cython.cast(NetworkPublication, target).spies.remove(cython.cast(SubscriberPosition, position))
+            self._release()
+        elif operation == operations.ADD_IPC_SUBSCRIBER:
+            cython.cast(IpcPublication, target).subscribers.add(cython.cast(SubscriberPosition, position))
+        elif operation == operations.REMOVE_IPC_SUBSCRIBER:
+            cython.cast(IpcPublication, target).subscribers.remove(cython.cast(SubscriberPosition, position))
+            self._release()
+        return 0
+
+    def _release(self) -> int:
+        # The ring to the conductor holds one answer for each removal that can be under way.
+        self._reply.begin(operations.RELEASED, self._command.target_pointer())
+        self._reply.set_number(0, self._command.operation())
+        self._reply.set_subject(self._command.subject_pointer())
+        self._conductor.offer(self._reply)
+        return 0

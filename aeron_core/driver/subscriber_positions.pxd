@@ -1,0 +1,25 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.counter cimport Counter
+from aeron_core._native.pointers cimport PointerList
+
+
+@cython.final
+cdef class SubscriberPosition:
+    cdef readonly Counter counter
+    cdef readonly int64_t subscription_id
+    cdef readonly int64_t client_id
+
+
+@cython.final
+cdef class SubscriberPositions:
+    cdef PointerList _positions     # of SubscriberPosition, borrowed from the conductor
+
+    cdef int32_t size(self) noexcept nogil
+    cdef int32_t add(self, SubscriberPosition position) except -1 nogil
+    cdef int32_t remove(self, SubscriberPosition position) except -1 nogil
+    @cython.locals(i=int32_t, position=int64_t, lowest=int64_t)
+    cdef int64_t lowest(self, int64_t otherwise) noexcept nogil
+    @cython.locals(i=int32_t, position=int64_t, highest=int64_t)
+    cdef int64_t highest(self, int64_t otherwise) noexcept nogil

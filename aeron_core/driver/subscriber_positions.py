@@ -1,0 +1,60 @@
+"""How far the subscribers of one stream have got.
+
+Invariant: only the agent that owns the stream touches the list; the conductor keeps each entry alive until the
+agent has confirmed its removal, and frees its counter only then.
+"""
+
+from __future__ import annotations
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native.counter import Counter
+from aeron_core._native.pointers import PointerList
+
+
+class SubscriberPosition:
+    """One subscriber of a stream: the counter that it advances, and whose it is."""
+
+    def __init__(self, counter: Counter, subscription_id: int, client_id: int) -> None:
+        self.counter = counter
+        self.subscription_id = subscription_id
+        self.client_id = client_id
+
+
+class SubscriberPositions:
+    """The subscribers of one stream, walked without the GIL."""
+
+    def __init__(self) -> None:
+        self._positions = PointerList()
+
+    def size(self) -> int:
+        """Return how many subscribers there are."""
+        return self._positions.size
+
+    def add(self, position: SubscriberPosition) -> int:
+        """Add a borrowed entry; return how many there are."""
+        return self._positions.append(cython.cast(cython.pointer(PyObject), position))
+
+    def remove(self, position: SubscriberPosition) -> int:
+        """Forget an entry; return how many are left."""
+        self._positions.remove(cython.cast(cython.pointer(PyObject), position))
+        return self._positions.size
+
+    def lowest(self, otherwise: int) -> int:
+        """Return the lowest of `otherwise` and the positions of all subscribers."""
+        lowest = otherwise
+        for i in range(self._positions.size):
+            position = cython.cast(SubscriberPosition, self._positions.at(i)).counter.get_acquire()
+            if position < lowest:
+                lowest = position
+        return lowest
+
+    def highest(self, otherwise: int) -> int:
+        """Return the highest of `otherwise` and the positions of all subscribers."""
+        highest = otherwise
+        for i in range(self._positions.size):
+            position = cython.cast(SubscriberPosition, self._positions.at(i)).counter.get_acquire()
+            if position > highest:
+                highest = position
+        return highest

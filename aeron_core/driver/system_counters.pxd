@@ -1,0 +1,50 @@
+from aeron_core._native.counter cimport Counter
+
+
+cdef class SystemCounters:
+    cdef readonly Counter bytes_sent
+    cdef readonly Counter bytes_received
+    cdef readonly Counter receiver_proxy_fails
+    cdef readonly Counter sender_proxy_fails
+    cdef readonly Counter conductor_proxy_fails
+    cdef readonly Counter naks_sent
+    cdef readonly Counter naks_received
+    cdef readonly Counter status_messages_sent
+    cdef readonly Counter status_messages_received
+    cdef readonly Counter heartbeats_sent
+    cdef readonly Counter heartbeats_received
+    cdef readonly Counter retransmits_sent
+    cdef readonly Counter flow_control_under_runs
+    cdef readonly Counter flow_control_over_runs
+    cdef readonly Counter invalid_packets
+    cdef readonly Counter errors
+    cdef readonly Counter short_sends
+    cdef readonly Counter free_fails
+    cdef readonly Counter sender_flow_control_limits
+    cdef readonly Counter unblocked_publications
+    cdef readonly Counter unblocked_commands
+    cdef readonly Counter possible_ttl_asymmetry
+    cdef readonly Counter controllable_idle_strategy
+    cdef readonly Counter loss_gap_fills
+    cdef readonly Counter client_timeouts
+    cdef readonly Counter resolution_changes
+    cdef readonly Counter conductor_max_cycle_time
+    cdef readonly Counter conductor_cycle_time_threshold_exceeded
+    cdef readonly Counter sender_max_cycle_time
+    cdef readonly Counter sender_cycle_time_threshold_exceeded
+    cdef readonly Counter receiver_max_cycle_time
+    cdef readonly Counter receiver_cycle_time_threshold_exceeded
+    cdef readonly Counter name_resolver_max_time
+    cdef readonly Counter name_resolver_time_threshold_exceeded
+    cdef readonly Counter aeron_version
+    cdef readonly Counter bytes_currently_mapped
+    cdef readonly Counter retransmitted_bytes
+    cdef readonly Counter retransmit_overflow
+    cdef readonly Counter error_frames_received
+    cdef readonly Counter error_frames_sent
+    cdef readonly Counter publications_revoked
+    cdef readonly Counter publication_images_revoked
+    cdef readonly Counter images_rejected
+    cdef readonly Counter control_protocol_version
+    cdef readonly Counter status_messages_rejected
+    cdef readonly Counter native_resource_agent_fails
