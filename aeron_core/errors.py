@@ -78,7 +78,11 @@ class PluginError(AeronError):
 
 
 class ProtocolError(AeronError, ValueError):
-    """Bytes that a decoder must not accept. Never raised past a duty cycle."""
+    """Bytes that a decoder must not accept; `code` is what to answer. Never raised past a duty cycle."""
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.MALFORMED_COMMAND) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class CncError(AeronError):

@@ -1,0 +1,191 @@
+"""The form of commands and responses: a message is a list of fields, and their order is its layout.
+
+    @dataclass(frozen=True, slots=True)
+    class AddPublication(Command):
+        TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_PUBLICATION
+        stream_id: I32
+        channel: Text
+
+Fields follow one another without gaps, those of base classes first. Not here: the header of the record that
+carries a message (`aeron_core.concurrent`).
+Invariant: a field is read only after its length was compared with what is left of the message. What is left
+behind the last field is ignored, as clients pad their messages in several ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, get_type_hints
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ErrorCode, ProtocolError
+
+_T = TypeVar("_T")
+_LENGTH_OF_LENGTH = 4
+_LENGTH_OF_I64 = 8
+
+
+class Kind(Generic[_T]):
+    """How values of one type are stored."""
+
+    def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[_T, int]:
+        """Return the value at `offset` and its length with padding; ProtocolError if it is not there."""
+        raise NotImplementedError
+
+    def packed(self, value: _T) -> bytes:
+        """Return the bytes of the value."""
+        raise NotImplementedError
+
+
+class _Integer(Kind[int]):
+    def __init__(self, length: int, get: Callable[[AtomicBuffer, int], int], *, signed: bool = True) -> None:
+        self._length = length
+        self._get = get
+        self._signed = signed
+
+    def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[int, int]:
+        if remaining < self._length:
+            raise _too_short(self._length, remaining)
+        return self._get(buffer, offset), self._length
+
+    def packed(self, value: int) -> bytes:
+        return value.to_bytes(self._length, "little", signed=self._signed)
+
+
+class _OptionalI64(Kind[int | None]):
+    """The last field of a message that older clients end before it."""
+
+    def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[int | None, int]:
+        if remaining == 0:
+            return None, 0
+        if remaining < _LENGTH_OF_I64:
+            raise _too_short(_LENGTH_OF_I64, remaining)
+        return buffer.get_i64(offset), _LENGTH_OF_I64
+
+    def packed(self, value: int | None) -> bytes:
+        return b"" if value is None else value.to_bytes(_LENGTH_OF_I64, "little", signed=True)
+
+
+class _FixedBytes(Kind[bytes]):
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[bytes, int]:
+        if remaining < self._length:
+            raise _too_short(self._length, remaining)
+        return buffer.get_bytes(offset, self._length), self._length
+
+    def packed(self, value: bytes) -> bytes:
+        if len(value) != self._length:
+            raise ValueError(f"{len(value)} bytes: must be {self._length}")
+        return value
+
+
+class _Blob(Kind[bytes]):
+    """An i32 length, that many bytes, and zeros up to the alignment."""
+
+    def __init__(self, alignment: int = 1) -> None:
+        self._alignment = alignment
+
+    def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[bytes, int]:
+        if remaining < _LENGTH_OF_LENGTH:
+            raise _too_short(_LENGTH_OF_LENGTH, remaining)
+        length = buffer.get_i32(offset)
+        if length < 0:
+            raise ProtocolError(f"has a length of {length}")
+        if length > remaining - _LENGTH_OF_LENGTH:
+            raise _too_short(_LENGTH_OF_LENGTH + length, remaining)
+        content = buffer.get_bytes(offset + _LENGTH_OF_LENGTH, length)
+        return content, _LENGTH_OF_LENGTH + length + -length % self._alignment
+
+    def packed(self, value: bytes) -> bytes:
+        length = len(value)
+        return length.to_bytes(_LENGTH_OF_LENGTH, "little") + value + bytes(-length % self._alignment)
+
+
+class _Text(Kind[str]):
+    """UTF-8; bytes that are not survive as surrogates, as they do in names of files."""
+
+    def __init__(self, blob: _Blob) -> None:
+        self._blob = blob
+
+    def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[str, int]:
+        content, length = self._blob.read(buffer, offset, remaining)
+        return content.decode("utf-8", "surrogateescape"), length
+
+    def packed(self, value: str) -> bytes:
+        return self._blob.packed(value.encode("utf-8", "surrogateescape"))
+
+
+I16 = Annotated[int, _Integer(2, AtomicBuffer.get_i16)]
+U16 = Annotated[int, _Integer(2, AtomicBuffer.get_u16, signed=False)]
+I32 = Annotated[int, _Integer(4, AtomicBuffer.get_i32)]
+I64 = Annotated[int, _Integer(8, AtomicBuffer.get_i64)]
+OptionalI64 = Annotated[int | None, _OptionalI64()]
+Bytes16 = Annotated[bytes, _FixedBytes(16)]
+Blob = Annotated[bytes, _Blob()]
+PaddedBlob = Annotated[bytes, _Blob(alignment=4)]
+Text = Annotated[str, _Text(_Blob())]
+PaddedText = Annotated[str, _Text(_Blob(alignment=4))]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Base of all commands and responses: values that are compared, printed, encoded and decoded."""
+
+    TYPE_ID: ClassVar[int]
+    MINIMUM_LENGTH: ClassVar[int] = 0
+    """Zeros are written up to it: some peers read a struct that ends after the fields do."""
+    TAIL_LENGTH: ClassVar[int] = 0
+    """Zeros that are written behind the last field in any case."""
+
+    @classmethod
+    def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
+        """Return the message of `length` bytes at `offset`; ProtocolError says which field is not there."""
+        values: list[object] = []
+        position = 0
+        for name, kind in _layout(cls):
+            try:
+                value, used = kind.read(buffer, offset + position, length - position)
+            except ProtocolError as error:
+                raise ProtocolError(
+                    f"{cls.__name__} of {length} bytes: {name} at {position} {error}"
+                ) from None
+            values.append(value)
+            position += used
+        return cast(Callable[..., Self], cls)(*values)
+
+    def encode(self) -> bytes:
+        """Return the message as it is stored."""
+        content = b"".join([kind.packed(getattr(self, name)) for name, kind in _layout(type(self))])
+        return (content + bytes(self.TAIL_LENGTH)).ljust(self.MINIMUM_LENGTH, b"\0")
+
+
+_M = TypeVar("_M", bound=Message)
+
+
+def decode_by_type(
+    types: Mapping[int, type[_M]], type_id: int, buffer: AtomicBuffer, offset: int, length: int
+) -> _M:
+    """Return the message that `types` has for `type_id`; an unknown one raises ProtocolError."""
+    message = types.get(type_id)
+    if message is None:
+        raise ProtocolError(f"message of unknown type {type_id:#x}", ErrorCode.UNKNOWN_COMMAND_TYPE_ID)
+    return message.decode(buffer, offset, length)
+
+
+_LAYOUTS: dict[type[Message], tuple[tuple[str, Kind[Any]], ...]] = {}
+
+
+def _layout(message: type[Message]) -> tuple[tuple[str, Kind[Any]], ...]:
+    layout = _LAYOUTS.get(message)
+    if layout is None:
+        hints = get_type_hints(message, include_extras=True)
+        layout = tuple((field.name, hints[field.name].__metadata__[0]) for field in fields(message))
+        _LAYOUTS[message] = layout
+    return layout
+
+
+def _too_short(needed: int, remaining: int) -> ProtocolError:
+    return ProtocolError(f"needs {needed} bytes, {max(remaining, 0)} remain")

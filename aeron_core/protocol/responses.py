@@ -1,0 +1,221 @@
+"""What a driver tells its clients through the broadcast buffer of cnc.dat.
+
+Every client sees every response, and keeps those whose correlation id, or client id, is one of its own.
+Not here: the record that carries a response.
+Source: aeron_control_protocol.h.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.protocol.message import (
+    I16,
+    I32,
+    I64,
+    U16,
+    Bytes16,
+    Message,
+    PaddedText,
+    Text,
+    decode_by_type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Response(Message):
+    """Base of all responses."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnError(Response):
+    """A command failed; `error_code` is one of `aeron_core.errors.ErrorCode`, or one of a driver to come."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_ERROR
+    offending_correlation_id: I64
+    """Of the command, or the id of the channel status counter with CHANNEL_ENDPOINT_ERROR."""
+    error_code: I32
+    error_message: Text
+
+
+@dataclass(frozen=True, slots=True)
+class OnAvailableImage(Response):
+    """An image can be mapped, for one subscription; `correlation_id` is the image's."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_AVAILABLE_IMAGE
+    correlation_id: I64
+    session_id: I32
+    stream_id: I32
+    subscriber_registration_id: I64
+    subscriber_position_id: I32
+    """The counter in which the subscription keeps its position."""
+    log_file: PaddedText
+    source_identity: Text
+    """`address:port`, or `aeron:ipc`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnUnavailableImage(Response):
+    """An image is about to be unmapped, for one subscription; `correlation_id` is the image's."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_IMAGE
+    correlation_id: I64
+    subscription_registration_id: I64
+    stream_id: I32
+    channel: Text
+
+
+@dataclass(frozen=True, slots=True)
+class _OnAnyPublicationReady(Response):
+    correlation_id: I64
+    registration_id: I64
+    """Of the command that made the publication: an older one where it is shared."""
+    session_id: I32
+    stream_id: I32
+    position_limit_counter_id: I32
+    channel_status_indicator_id: I32
+    """A counter, or -1 for IPC."""
+    log_file: Text
+
+
+@dataclass(frozen=True, slots=True)
+class OnPublicationReady(_OnAnyPublicationReady):
+    """A publication that clients share can be mapped."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_READY
+
+
+@dataclass(frozen=True, slots=True)
+class OnExclusivePublicationReady(_OnAnyPublicationReady):
+    """A publication of one client can be mapped."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_EXCLUSIVE_PUBLICATION_READY
+
+
+@dataclass(frozen=True, slots=True)
+class OnSubscriptionReady(Response):
+    """A subscription was added; images follow."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_SUBSCRIPTION_READY
+    correlation_id: I64
+    channel_status_indicator_id: I32
+    """A counter, or -1 for IPC and spies."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnOperationSuccess(Response):
+    """A command that has no answer of its own was carried out."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_OPERATION_SUCCESS
+    correlation_id: I64
+
+
+@dataclass(frozen=True, slots=True)
+class OnCounterReady(Response):
+    """A counter was allocated; a client's heartbeat counter has the client id as its correlation id."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_COUNTER_READY
+    correlation_id: I64
+    counter_id: I32
+
+
+@dataclass(frozen=True, slots=True)
+class OnStaticCounter(Response):
+    """A static counter was allocated or found."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_STATIC_COUNTER
+    correlation_id: I64
+    counter_id: I32
+
+
+@dataclass(frozen=True, slots=True)
+class OnUnavailableCounter(Response):
+    """A counter is about to be freed."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_COUNTER
+    registration_id: I64
+    counter_id: I32
+
+
+@dataclass(frozen=True, slots=True)
+class OnClientTimeout(Response):
+    """The driver has given a client up."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_CLIENT_TIMEOUT
+    client_id: I64
+
+
+@dataclass(frozen=True, slots=True)
+class OnPublicationError(Response):
+    """A receiver refused a publication.
+
+    C clients take a message shorter than the padded struct for a malformed one, so it is padded.
+    """
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_ERROR
+    MINIMUM_LENGTH: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_ERROR_MIN_LENGTH
+    registration_id: I64
+    destination_registration_id: I64
+    """-1 without one."""
+    session_id: I32
+    stream_id: I32
+    receiver_id: I64
+    group_tag: I64
+    """-1 without one."""
+    address_type: I16
+    """One of `wire.RESPONSE_ADDRESS_TYPE_…`."""
+    source_port: U16
+    source_address: Bytes16
+    """In network order; four bytes and zeros for IPv4."""
+    error_code: I32
+    error_message: Text
+
+    @property
+    def source(self) -> tuple[str, int] | None:
+        """Host and port of the receiver, None where they are not known."""
+        if self.address_type == wire.RESPONSE_ADDRESS_TYPE_IP4:
+            return str(ipaddress.IPv4Address(self.source_address[:4])), self.source_port
+        if self.address_type == wire.RESPONSE_ADDRESS_TYPE_IP6:
+            return str(ipaddress.IPv6Address(self.source_address)), self.source_port
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class OnNextAvailableSessionId(Response):
+    """A session id that no publication of the stream uses."""
+
+    TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_NEXT_AVAILABLE_SESSION_ID
+    correlation_id: I64
+    next_session_id: I32
+
+
+_TYPES: tuple[type[Response], ...] = (
+    OnError,
+    OnAvailableImage,
+    OnPublicationReady,
+    OnOperationSuccess,
+    OnUnavailableImage,
+    OnExclusivePublicationReady,
+    OnSubscriptionReady,
+    OnCounterReady,
+    OnUnavailableCounter,
+    OnClientTimeout,
+    OnStaticCounter,
+    OnPublicationError,
+    OnNextAvailableSessionId,
+)
+RESPONSES: Final[Mapping[int, type[Response]]] = MappingProxyType({type_.TYPE_ID: type_ for type_ in _TYPES})
+
+
+def decode_response(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> Response:
+    """Return the response in a record of this type.
+
+    A type that is not in RESPONSES raises ProtocolError; clients ignore it, for later drivers may send more.
+    """
+    return decode_by_type(RESPONSES, type_id, buffer, offset, length)
