@@ -1,0 +1,18 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.pointers cimport PointerList
+
+
+cdef class Agent:
+    cdef readonly str role_name
+    cdef int32_t do_work(self) except? -1 nogil
+
+
+cdef class PythonAgent(Agent):
+    cdef object _delegate
+
+
+cdef class CompositeAgent(Agent):
+    cdef list _agents               # keeps them alive
+    cdef PointerList _pointers

@@ -1,0 +1,91 @@
+"""Something that is done again and again, a little at a time, by one thread.
+
+Compiled agents run without the GIL; a Python object takes part through `PythonAgent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native.pointers import PointerList
+
+
+class AgentLike(Protocol):
+    """An agent in plain Python; it may also have `on_start` and `on_close`."""
+
+    role_name: str
+
+    def do_work(self) -> int:
+        """Run one duty cycle; return 0 if there was nothing to do."""
+
+
+class Agent:
+    """Base of compiled agents."""
+
+    def __init__(self, role_name: str) -> None:
+        self.role_name = role_name
+
+    def do_work(self) -> int:
+        """Run one duty cycle without the GIL; return 0 if there was nothing to do."""
+        return 0
+
+    def on_start(self) -> None:
+        """Begin, on the thread that will run the duty cycles."""
+
+    def on_close(self) -> None:
+        """End, on the thread that ran the duty cycles."""
+
+
+class PythonAgent(Agent):
+    """Runs an agent that is written in plain Python, taking the GIL for each duty cycle."""
+
+    def __init__(self, delegate: AgentLike) -> None:
+        super().__init__(delegate.role_name)
+        self._delegate = delegate
+
+    def do_work(self) -> int:
+        """See `Agent.do_work`."""
+        with cython.gil:
+            return self._delegate.do_work()
+
+    def on_start(self) -> None:
+        """See `Agent.on_start`."""
+        if hasattr(self._delegate, "on_start"):
+            self._delegate.on_start()
+
+    def on_close(self) -> None:
+        """See `Agent.on_close`."""
+        if hasattr(self._delegate, "on_close"):
+            self._delegate.on_close()
+
+
+class CompositeAgent(Agent):
+    """Several agents that share a thread, one after the other."""
+
+    def __init__(self, agents: Sequence[Agent]) -> None:
+        super().__init__("[" + ",".join(agent.role_name for agent in agents) + "]")
+        self._agents = list(agents)
+        self._pointers = PointerList()
+        for agent in self._agents:
+            self._pointers.append(cython.cast(cython.pointer(PyObject), agent))
+
+    def do_work(self) -> int:
+        """See `Agent.do_work`."""
+        work: int = 0
+        for i in range(self._pointers.size):
+            work += cython.cast(Agent, self._pointers.at(i)).do_work()
+        return work
+
+    def on_start(self) -> None:
+        """See `Agent.on_start`."""
+        for agent in self._agents:
+            agent.on_start()
+
+    def on_close(self) -> None:
+        """See `Agent.on_close`."""
+        for agent in reversed(self._agents):
+            agent.on_close()

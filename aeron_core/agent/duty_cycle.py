@@ -1,0 +1,25 @@
+"""How long duty cycles take, as counters for whoever looks for stalls."""
+
+from __future__ import annotations
+
+from aeron_core._native.counter import Counter
+
+
+class DutyCycleTracker:
+    """Keeps the longest time between two cycles and how often it was too long."""
+
+    def __init__(self, longest: Counter, exceeded: Counter, threshold_ns: int) -> None:
+        self._longest = longest
+        self._exceeded = exceeded
+        self._threshold_ns = threshold_ns
+        self._time_of_last_ns = 0
+
+    def measure_and_update(self, now_ns: int) -> int:
+        """Take note of a cycle that begins now, a monotonic time; return 0."""
+        if self._time_of_last_ns > 0:
+            duration_ns = now_ns - self._time_of_last_ns
+            self._longest.propose_max_release(duration_ns)
+            if duration_ns > self._threshold_ns:
+                self._exceeded.increment_release()
+        self._time_of_last_ns = now_ns
+        return 0

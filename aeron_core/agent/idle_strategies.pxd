@@ -1,0 +1,36 @@
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.park cimport ac_pause, ac_sleep_ns, ac_yield
+from aeron_core._native.semaphore cimport NamedSemaphore
+from aeron_core.spi.idle_strategy cimport IdleStrategy
+
+
+cdef class NoOpIdleStrategy(IdleStrategy):
+    pass
+
+
+cdef class SpinIdleStrategy(IdleStrategy):
+    pass
+
+
+cdef class YieldIdleStrategy(IdleStrategy):
+    pass
+
+
+cdef class SleepIdleStrategy(IdleStrategy):
+    cdef int64_t _duration_ns
+
+
+cdef class BackoffIdleStrategy(IdleStrategy):
+    cdef int64_t _max_spins
+    cdef int64_t _max_yields
+    cdef int64_t _min_park_ns
+    cdef int64_t _max_park_ns
+    cdef int64_t _spins
+    cdef int64_t _yields
+    cdef int64_t _park_ns
+
+
+cdef class SignalIdleStrategy(IdleStrategy):
+    cdef NamedSemaphore _semaphore
+    cdef int64_t _bound_ns

@@ -1,0 +1,99 @@
+"""The idle strategies that come with the core, from the most eager to the most patient.
+
+Source: aeron_agent.c; `signal` is our own.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native.semaphore import NamedSemaphore
+from aeron_core.spi.idle_strategy import IdleStrategy
+
+
+class NoOpIdleStrategy(IdleStrategy):
+    """Does nothing: the lowest latency, a whole core."""
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        return 0
+
+
+class SpinIdleStrategy(IdleStrategy):
+    """Tells the processor that it spins, which leaves more to a sibling hyper-thread."""
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        if work_count <= 0:
+            ac_pause()
+        return 0
+
+
+class YieldIdleStrategy(IdleStrategy):
+    """Lets other threads run that want to."""
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        if work_count <= 0:
+            ac_yield()
+        return 0
+
+
+class SleepIdleStrategy(IdleStrategy):
+    """Sleeps for a fixed time, in nanoseconds."""
+
+    def __init__(self, duration_ns: int) -> None:
+        self._duration_ns = duration_ns
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        if work_count <= 0:
+            ac_sleep_ns(self._duration_ns)
+        return 0
+
+
+class BackoffIdleStrategy(IdleStrategy):
+    """Spins, then yields, then sleeps for longer and longer times; work starts it over."""
+
+    def __init__(self, max_spins: int, max_yields: int, min_park_ns: int, max_park_ns: int) -> None:
+        self._max_spins = max_spins
+        self._max_yields = max_yields
+        self._min_park_ns = min_park_ns
+        self._max_park_ns = max_park_ns
+        self._park_ns = min_park_ns
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        if work_count > 0:
+            self._spins = 0
+            self._yields = 0
+            self._park_ns = self._min_park_ns
+        elif self._spins < self._max_spins:
+            self._spins += 1
+            ac_pause()
+        elif self._yields < self._max_yields:
+            self._yields += 1
+            ac_yield()
+        else:
+            ac_sleep_ns(self._park_ns)
+            self._park_ns = min(self._park_ns * 2, self._max_park_ns)
+        return 0
+
+
+class SignalIdleStrategy(IdleStrategy):
+    """Waits until somebody posts a named semaphore, or a bound has passed: next to no CPU while idle.
+
+    Whoever cannot post (a foreign client, the network) is noticed when the bound, in nanoseconds, has passed.
+    """
+
+    def __init__(self, name: str, bound_ns: int) -> None:
+        self._semaphore = NamedSemaphore(name, create=True)
+        self._bound_ns = bound_ns
+
+    def idle(self, work_count: int) -> int:
+        """See `IdleStrategy.idle`."""
+        if work_count <= 0:
+            self._semaphore.wait(self._bound_ns)
+        return 0
+
+    def close(self) -> None:
+        """Remove the semaphore's name."""
+        self._semaphore.unlink()

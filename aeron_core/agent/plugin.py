@@ -1,0 +1,50 @@
+"""Registers the idle strategies of the core, as any plugin would."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+from aeron_core.agent.idle_strategies import (
+    BackoffIdleStrategy,
+    NoOpIdleStrategy,
+    SignalIdleStrategy,
+    SleepIdleStrategy,
+    SpinIdleStrategy,
+    YieldIdleStrategy,
+)
+from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
+from aeron_core.spi.hookspecs import IdleStrategyFactory, hookimpl
+from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
+
+#: Ours: long enough that an idle process wakes up less than a hundred times a second.
+SIGNAL_BOUND_NS: Final = 16_000_000
+
+
+def _sleep(params: IdleStrategyParams) -> IdleStrategy:
+    return SleepIdleStrategy(parse_sleep_ns(params.options))
+
+
+def _backoff(params: IdleStrategyParams) -> IdleStrategy:
+    args = parse_backoff_args(params.options)
+    return BackoffIdleStrategy(args.max_spins, args.max_yields, args.min_park_ns, args.max_park_ns)
+
+
+def _signal(params: IdleStrategyParams) -> IdleStrategy:
+    bound_ns = parse_sleep_ns(params.options) if params.options else SIGNAL_BOUND_NS
+    return SignalIdleStrategy(params.signal_name or f"/aeron-core-{os.getpid()}-{params.agent}", bound_ns)
+
+
+@hookimpl
+def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:
+    """See `aeron_core.spi.hookspecs`."""
+    return {
+        "noop": lambda params: NoOpIdleStrategy(),
+        "spin": lambda params: SpinIdleStrategy(),
+        "yield": lambda params: YieldIdleStrategy(),
+        "sleep-ns": _sleep,
+        "sleeping": _sleep,
+        "backoff": _backoff,
+        "signal": _signal,
+    }

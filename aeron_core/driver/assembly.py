@@ -1,0 +1,165 @@
+"""Puts the parts of a driver together: shared files, rings, agents. Starts nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from aeron_core._native.commands import CommandRing
+from aeron_core._native.datagrams import ReceiveBatch, SendBatch
+from aeron_core.agent.duty_cycle import DutyCycleTracker
+from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
+from aeron_core.concurrent.counters import CountersManager
+from aeron_core.concurrent.error_log import DistinctErrorLog
+from aeron_core.concurrent.loss_report import LossReport
+from aeron_core.concurrent.mapped_file import create_mapped_file
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.driver.agent_params import AgentParams
+from aeron_core.driver.agent_proxy import AgentProxy
+from aeron_core.driver.client_proxy import ClientProxy
+from aeron_core.driver.conductor import Conductor
+from aeron_core.driver.context import DriverContext
+from aeron_core.driver.error_sink import ErrorSink
+from aeron_core.driver.log_storage import LogStorage
+from aeron_core.driver.receiver import Receiver
+from aeron_core.driver.resolution import Resolution
+from aeron_core.driver.sender import Sender
+from aeron_core.driver.system_counters import SystemCounterLabels, SystemCounters
+from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
+from aeron_core.settings import Offload
+from aeron_core.spi.name_resolver import NameResolverParams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core._native.clock import Clock
+    from aeron_core._native.counter import Counter
+    from aeron_core.registry import Registry
+    from aeron_core.settings import DriverSettings
+    from aeron_core.spi.media import OpenDatagrams
+
+LOSS_REPORT_FILE = "loss-report.dat"
+
+
+class Assembly:
+    """The parts of one driver."""
+
+    def __init__(  # noqa: PLR0913 - what a driver is made from
+        self,
+        settings: DriverSettings,
+        *,
+        mode: str,
+        clock: Clock,
+        registry: Registry,
+        open_datagrams: OpenDatagrams | None,
+        terminate: Callable[[bytes], None],
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self.cnc = self._create_cnc()
+        counters = CountersManager(
+            self.cnc.counters_metadata,
+            self.cnc.counters_values,
+            clock,
+            settings.counters_free_to_reuse_timeout_ns // 1_000_000,
+        )
+        system = SystemCounters(counters, _labels(settings, mode))
+        errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
+        from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
+        to_sender, to_receiver = CommandRing(1024), CommandRing(1024)
+        self.context = DriverContext(
+            settings=settings,
+            clock=clock,
+            registry=registry,
+            counters=counters,
+            system_counters=system,
+            errors=errors,
+            loss_report=LossReport(self._create_loss_report()),
+            to_driver=ManyToOneRingBuffer(self.cnc.to_driver),
+            clients=ClientProxy(BroadcastTransmitter(self.cnc.to_clients)),
+            sender=AgentProxy(to_sender, system.sender_proxy_fails),
+            receiver=AgentProxy(to_receiver, system.receiver_proxy_fails),
+            from_sender=from_sender,
+            from_receiver=from_receiver,
+            logs=LogStorage(settings, system, errors),
+            send_batch=SendBatch(),
+            receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
+            open_datagrams=open_datagrams,
+            uses_gso=settings.udp_gso is not Offload.OFF,
+            uses_gro=settings.udp_gro is not Offload.OFF,
+        )
+        system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
+        resolver = registry.name_resolver(
+            settings.name_resolver, NameResolverParams(options=settings.name_resolver_init_args or "")
+        )
+        resolution = Resolution(resolver, clock, system, settings.name_resolver_threshold_ns)
+        self.sender = Sender(self._agent_params("sender", to_sender, from_sender))
+        self.receiver = Receiver(self._agent_params("receiver", to_receiver, from_receiver))
+        self.conductor = Conductor(self.context, resolution, self._duty_cycle("conductor"), terminate)
+
+    def _create_cnc(self) -> CncFile:
+        settings = self._settings
+        layout = CncLayout.of(
+            to_driver_length=settings.conductor_buffer_length,
+            to_clients_length=settings.clients_buffer_length,
+            counters_values_length=settings.counters_buffer_length,
+            error_log_length=settings.error_buffer_length,
+            page_size=settings.file_page_size,
+        )
+        return CncFile.create(
+            settings.aeron_dir / CNC_FILE,
+            layout,
+            client_liveness_timeout_ns=settings.client_liveness_timeout_ns,
+            start_timestamp_ms=self._clock.epoch_ms(),
+            pid=os.getpid(),
+        )
+
+    def _create_loss_report(self):  # type: ignore[no-untyped-def]
+        return create_mapped_file(
+            self._settings.aeron_dir / LOSS_REPORT_FILE, self._settings.loss_report_buffer_length, sparse=False
+        )
+
+    def _duty_cycle(self, role: str) -> DutyCycleTracker:
+        counters: dict[str, Counter] = self.context.system_counters.by_name()
+        return DutyCycleTracker(
+            counters[f"{role}_max_cycle_time"],
+            counters[f"{role}_cycle_time_threshold_exceeded"],
+            getattr(self._settings, f"{role}_cycle_threshold_ns"),
+        )
+
+    def _agent_params(self, role: str, commands: CommandRing, conductor: CommandRing) -> AgentParams:
+        return AgentParams(
+            clock=self._clock,
+            duty_cycle=self._duty_cycle(role),
+            commands=commands,
+            conductor=conductor,
+            status_message_timeout_ns=self._settings.rcv_status_message_timeout_ns,
+            send_to_status_poll_ratio=self._settings.send_to_status_poll_ratio,
+        )
+
+    def publish(self) -> None:
+        """Let clients in: nothing of the shared files is unfinished any more."""
+        # The first id that a client takes must not be 0, which means none.
+        self.context.next_correlation_id()
+        self.context.to_driver.consumer_heartbeat_ms = self._clock.epoch_ms()
+        self.cnc.publish()
+
+    def close(self) -> None:
+        """Let go of everything; no agent runs any more."""
+        self.conductor.on_close()
+        resources = self.conductor.resources
+        for stream in [*resources.ipc.streams, *resources.network.streams, *resources.images.streams]:
+            self.context.logs.delete(stream.stored)
+        for endpoint in [*resources.network.endpoints.values(), *resources.subscriptions.endpoints.values()]:
+            endpoint.transport.close_endpoint(endpoint.native)
+
+
+def _labels(settings: DriverSettings, mode: str) -> SystemCounterLabels:
+    return SystemCounterLabels(
+        threading_mode=mode,
+        driver_name=settings.resolver_name or "",
+        conductor_threshold_ns=settings.conductor_cycle_threshold_ns,
+        sender_threshold_ns=settings.sender_cycle_threshold_ns,
+        receiver_threshold_ns=settings.receiver_cycle_threshold_ns,
+        name_resolver_threshold_ns=settings.name_resolver_threshold_ns,
+    )

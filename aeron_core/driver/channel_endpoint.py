@@ -1,0 +1,59 @@
+"""What sending and receiving ends of a channel have in common: a status, bound addresses, users.
+
+A channel endpoint is shared by all streams of channels with the same canonical form, and closed with the last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import stream_counters
+
+if TYPE_CHECKING:
+    from aeron_core._native.counter import Counter
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.spi.media import Channel, MediaTransport
+
+
+class ChannelEndpoint:
+    """One end of a channel. Used by the conductor only."""
+
+    def __init__(
+        self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
+    ) -> None:
+        self.context = context
+        self.transport = transport
+        self.channel = channel
+        self.registration_id = registration_id
+        self._address_counters: list[Counter] = []
+
+    def allocate_status(self, type_id: int, name: str) -> Counter:
+        """Return the new channel status; it is active once the endpoint is open."""
+        return stream_counters.allocate_channel_status(
+            self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
+        )
+
+    def publish_addresses(self, status: Counter, name: str, native: object) -> None:
+        """State where the endpoint is bound, and that it is active."""
+        for address in self.transport.local_addresses(native):
+            self._address_counters.append(
+                stream_counters.allocate_local_address(
+                    self.context.counters, name, status.id, address, self.registration_id
+                )
+            )
+            self.context.counters.append_to_label(status.id, f" {address}")
+        status.set_release(stream_counters.CHANNEL_STATUS_ACTIVE)
+
+    def free_counters(self, status: Counter) -> None:
+        """Give back the status and the addresses."""
+        for counter in self._address_counters:
+            self.context.counters.free(counter.id)
+        self._address_counters.clear()
+        self.context.counters.free(status.id)
+
+    def record_fault(self, native: object) -> None:
+        """Keep the last malformed datagram in the error log, once for each reason and source."""
+        fault = native.take_fault() if hasattr(native, "take_fault") else None
+        if fault is not None:
+            reason, source = fault
+            self.context.errors.record(0, f"malformed datagram from {source} on {self.channel.uri}: {reason}")

@@ -1,0 +1,32 @@
+"""What the driver tells its clients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
+    from aeron_core.protocol.responses import Response
+
+
+class ClientProxy:
+    """Broadcasts responses; every client hears all of them. Used by the conductor only."""
+
+    def __init__(self, transmitter: BroadcastTransmitter) -> None:
+        self._transmitter = transmitter
+
+    def send(self, response: Response) -> None:
+        """Broadcast any response."""
+        self._transmitter.transmit(response.TYPE_ID, response.encode())
+
+    def on_error(self, correlation_id: int, code: int, text: str) -> None:
+        """Refuse a command; a text that is too long for the buffer is cut."""
+        limit = self._transmitter.max_message_length - 64
+        message = text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
+        self.send(responses.OnError(correlation_id, code, message))
+
+    def on_success(self, correlation_id: int) -> None:
+        """Confirm a command that has no answer of its own."""
+        self.send(responses.OnOperationSuccess(correlation_id))

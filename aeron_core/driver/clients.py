@@ -1,0 +1,77 @@
+"""All clients of a driver: known from their first command on, given up when they fall silent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import stream_counters
+from aeron_core.driver.client import Client
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core.driver.context import DriverContext
+
+
+class Clients:
+    """Used by the conductor only."""
+
+    def __init__(self, context: DriverContext, release: Callable[[Client], None]) -> None:
+        self._context = context
+        self._release = release
+        self._all: dict[int, Client] = {}
+        self._timeout_ms = context.settings.client_liveness_timeout_ns // 1_000_000
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def get(self, client_id: int) -> Client | None:
+        """Return a client that is known."""
+        return self._all.get(client_id)
+
+    def get_or_add(self, client_id: int) -> Client:
+        """Return a client, known from now on; a new one is told of its heartbeat counter."""
+        client = self._all.get(client_id)
+        if client is None:
+            heartbeat = stream_counters.allocate_client_heartbeat(self._context.counters, client_id)
+            client = self._all[client_id] = Client(client_id, heartbeat)
+            client.keep_alive(self._context.clock.epoch_ms())
+            self._context.clients.send(responses.OnCounterReady(client_id, heartbeat.id))
+        return client
+
+    def keep_alive(self, client_id: int) -> None:
+        """Note that a client says that it is alive: how clients of old did it."""
+        client = self._all.get(client_id)
+        if client is not None:
+            client.keep_alive(self._context.clock.epoch_ms())
+
+    def on_close(self, client_id: int) -> None:
+        """Note that a client is gone; the next timer gives back what it had."""
+        client = self._all.get(client_id)
+        if client is not None:
+            client.has_closed = True
+            client.heartbeat.set_release(0)
+
+    def on_timer(self) -> None:
+        """Give up the clients that are silent, or gone."""
+        now_ms = self._context.clock.epoch_ms()
+        for client in list(self._all.values()):
+            if client.has_closed:
+                self._remove(client)
+            elif client.has_timed_out(now_ms, self._timeout_ms):
+                self._context.system_counters.client_timeouts.get_and_add(1)
+                self._context.clients.send(responses.OnClientTimeout(client.client_id))
+                self._remove(client)
+
+    def _remove(self, client: Client) -> None:
+        del self._all[client.client_id]
+        self._context.clients.send(responses.OnUnavailableCounter(client.client_id, client.heartbeat.id))
+        self._context.counters.free(client.heartbeat.id)
+        self._release(client)
+
+    def release_all(self) -> None:
+        """Give back what all clients had, at the end of the driver."""
+        for client in self._all.values():
+            self._release(client)
+        self._all.clear()

@@ -1,0 +1,127 @@
+"""The driver's housekeeping: commands of clients, lives of streams, timers. Runs the duty cycle and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native.commands import Command
+from aeron_core.driver import operations
+from aeron_core.driver.clients import Clients
+from aeron_core.driver.command_handler import CommandHandler
+from aeron_core.driver.resources import Resources
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core.agent.duty_cycle import DutyCycleTracker
+    from aeron_core.driver.agent_proxy import AgentProxy
+    from aeron_core.driver.context import DriverContext
+    from aeron_core._native.commands import CommandRing
+    from aeron_core.driver.resolution import Resolution
+
+#: Events of an agent that are handled in one duty cycle.
+EVENT_DRAIN_LIMIT = 64
+
+
+class Conductor:
+    """Owns every resource of the driver; runs on one thread, which holds the GIL."""
+
+    role_name = "conductor"
+
+    def __init__(
+        self,
+        context: DriverContext,
+        resolution: Resolution,
+        duty_cycle: DutyCycleTracker,
+        terminate: Callable[[bytes], None],
+    ) -> None:
+        self._context = context
+        self._resolution = resolution
+        self._duty_cycle = duty_cycle
+        self.resources = Resources(context, resolution)
+        self.clients = Clients(context, self.resources.release)
+        self._commands = CommandHandler(context, self.clients, self.resources, terminate)
+        self._event = Command()
+        self._timer_deadline_ns = context.clock.nano_time()
+        self._blocked_position = -1
+        self._blocked_since_ns = 0
+
+    def do_work(self) -> int:
+        """Run one duty cycle; return 0 if there was nothing to do."""
+        now_ns = self._context.clock.nano_time()
+        self._duty_cycle.measure_and_update(now_ns)
+        work = self._drain(self._context.from_sender, self._context.sender)
+        work += self._drain(self._context.from_receiver, self._context.receiver)
+        work += self._commands.do_work()
+        if now_ns >= self._timer_deadline_ns:
+            self._on_timer(now_ns)
+            work += 1
+        return work
+
+    def _drain(self, ring: CommandRing, proxy: AgentProxy) -> int:
+        work = proxy.flush()
+        for _ in range(EVENT_DRAIN_LIMIT):
+            if not ring.receive(self._event):
+                break
+            work += 1
+            self._on_event(proxy)
+        return work
+
+    def _on_event(self, proxy: AgentProxy) -> None:
+        code = self._event.code
+        if code == operations.RELEASED:
+            proxy.on_released(self._event)
+        elif code == operations.CREATE_IMAGE:
+            self.resources.images.on_create_image(self._event)
+        elif code == operations.CREATE_IMAGE_REFUSED:
+            self._context.errors.record(
+                11, f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}"
+            )
+        elif code == operations.PUBLICATION_ERROR:
+            self._on_publication_error()
+
+    def _on_publication_error(self) -> None:
+        event = self._event
+        publication = event.target
+        source = event.source
+        error_code, has_group_tag = event.numbers[:2]
+        receiver_id, group_tag = event.values[:2]
+        packed = source.packed
+        self._context.clients.send(
+            responses.OnPublicationError(
+                publication.registration_id,
+                -1,
+                publication.session_id,
+                publication.stream_id,
+                receiver_id,
+                group_tag if has_group_tag else -1,
+                {4: 1, 16: 2}.get(len(packed), 0),
+                source.port,
+                packed.ljust(16, b"\0"),
+                error_code,
+                event.text.decode("utf-8", "replace"),
+            )
+        )
+
+    def _on_timer(self, now_ns: int) -> None:
+        self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
+        self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
+        self.clients.on_timer()
+        self.resources.on_timer(now_ns)
+        self._unblock_commands(now_ns)
+
+    def _unblock_commands(self, now_ns: int) -> None:
+        # A client that died while it wrote a command would block all others for ever.
+        ring = self._context.to_driver
+        position = ring.consumer_position
+        if position != self._blocked_position or ring.producer_position <= position:
+            self._blocked_position = position
+            self._blocked_since_ns = now_ns
+        elif now_ns > self._blocked_since_ns + self._context.settings.client_liveness_timeout_ns and ring.unblock():
+            self._context.system_counters.unblocked_commands.get_and_add(1)
+
+    def on_close(self) -> None:
+        """Tell clients that the driver is gone."""
+        self._resolution.close()
+        self._context.to_driver.consumer_heartbeat_ms = -1

@@ -1,0 +1,51 @@
+"""What the parts of the conductor share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core._native.clock import Clock
+    from aeron_core._native.commands import CommandRing
+    from aeron_core._native.datagrams import ReceiveBatch, SendBatch
+    from aeron_core.concurrent.counters import CountersManager
+    from aeron_core.concurrent.loss_report import LossReport
+    from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+    from aeron_core.driver.agent_proxy import AgentProxy
+    from aeron_core.driver.client_proxy import ClientProxy
+    from aeron_core.driver.error_sink import ErrorSink
+    from aeron_core.driver.log_storage import LogStorage
+    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.registry import Registry
+    from aeron_core.settings import DriverSettings
+    from aeron_core.spi.media import OpenDatagrams
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriverContext:
+    """Fixed for the life of a driver; everything in it belongs to the conductor's thread unless it says otherwise."""
+
+    settings: DriverSettings
+    clock: Clock
+    registry: Registry
+    counters: CountersManager
+    system_counters: SystemCounters
+    errors: ErrorSink
+    loss_report: LossReport
+    to_driver: ManyToOneRingBuffer
+    clients: ClientProxy
+    sender: AgentProxy
+    receiver: AgentProxy
+    from_sender: CommandRing
+    from_receiver: CommandRing
+    logs: LogStorage
+    send_batch: SendBatch
+    receive_batch: ReceiveBatch
+    open_datagrams: OpenDatagrams | None
+    uses_gso: bool
+    uses_gro: bool
+
+    def next_correlation_id(self) -> int:
+        """Return an id that no client and no other resource has."""
+        return self.to_driver.next_correlation_id()

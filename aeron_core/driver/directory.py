@@ -1,0 +1,90 @@
+"""The driver's directory: one live driver each, a dead one's is taken over.
+
+Source: aeron_driver.c, aeron_driver_ensure_dir_is_recreated.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+if TYPE_CHECKING:
+    from aeron_core.settings import DriverSettings
+
+
+def prepare_directory(settings: DriverSettings) -> None:
+    """Make `aeron_dir` anew with its folders; raises ActiveDriverError where a driver lives in it."""
+    path = settings.aeron_dir
+    if path.exists() and not path.is_dir():
+        raise StorageError(20, f"aeron.dir={path} is not a directory: choose another with AERON_DIR")
+    if path.is_dir():
+        if settings.dir_warn_if_exists:
+            print(f"WARNING: {path} exists", file=sys.stderr)
+        if not settings.dir_delete_on_start:
+            _check_no_active_driver(path, settings.driver_timeout_ms)
+            _save_errors(path)
+        shutil.rmtree(path)
+    try:
+        for folder in (path, path / "publications", path / "images"):
+            folder.mkdir(parents=True)
+    except OSError as error:
+        raise StorageError(
+            error.errno,
+            f"cannot create aeron.dir={path}: {error.strerror}; choose a directory that you may write to with AERON_DIR",
+        ) from error
+
+
+def _check_no_active_driver(path: Path, timeout_ms: int) -> None:
+    deadline = time.monotonic() + timeout_ms / 1000
+    while True:
+        try:
+            cnc = CncFile.open(path / CNC_FILE, read_only=True)
+            break
+        except CncNotReadyError:
+            if not (path / CNC_FILE).exists() or time.monotonic() >= deadline:
+                return
+            # Another driver may be starting in the directory at this moment.
+            time.sleep(0.01)
+        except CncIncompatibleError:
+            return
+    age_ms = int(time.time() * 1000) - ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
+    if age_ms <= timeout_ms:
+        raise ActiveDriverError(
+            f"active media driver detected in {path}: pid {cnc.pid}, last heard of {age_ms} ms ago; stop it, or "
+            "choose another directory with AERON_DIR"
+        )
+
+
+def _save_errors(path: Path) -> None:
+    # What a driver that died had to say must not go with its directory.
+    try:
+        cnc = CncFile.open(path / CNC_FILE, read_only=True)
+    except (CncNotReadyError, CncIncompatibleError):
+        return
+    records = list(read_errors(cnc.error_log))
+    if not records:
+        return
+    stamp = datetime.now().astimezone().isoformat(timespec="milliseconds").replace(":", "-")
+    target = path.with_name(f"{path.name}-{stamp}-error.log")
+    with target.open("w", encoding="utf-8") as file:
+        for record in records:
+            file.write(
+                f"***\n{record.observation_count} observations from {record.first_observation_ms} to "
+                f"{record.last_observation_ms} for:\n {record.text}\n"
+            )
+        file.write(f"\n{len(records)} distinct errors observed.\n")
+    print(f"WARNING: existing errors saved to: {target}", file=sys.stderr)
+
+
+def delete_directory(path: Path) -> None:
+    """Delete the directory of a driver that has ended."""
+    shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,49 @@
+"""Where the driver's faults go: counted, and kept once each in the distinct error log."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.errors import AeronError, ErrorCode
+
+if TYPE_CHECKING:
+    from aeron_core.concurrent.error_log import DistinctErrorLog
+    from aeron_core.driver.system_counters import SystemCounters
+
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+
+
+def code_of(error: BaseException) -> ErrorCode:
+    """Return the code that a client is told for an exception."""
+    code = getattr(error, "code", None)
+    if isinstance(code, ErrorCode):
+        return code
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return ErrorCode.STORAGE_SPACE
+    return ErrorCode.GENERIC_ERROR
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text that a client is told: the message alone for what we raise on purpose."""
+    if isinstance(error, AeronError | OSError) and str(error):
+        return str(error.strerror if isinstance(error, OSError) and error.strerror else error)
+    return f"{type(error).__name__}: {error}"
+
+
+class ErrorSink:
+    """Faults of all agents; called by the conductor, or by an agent that holds the GIL."""
+
+    def __init__(self, log: DistinctErrorLog, counters: SystemCounters) -> None:
+        self._log = log
+        self._counters = counters
+
+    def record(self, code: int, text: str) -> None:
+        """Count a fault and keep its text."""
+        self._counters.errors.get_and_add(1)
+        self._log.record(code, text)
+
+    def record_exception(self, error: BaseException, context: str = "") -> None:
+        """Count an exception and keep its text, after what was being done."""
+        text = text_of(error)
+        self.record(int(code_of(error)), f"{context}: {text}" if context else text)

@@ -1,0 +1,37 @@
+"""What an image is made from; filled by the conductor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.counter import Counter
+    from aeron_core.driver.loss_detector import NakDelay
+    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_core.spi.congestion_control import CongestionControl
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageParams:
+    """One stream that is received; `position` is where it is joined."""
+
+    correlation_id: int
+    session_id: int
+    stream_id: int
+    endpoint: ReceiveChannelEndpoint
+    log: LogBuffer
+    position: int
+    control_address: SocketAddress
+    hwm_position: Counter
+    rebuild_position: Counter
+    naks_sent: Counter
+    system_counters: SystemCounters
+    congestion_control: CongestionControl
+    nak_delay: NakDelay
+    is_reliable: bool
+    status_message_timeout_ns: int
+    now_ns: int

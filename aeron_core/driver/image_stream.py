@@ -1,0 +1,178 @@
+"""The life of an image.
+
+    ACTIVE ──no subscribers, silent too long, ended, or revoked──► DRAINING (status messages say EOS)
+    DRAINING ──consumed, and five status messages later──► LINGER (unavailable) ──► DONE
+
+Source: aeron_publication_image.c, aeron_publication_image_on_time_event.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.driver import operations
+from aeron_core.driver.stream import Stream
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aeron_core._native.counter import Counter
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.driver.publication_image import PublicationImage
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.driver.subscriber_positions import SubscriberPosition
+
+#: Status messages that say EOS before an image lingers. Source: AERON_IMAGE_SM_EOS_MULTIPLE.
+EOS_STATUS_MESSAGES: Final = 5
+
+
+class ImageState(Enum):
+    """See the module."""
+
+    ACTIVE = 0
+    DRAINING = 1
+    LINGER = 2
+    DONE = 3
+
+
+class ImageStream(Stream):
+    """An image with its subscribers."""
+
+    def __init__(  # noqa: PLR0913 - what identifies an image
+        self,
+        context: DriverContext,
+        image: PublicationImage,
+        endpoint: ReceiveEndpoint,
+        stored: StoredLog,
+        *,
+        source: str,
+        channel: str,
+        counters: list[Counter],
+        is_rejoin: bool,
+    ) -> None:
+        super().__init__(context, image.correlation_id, image.session_id, image.stream_id)
+        self.image = image
+        self.endpoint = endpoint
+        self.stored = stored
+        self.channel = channel
+        self.counters = counters
+        self.state = ImageState.ACTIVE
+        self._source = source
+        self._is_rejoin = is_rejoin
+        self._state_change_ns = context.clock.nano_time()
+        self._reported_count = 0
+        self._reported_bytes = 0
+        self._loss_entry: int | None = None
+
+    @property
+    def log_path(self) -> Path:
+        """Where clients map the log."""
+        return self.stored.path
+
+    @property
+    def source_identity(self) -> str:
+        """Where the stream comes from: `host:port`."""
+        return self._source
+
+    @property
+    def accepts_subscriptions(self) -> bool:
+        """Whether a subscription may still be linked."""
+        return self.state is ImageState.ACTIVE or (self.state is ImageState.DRAINING and not self._is_drained())
+
+    def join_position(self) -> int:
+        """Return where a new subscriber starts: where the slowest is."""
+        position = self.image.rebuild_position.get_acquire()
+        return min([position, *(link.counter.get_acquire() for link in self.links.values())])
+
+    def start(self) -> None:
+        """Hand the image to the receiver, with the subscribers that it has."""
+        self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
+
+    def _attach(self, position: SubscriberPosition) -> None:
+        self.context.receiver.send(operations.ADD_IMAGE_SUBSCRIBER, self.image, position)
+
+    def _detach(self, position: SubscriberPosition) -> None:
+        self.context.receiver.remove(
+            operations.REMOVE_IMAGE_SUBSCRIBER,
+            self.image,
+            position,
+            then=lambda: self.free_counter_of(position),
+        )
+
+    def _is_drained(self) -> bool:
+        rebuilt = self.image.rebuild_position.get_acquire()
+        return all(link.counter.get_acquire() >= rebuilt for link in self.links.values())
+
+    def on_timer(self, now_ns: int) -> bool:
+        """Go on with the life of the image; return whether it is over."""
+        self._report_loss()
+        is_revoked = self.stored.log.is_revoked()
+        if self.state is ImageState.ACTIVE:
+            if is_revoked or self._has_ended(now_ns):
+                self._enter(ImageState.DRAINING)
+                self.image.is_draining.set_release(1)
+        elif self.state is ImageState.DRAINING:
+            settled_ns = EOS_STATUS_MESSAGES * self.context.settings.rcv_status_message_timeout_ns
+            if is_revoked or (self._is_drained() and now_ns > self._state_change_ns + settled_ns):
+                self._linger()
+        elif self.state is ImageState.LINGER and (
+            not self.links or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
+        ):
+            self._enter(ImageState.DONE)
+            return True
+        return False
+
+    def _has_ended(self, now_ns: int) -> bool:
+        silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
+        if not self.links or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
+            return True
+        return bool(self.image.is_end_of_stream.get_acquire()) and (
+            self.image.rebuild_position.get_acquire() >= self.image.hwm_position.get_acquire()
+        )
+
+    def _linger(self) -> None:
+        self._enter(ImageState.LINGER)
+        self.context.receiver.send(operations.DISCONNECT_IMAGE, self.endpoint.dispatcher, self.image)
+        if self._is_rejoin:
+            self.context.receiver.send(
+                operations.REMOVE_COOL_DOWN, self.endpoint.dispatcher, None, (self.session_id, self.stream_id)
+            )
+        self.notify_unavailable()
+
+    def _enter(self, state: ImageState) -> None:
+        self.state = state
+        self._state_change_ns = self.context.clock.nano_time()
+
+    def _report_loss(self) -> None:
+        # The receiver only counts: the report needs texts, and room that may not be there.
+        count = self.image.loss_count.get_acquire()
+        if count == self._reported_count:
+            return
+        lost = self.image.loss_bytes.get_acquire() - self._reported_bytes
+        self._reported_count = count
+        self._reported_bytes += lost
+        now_ms = self.context.clock.epoch_ms()
+        if self._loss_entry is None:
+            self._loss_entry = self.context.loss_report.create_entry(
+                bytes_lost=lost,
+                now_ms=now_ms,
+                session_id=self.session_id,
+                stream_id=self.stream_id,
+                channel=self.channel,
+                source=self._source,
+            )
+        elif self._loss_entry >= 0:
+            self.context.loss_report.observe(self._loss_entry, lost, now_ms)
+
+    def stop(self) -> None:
+        """Take the image from the receiver, then give everything back."""
+        self._report_loss()
+        self.unlink_all(notify=False)
+        self.context.receiver.remove(operations.REMOVE_IMAGE, self.image, then=self._close)
+
+    def _close(self) -> None:
+        for counter in self.counters:
+            self.context.counters.free(counter.id)
+        self.context.logs.delete(self.stored)

@@ -1,0 +1,228 @@
+"""All images of a driver: made when the receiver sees a stream that is wanted, taken down when it is over."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions, wire
+from aeron_core.driver import operations, stream_counters
+from aeron_core.driver.image_params import ImageParams
+from aeron_core.driver.image_stream import ImageState, ImageStream
+from aeron_core.driver.loss_detector import UnicastNakDelay
+from aeron_core.driver.publication_image import PublicationImage
+from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
+from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.errors import AeronError
+from aeron_core.logbuffer.metadata import LogBufferParams
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.spi.congestion_control import CongestionControlParams
+
+if TYPE_CHECKING:
+    from aeron_core._native.commands import Command
+    from aeron_core._native.counter import Counter
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.driver.subscription import Subscription
+    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.spi.congestion_control import CongestionControl
+
+#: Type and name of the counters of an image, in the order in which they are allocated.
+_COUNTERS = (
+    (stream_counters.RECEIVER_HWM, "rcv-hwm"),
+    (stream_counters.RECEIVER_POSITION, "rcv-pos"),
+    (stream_counters.RECEIVER_NAKS_SENT, "rcv-naks-sent"),
+)
+
+
+class Images:
+    """Used by the conductor only."""
+
+    def __init__(self, context: DriverContext, subscriptions: Subscriptions) -> None:
+        self.context = context
+        self.subscriptions = subscriptions
+        self.streams: list[ImageStream] = []
+
+    def on_create_image(self, command: Command) -> None:
+        """Make an image of the stream that a SETUP described; a fault is logged, the next SETUP tries again."""
+        native = command.target
+        endpoint = next((e for e in self.subscriptions.endpoints.values() if e.native is native), None)
+        if endpoint is None:
+            return
+        setup = _setup_of(command)
+        try:
+            self._create(endpoint, setup, command)
+        except (AeronError, OSError) as error:
+            self.context.errors.record_exception(
+                error,
+                f"cannot make an image of session {setup.session_id}, stream {setup.stream_id} of "
+                f"{endpoint.channel.uri} from {command.source}",
+            )
+            self.context.receiver.send(
+                operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
+            )
+
+    def _create(self, endpoint: ReceiveEndpoint, setup: Setup, command: Command) -> None:
+        linked = self.subscriptions.of_image(endpoint, setup.stream_id, setup.session_id)
+        if not linked:
+            self.context.receiver.send(
+                operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
+            )
+            return
+        subscription = linked[0]
+        source = str(command.source)
+        correlation_id = self.context.next_correlation_id()
+        congestion_control = self._congestion_control(subscription, setup, correlation_id, source)
+        self._check_window(endpoint, setup, congestion_control)
+        stored = self.context.logs.create(
+            "images", correlation_id, self._log_params(endpoint, subscription, setup, correlation_id)
+        )
+        counters = self._allocate_counters(subscription, setup, correlation_id)
+        image = PublicationImage(
+            ImageParams(
+                correlation_id=correlation_id,
+                session_id=setup.session_id,
+                stream_id=setup.stream_id,
+                endpoint=endpoint.native,
+                log=stored.log,
+                position=positions.compute_position(
+                    setup.active_term_id,
+                    setup.term_offset,
+                    stored.log.position_bits_to_shift,
+                    setup.initial_term_id,
+                ),
+                control_address=command.control,
+                hwm_position=counters[0],
+                rebuild_position=counters[1],
+                naks_sent=counters[2],
+                system_counters=self.context.system_counters,
+                congestion_control=congestion_control,
+                nak_delay=self._nak_delay(subscription),
+                is_reliable=subscription.params.is_reliable,
+                status_message_timeout_ns=self.context.settings.rcv_status_message_timeout_ns,
+                now_ns=self.context.clock.nano_time(),
+            )
+        )
+        stream = ImageStream(
+            self.context,
+            image,
+            endpoint,
+            stored,
+            source=source,
+            channel=subscription.channel,
+            counters=counters,
+            is_rejoin=subscription.params.is_rejoin,
+        )
+        self.streams.append(stream)
+        endpoint.image_count += 1
+        for each in linked:
+            stream.link(each)
+        stream.start()
+
+    def _congestion_control(
+        self, subscription: Subscription, setup: Setup, correlation_id: int, source: str
+    ) -> CongestionControl:
+        settings = self.context.settings
+        text = subscription.params.congestion_control or settings.congestion_control
+        name, _, options = text.partition(",")
+        return self.context.registry.congestion_control(
+            name,
+            CongestionControlParams(
+                channel=subscription.channel,
+                stream_id=setup.stream_id,
+                session_id=setup.session_id,
+                registration_id=correlation_id,
+                term_length=setup.term_length,
+                sender_mtu=setup.mtu,
+                initial_window_length=subscription.params.initial_window_length,
+                socket_rcvbuf_length=settings.socket_so_rcvbuf_length,
+                source=source,
+                options=options,
+            ),
+            partial(
+                self.context.errors.record_exception, context=f"congestion control {name!r} of {subscription.channel}"
+            ),
+        )
+
+    def _check_window(self, endpoint: ReceiveEndpoint, setup: Setup, congestion_control: CongestionControl) -> None:
+        # Source: aeron_driver_conductor.c: an image that cannot take one datagram would never get on.
+        window = self.context.registry.initial_window_length(congestion_control)
+        if setup.mtu > window:
+            raise AeronError(
+                f"mtu={setup.mtu} of the sender is greater than the initial window length {window}: raise rcv-wnd"
+            )
+
+    def _nak_delay(self, subscription: Subscription) -> UnicastNakDelay:
+        settings = self.context.settings
+        first_ns = subscription.params.nak_delay_ns
+        if first_ns is None:
+            first_ns = settings.nak_unicast_delay_ns
+        return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)
+
+    def _allocate_counters(self, subscription: Subscription, setup: Setup, correlation_id: int) -> list[Counter]:
+        owner = CounterOwner(
+            correlation_id, setup.session_id, setup.stream_id, subscription.channel, subscription.client_id
+        )
+        return [
+            stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
+            for type_id, name in _COUNTERS
+        ]
+
+    def _log_params(
+        self, endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup, correlation_id: int
+    ) -> LogBufferParams:
+        settings = self.context.settings
+        params = subscription.params
+        return LogBufferParams(
+            initial_term_id=setup.initial_term_id,
+            term_id=setup.active_term_id,
+            term_offset=setup.term_offset,
+            term_length=setup.term_length,
+            mtu_length=setup.mtu,
+            session_id=setup.session_id,
+            stream_id=setup.stream_id,
+            log_type=wire.LOG_TYPE_IMAGE,
+            correlation_id=correlation_id,
+            page_size=settings.file_page_size,
+            receiver_window_length=params.initial_window_length,
+            socket_rcvbuf_length=params.endpoint.socket_rcvbuf_length or settings.socket_so_rcvbuf_length,
+            os_default_socket_sndbuf_length=os_default_sndbuf_length(),
+            os_default_socket_rcvbuf_length=os_default_rcvbuf_length(),
+            entity_tag=-1,
+            response_correlation_id=-1,
+            untethered_window_limit_timeout_ns=params.untethered.window_limit_timeout_ns,
+            untethered_linger_timeout_ns=params.untethered.linger_timeout_ns,
+            untethered_resting_timeout_ns=params.untethered.resting_timeout_ns,
+            group=endpoint.channel.is_group or bool(setup.flags & wire.SETUP_FLAG_GROUP),
+            is_response=params.is_response,
+            rejoin=params.is_rejoin,
+            reliable=params.is_reliable,
+            sparse=params.is_sparse,
+            tether=params.is_tether,
+        )
+
+    def on_timer(self, now_ns: int) -> None:
+        """Go on with the life of all images."""
+        for stream in list(self.streams):
+            lingered = stream.state is ImageState.LINGER
+            is_over = stream.on_timer(now_ns)
+            if stream.state is ImageState.LINGER and not lingered:
+                stream.endpoint.image_count -= 1
+                self.subscriptions.close_if_unused(stream.endpoint)
+            if is_over:
+                self.streams.remove(stream)
+                stream.stop()
+
+
+def _setup_of(command: Command) -> Setup:
+    session_id, stream_id, initial_term_id, active_term_id, term_offset, term_length, mtu, flags = command.numbers
+    return Setup(
+        session_id=session_id,
+        stream_id=stream_id,
+        initial_term_id=initial_term_id,
+        active_term_id=active_term_id,
+        term_offset=term_offset,
+        term_length=term_length,
+        mtu=mtu,
+        flags=flags,
+    )

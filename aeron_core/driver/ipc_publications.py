@@ -1,0 +1,124 @@
+"""The IPC publications of a driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions
+from aeron_core.channel_params import PublicationParams
+from aeron_core.driver import stream_counters
+from aeron_core.driver.ipc_publication import IpcPublication
+from aeron_core.driver.ipc_stream import IpcStream
+from aeron_core.driver.publication_params import IpcPublicationParams
+from aeron_core.driver.publications import Publications
+from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.driver.publication_log import publication_log_params
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from aeron_core.driver.client import Client
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+    from aeron_core.uri import ChannelUri
+
+
+class IpcPublications(Publications):
+    """Used by the conductor only."""
+
+    def __init__(self, context: DriverContext) -> None:
+        super().__init__(context)
+        self.streams: list[IpcStream] = []
+
+    def add(
+        self, client: Client, command: AddPublication | AddExclusivePublication, uri: ChannelUri, *, is_exclusive: bool
+    ) -> IpcStream | None:
+        """Make or share a publication and tell its client; return it if it is new."""
+        params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
+        stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
+        new = None
+        if stream is None:
+            new = stream = self._create(command, uri, params, is_exclusive=is_exclusive)
+        self.use(client, command, stream)
+        ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
+        self.context.clients.send(
+            ready(
+                command.correlation_id,
+                stream.registration_id,
+                stream.session_id,
+                stream.stream_id,
+                stream.counters[1].id,
+                -1,
+                str(stream.log_path),
+            )
+        )
+        return new
+
+    def _create(
+        self,
+        command: AddPublication | AddExclusivePublication,
+        uri: ChannelUri,
+        params: PublicationParams,
+        *,
+        is_exclusive: bool,
+    ) -> IpcStream:
+        session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
+        stored = self.context.logs.create(
+            "publications", command.correlation_id, publication_log_params(self.context, command, params, session_id, is_exclusive=is_exclusive)
+        )
+        stream = IpcStream(
+            self.context,
+            stored,
+            params,
+            registration_id=command.correlation_id,
+            session_id=session_id,
+            stream_id=command.stream_id,
+            channel=command.channel,
+            is_exclusive=is_exclusive,
+        )
+        owner = CounterOwner(
+            command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
+        )
+        kind = "exclusive" if is_exclusive else "concurrent"
+        for type_id, name in (
+            (stream_counters.PUBLISHER_POSITION, f"pub-pos ({kind})"),
+            (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
+        ):
+            stream.counters.append(
+                stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
+            )
+        stream.publication = IpcPublication(
+            IpcPublicationParams(
+                registration_id=command.correlation_id,
+                session_id=session_id,
+                stream_id=command.stream_id,
+                log=stored.log,
+                position=start_position(stored, params),
+                publisher_window_length=params.publication_window_length,
+                publisher_position=stream.counters[0],
+                publisher_limit=stream.counters[1],
+            )
+        )
+        self.streams.append(stream)
+        stream.start()
+        return stream
+
+    def on_timer(self, now_ns: int) -> None:
+        """Go on with the life of all publications."""
+        for stream in list(self.streams):
+            if stream.on_timer(now_ns):
+                self.streams.remove(stream)
+                stream.stop()
+
+
+def start_position(stored: StoredLog, params: PublicationParams) -> int:
+    """Return the stream position at which a publication starts."""
+    if params.start is None:
+        return 0
+    return positions.compute_position(
+        params.start.term_id,
+        params.start.term_offset,
+        stored.log.position_bits_to_shift,
+        params.start.initial_term_id,
+    )
+

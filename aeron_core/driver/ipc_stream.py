@@ -1,0 +1,63 @@
+"""The life of an IPC publication.
+
+Source: aeron_ipc_publication.c, aeron_ipc_publication_on_time_event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import operations
+from aeron_core.driver.published_stream import PublishedStream
+
+if TYPE_CHECKING:
+    from aeron_core.driver.ipc_publication import IpcPublication
+    from aeron_core.driver.subscriber_positions import SubscriberPosition
+
+
+class IpcStream(PublishedStream):
+    """A stream whose subscribers read the publishers' own log."""
+
+    publication: IpcPublication
+
+    def start(self) -> None:
+        """Hand the publication to the sender."""
+        self.context.sender.send(operations.ADD_IPC_PUBLICATION, self.publication)
+
+    def join_position(self) -> int:
+        """Return where a new subscriber starts: where the others are."""
+        position = self.publication.consumer_position.get_acquire()
+        return min([position, *(link.counter.get_acquire() for link in self.links.values())])
+
+    def _attach(self, position: SubscriberPosition) -> None:
+        self.context.sender.send(operations.ADD_IPC_SUBSCRIBER, self.publication, position)
+        # At once, not with the sender's next cycle: a publisher that was told of the subscription may look.
+        self.stored.log.set_is_connected(True)
+
+    def _detach(self, position: SubscriberPosition) -> None:
+        self.context.sender.remove(
+            operations.REMOVE_IPC_SUBSCRIBER,
+            self.publication,
+            position,
+            then=lambda: self.free_counter_of(position),
+        )
+
+    def _consumer_position(self) -> int:
+        return self.publication.consumer_position.get_acquire()
+
+    def _drain(self, now_ns: int) -> None:
+        producer_position = self.producer_position
+        positions = [link.counter.get_acquire() for link in self.links.values()]
+        if all(position >= producer_position for position in positions):
+            self._enter(operations.PUBLICATION_LINGER)
+            self.notify_unavailable()
+        else:
+            self._unblock(max(positions))
+
+    def _has_lingered(self, now_ns: int) -> bool:
+        return self.reference_count <= 0
+
+    def stop(self) -> None:
+        """Take the publication from the sender, then give everything back."""
+        self.unlink_all(notify=False)
+        self.context.sender.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)

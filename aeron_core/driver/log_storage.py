@@ -1,0 +1,149 @@
+"""Log buffers as files of the driver's directory, or as POSIX shared memory.
+
+Either way a client maps the path that it is told: on Linux a shared-memory object is a file under /dev/shm.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import posix_ipc
+
+from aeron_core._native.mapped import map_fd
+from aeron_core.concurrent.mapped_file import create_mapped_file, free_space
+from aeron_core.errors import StorageError
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.settings import Storage
+
+if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core.driver.error_sink import ErrorSink
+    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.logbuffer.metadata import LogBufferParams
+    from aeron_core.settings import DriverSettings
+
+SHARED_MEMORY_ROOT: Final = Path("/dev/shm")
+SHARED_MEMORY_PREFIX: Final = "aeron-core-"
+
+
+@dataclass(frozen=True)
+class StoredLog:
+    """A log buffer and the path by which clients map it."""
+
+    log: LogBuffer
+    path: Path
+    length: int
+
+
+class LogStorage:
+    """Makes and deletes log buffers. Used by the conductor only."""
+
+    def __init__(
+        self, settings: DriverSettings, counters: SystemCounters, errors: ErrorSink
+    ) -> None:
+        self._settings = settings
+        self._counters = counters
+        self._errors = errors
+        self._undeleted: list[Path] = []
+        # One process may run several drivers, whose log ids are the same.
+        directory = zlib.crc32(str(settings.aeron_dir).encode())
+        self._shared_memory_prefix = f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{directory:08x}-"
+
+    def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:
+        """Return a new, initialised log; `folder` is `publications` or `images`. Raises StorageError."""
+        length = params.log_length
+        if self._settings.storage is Storage.POSIX:
+            path = SHARED_MEMORY_ROOT / f"{self._shared_memory_prefix}{folder}-{log_id}.logbuffer"
+        else:
+            path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
+        self._check_space(path, length)
+        buffer = self._create_shared_memory(path, length) if self._is_posix else self._create_file(path, params)
+        self._counters.bytes_currently_mapped.get_and_add(length)
+        return StoredLog(LogBuffer.initialize(buffer, params), path, length)
+
+    @property
+    def _is_posix(self) -> bool:
+        return self._settings.storage is Storage.POSIX
+
+    def _create_file(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
+        return create_mapped_file(path, params.log_length, sparse=params.sparse)
+
+    def _create_shared_memory(self, path: Path, length: int) -> AtomicBuffer:
+        try:
+            memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX, size=length)
+        except posix_ipc.ExistentialError as error:
+            raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
+        try:
+            return map_fd(memory.fd, length)
+        finally:
+            memory.close_fd()
+
+    def _check_space(self, path: Path, length: int) -> None:
+        # A sparse file takes its pages when they are written, and the kernel kills who writes where none is left.
+        if not self._settings.perform_storage_checks:
+            return
+        free = free_space(path.parent)
+        if free < length:
+            hint = (
+                f"; enlarge it: mount -o remount,size={_megabytes_of(path.parent, length)}m {SHARED_MEMORY_ROOT}"
+                if path.is_relative_to(SHARED_MEMORY_ROOT)
+                else ""
+            )
+            raise StorageError(
+                errno.ENOSPC,
+                f"insufficient usable storage for new log of length={length} in {path.parent}: {free} bytes are "
+                f"free; use a shorter term-length, or another aeron.dir{hint}",
+            )
+        if free <= self._settings.low_file_store_warning_threshold_length:
+            self._errors.record(0, f"WARNING: space is running low in {path.parent}: {free} bytes are free")
+
+    def delete(self, stored: StoredLog) -> None:
+        """Remove the log's name; its memory goes with its last user."""
+        self._counters.bytes_currently_mapped.get_and_add(-stored.length)
+        self._unlink(stored.path)
+
+    def retry_deletions(self) -> None:
+        """Try again what could not be deleted."""
+        paths, self._undeleted = self._undeleted, []
+        for path in paths:
+            self._unlink(path)
+
+    def _unlink(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            self._counters.free_fails.get_and_add(1)
+            self._errors.record_exception(error, f"cannot delete {path}")
+            self._undeleted.append(path)
+
+
+def sweep_shared_memory(root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
+    """Delete the shared memory of drivers that are no more; return the deleted paths."""
+    swept = []
+    for path in root.glob(f"{SHARED_MEMORY_PREFIX}*-*.logbuffer"):
+        pid = path.name.removeprefix(SHARED_MEMORY_PREFIX).partition("-")[0]
+        if pid.isdigit() and not _is_alive(int(pid)):
+            path.unlink(missing_ok=True)
+            swept.append(path)
+    return swept
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _megabytes_of(folder: Path, more: int) -> int:
+    status = os.statvfs(folder)
+    used = (status.f_blocks - status.f_bavail) * status.f_frsize
+    return -(-(used + more) // (1024 * 1024)) + 1

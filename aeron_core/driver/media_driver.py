@@ -1,0 +1,202 @@
+"""A media driver: embedded in an application, alone in a process, or run by its owner cycle by cycle."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+from aeron_core._native.clock import Clock
+from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
+from aeron_core.agent.invoker import AgentInvoker
+from aeron_core.agent.runner import AgentRunner
+from aeron_core.driver.assembly import Assembly
+from aeron_core.driver.directory import delete_directory, prepare_directory
+from aeron_core.driver.log_storage import sweep_shared_memory
+from aeron_core.errors import ConfigurationError
+from aeron_core.registry import Registry
+from aeron_core.settings import DriverSettings, Storage, ThreadingMode, load_driver_settings
+from aeron_core.settings.directory import default_aeron_dir
+from aeron_core.spi.idle_strategy import IdleStrategyParams
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from aeron_core.spi.idle_strategy import IdleStrategy
+    from aeron_core.spi.media import OpenDatagrams
+
+
+class MediaDriver:
+    """Moves frames between log buffers and media for all clients of its directory.
+
+    `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and works in
+    `do_work`. `close` ends it; so does leaving its `with` block.
+    """
+
+    def __init__(
+        self,
+        settings: DriverSettings | Mapping[str, Any] | None = None,
+        *,
+        invoker: bool = False,
+        clock: Clock | None = None,
+        registry: Registry | None = None,
+        open_datagrams: OpenDatagrams | None = None,
+    ) -> None:
+        """Take the directory and make everything ready, but start nothing.
+
+        `clock` and `open_datagrams` replace the system's clocks and sockets, for simulations. Raises
+        ActiveDriverError, StorageError, ConfigurationError or PluginError.
+        """
+        self.settings = _settings_of(settings)
+        self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
+        self._closing = threading.Lock()
+        self._is_closed = False
+        self._terminated = threading.Event()
+        self._registry = registry or Registry.load()
+        if self.settings.storage is Storage.POSIX:
+            sweep_shared_memory()
+        prepare_directory(self.settings)
+        self._assembly = Assembly(
+            self.settings,
+            mode=self._mode.name,
+            clock=clock or Clock(),
+            registry=self._registry,
+            open_datagrams=open_datagrams,
+            terminate=self._on_terminate,
+        )
+        self._invoker: AgentInvoker | None = None
+        self._runners: list[AgentRunner] = []
+        self._assembly.publish()
+        if self._mode is ThreadingMode.INVOKER:
+            self._invoker = AgentInvoker(self._all_agents(), self._on_error)
+
+    @classmethod
+    def launch(
+        cls, settings: DriverSettings | Mapping[str, Any] | None = None, *, registry: Registry | None = None
+    ) -> Self:
+        """Return a running driver for others to connect to."""
+        driver = cls(settings, registry=registry)
+        driver._start()
+        return driver
+
+    @classmethod
+    def launch_embedded(
+        cls,
+        settings: DriverSettings | Mapping[str, Any] | None = None,
+        *,
+        registry: Registry | None = None,
+    ) -> Self:
+        """Return a running driver of this process's own.
+
+        Without a directory in `settings` it gets one that no other driver has, keeps its log buffers in POSIX
+        shared memory, and deletes all of it at its end.
+        """
+        if isinstance(settings, DriverSettings):
+            return cls.launch(settings, registry=registry)
+        arguments = dict(settings or {})
+        if "aeron_dir" not in arguments:
+            arguments["aeron_dir"] = _private_directory()
+            arguments.setdefault("storage", "posix")
+            arguments.setdefault("dir_delete_on_shutdown", True)
+        return cls.launch(arguments, registry=registry)
+
+    @property
+    def aeron_dir(self) -> Path:
+        """Where clients find this driver."""
+        return self.settings.aeron_dir
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the driver has ended."""
+        return self._is_closed
+
+    def do_work(self) -> int:
+        """Run one duty cycle of all agents; return 0 if there was nothing to do. For `invoker=True` only."""
+        if self._invoker is None:
+            raise ConfigurationError("do_work is for MediaDriver(settings, invoker=True): this driver has threads")
+        return self._invoker.do_work()
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait until a client has asked the driver to end and it may; return whether that was so."""
+        return self._terminated.wait(timeout)
+
+    def terminate(self) -> None:
+        """Let `await_termination` return; any thread or signal handler may call it."""
+        self._terminated.set()
+
+    def _on_terminate(self, token: bytes) -> None:
+        if self.settings.termination_validator == "allow":
+            self._terminated.set()
+
+    def _on_error(self, error: BaseException) -> None:
+        self._assembly.context.errors.record_exception(error, "duty cycle")
+
+    def _all_agents(self) -> Agent:
+        return CompositeAgent(
+            [self._assembly.sender, self._assembly.receiver, PythonAgent(self._assembly.conductor)]
+        )
+
+    def _start(self) -> None:
+        assembly = self._assembly
+        conductor = PythonAgent(assembly.conductor)
+        if self._mode is ThreadingMode.SHARED:
+            self._run(self._all_agents(), "shared")
+        elif self._mode is ThreadingMode.SHARED_NETWORK:
+            self._run(CompositeAgent([assembly.sender, assembly.receiver]), "sharednetwork")
+            self._run(conductor, "conductor")
+        elif self._mode is ThreadingMode.DEDICATED:
+            self._run(assembly.receiver, "receiver")
+            self._run(assembly.sender, "sender")
+            self._run(conductor, "conductor")
+        self._registry.hook.aeron_driver_started(driver=self)
+
+    def _run(self, agent: Agent, role: str) -> None:
+        runner = AgentRunner(agent, self._idle_strategy(role), self._on_error)
+        self._runners.append(runner)
+        runner.start()
+
+    def _idle_strategy(self, role: str) -> IdleStrategy:
+        name = getattr(self.settings, f"{role}_idle_strategy")
+        options = getattr(self.settings, f"{role}_idle_strategy_init_args") or ""
+        return self._registry.idle_strategy(name, IdleStrategyParams(agent=role, options=options))
+
+    def close(self) -> None:
+        """End the driver: its agents stop, its sockets close, its shared memory and (if so set) its directory go."""
+        with self._closing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        for runner in self._runners:
+            runner.close()
+        if self._invoker is not None:
+            self._invoker.close()
+        self._assembly.close()
+        self._terminated.set()
+        self._registry.hook.aeron_driver_closed(driver=self)
+        if self.settings.dir_delete_on_shutdown:
+            delete_directory(self.aeron_dir)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverSettings:
+    if isinstance(settings, DriverSettings):
+        return settings
+    return load_driver_settings(arguments=settings or {}).settings
+
+
+def _private_directory() -> Path:
+    default = default_aeron_dir()
+    return default.with_name(f"{default.name}-{os.getpid()}-{secrets.token_hex(4)}")

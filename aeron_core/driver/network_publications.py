@@ -1,0 +1,235 @@
+"""The network publications of a driver, and the sending ends that they share."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aeron_core.channel_params import PublicationParams
+from aeron_core.driver import stream_counters
+from aeron_core.driver.ipc_publications import start_position
+from aeron_core.driver.network_publication import NetworkPublication
+from aeron_core.driver.network_stream import NetworkStream
+from aeron_core.driver.publication_log import publication_log_params
+from aeron_core.driver.publication_params import NetworkPublicationParams
+from aeron_core.driver.publications import Publications
+from aeron_core.driver.send_endpoint import SendEndpoint
+from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.protocol import responses
+from aeron_core.spi.flow_control import FlowControlParams
+
+if TYPE_CHECKING:
+    from aeron_core._native.counter import Counter
+    from aeron_core.driver.client import Client
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+    from aeron_core.spi.flow_control import FlowControl
+    from aeron_core.spi.media import Channel, MediaTransport
+
+#: Type and name of the counters of a publication, in the order in which they are allocated.
+_COUNTERS = (
+    (stream_counters.PUBLISHER_POSITION, "pub-pos"),
+    (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
+    (stream_counters.SENDER_POSITION, "snd-pos"),
+    (stream_counters.SENDER_LIMIT, "snd-lmt"),
+    (stream_counters.SENDER_BPE, "snd-bpe"),
+    (stream_counters.SENDER_NAKS_RECEIVED, "snd-naks-received"),
+)
+
+
+class NetworkPublications(Publications):
+    """Used by the conductor only."""
+
+    def __init__(self, context: DriverContext) -> None:
+        super().__init__(context)
+        self.streams: list[NetworkStream] = []
+        self.endpoints: dict[str, SendEndpoint] = {}
+
+    def add(
+        self,
+        client: Client,
+        command: AddPublication | AddExclusivePublication,
+        transport: MediaTransport,
+        channel: Channel,
+        *,
+        is_exclusive: bool,
+    ) -> NetworkStream | None:
+        """Make or share a publication and tell its client; return it if it is new."""
+        uri = channel.uri
+        params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
+        endpoint = self.endpoints.get(channel.canonical_form)
+        siblings = [stream for stream in self.streams if stream.endpoint is endpoint]
+        stream = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
+        new = None
+        if stream is None:
+            session_id = self.session_id_for(params, siblings, command.stream_id, uri)
+            if endpoint is None:
+                endpoint = SendEndpoint(self.context, transport, channel, command.correlation_id)
+                self.endpoints[channel.canonical_form] = endpoint
+            try:
+                new = stream = self._create(command, params, endpoint, session_id, is_exclusive=is_exclusive)
+            except BaseException:
+                self._close_if_unused(endpoint)
+                raise
+        self.use(client, command, stream)
+        ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
+        self.context.clients.send(
+            ready(
+                command.correlation_id,
+                stream.registration_id,
+                stream.session_id,
+                stream.stream_id,
+                stream.counters[1].id,
+                stream.endpoint.status.id,
+                str(stream.log_path),
+            )
+        )
+        return new
+
+    def _create(
+        self,
+        command: AddPublication | AddExclusivePublication,
+        params: PublicationParams,
+        endpoint: SendEndpoint,
+        session_id: int,
+        *,
+        is_exclusive: bool,
+    ) -> NetworkStream:
+        log_params = publication_log_params(
+            self.context, command, params, session_id, is_exclusive=is_exclusive, is_group=endpoint.channel.is_group
+        )
+        flow_control = self._flow_control(command, params, endpoint, session_id, log_params.initial_term_id)
+        stored = self.context.logs.create("publications", command.correlation_id, log_params)
+        stream = NetworkStream(
+            self.context,
+            stored,
+            params,
+            registration_id=command.correlation_id,
+            session_id=session_id,
+            stream_id=command.stream_id,
+            channel=command.channel,
+            is_exclusive=is_exclusive,
+        )
+        stream.endpoint = endpoint
+        stream.counters += self._allocate_counters(command, session_id, is_exclusive=is_exclusive)
+        stream.publication = NetworkPublication(
+            self._publication_params(command, params, stream, stored, flow_control)
+        )
+        endpoint.user_count += 1
+        self.streams.append(stream)
+        stream.start()
+        return stream
+
+    def _allocate_counters(
+        self, command: AddPublication | AddExclusivePublication, session_id: int, *, is_exclusive: bool
+    ) -> list[Counter]:
+        owner = CounterOwner(
+            command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
+        )
+        kind = " (exclusive)" if is_exclusive else " (concurrent)"
+        return [
+            stream_counters.allocate_stream_counter(
+                self.context.counters, type_id, name + kind if name == "pub-pos" else name, owner
+            )
+            for type_id, name in _COUNTERS
+        ]
+
+    def _flow_control(
+        self,
+        command: AddPublication | AddExclusivePublication,
+        params: PublicationParams,
+        endpoint: SendEndpoint,
+        session_id: int,
+        initial_term_id: int,
+    ) -> FlowControl:
+        settings = self.context.settings
+        is_group = endpoint.channel.is_group
+        default = settings.multicast_flow_control if is_group else settings.unicast_flow_control
+        # With one receiver there is nothing to choose: the reference ignores `fc` there, and so do we for its
+        # own strategies; a plugin's is used wherever it is named.
+        name, _, options = (params.flow_control or default).partition(",")
+        if not is_group and name in ("max", "min", "tagged"):
+            name, options = default, ""
+        return self.context.registry.flow_control(
+            name,
+            FlowControlParams(
+                channel=command.channel,
+                stream_id=command.stream_id,
+                session_id=session_id,
+                registration_id=command.correlation_id,
+                initial_term_id=initial_term_id,
+                term_length=params.term_length,
+                mtu=params.mtu,
+                is_multicast=endpoint.channel.is_multicast,
+                options=options,
+                group_tag=settings.flow_control_group_tag,
+                group_min_size=settings.flow_control_group_min_size,
+                receiver_timeout_ns=settings.flow_control_receiver_timeout_ns,
+            ),
+            partial(self.context.errors.record_exception, context=f"flow control {name!r} of {command.channel}"),
+        )
+
+    def _publication_params(
+        self,
+        command: AddPublication | AddExclusivePublication,
+        params: PublicationParams,
+        stream: NetworkStream,
+        stored: StoredLog,
+        flow_control: FlowControl,
+    ) -> NetworkPublicationParams:
+        settings = self.context.settings
+        endpoint = stream.endpoint
+        position = start_position(stored, params)
+        for counter in stream.counters[:4]:
+            counter.set_release(position)
+        return NetworkPublicationParams(
+            registration_id=command.correlation_id,
+            session_id=stream.session_id,
+            stream_id=command.stream_id,
+            log=stored.log,
+            position=position,
+            publisher_window_length=params.publication_window_length,
+            publisher_position=stream.counters[0],
+            publisher_limit=stream.counters[1],
+            sender_position=stream.counters[2],
+            sender_limit=stream.counters[3],
+            back_pressure_events=stream.counters[4],
+            naks_received=stream.counters[5],
+            endpoint=endpoint.native,
+            flow_control=flow_control,
+            system_counters=self.context.system_counters,
+            batch=self.context.send_batch,
+            conductor=self.context.from_sender,
+            mtu=params.mtu,
+            ttl=params.endpoint.ttl or settings.socket_multicast_ttl,
+            is_group=endpoint.channel.is_group,
+            uses_gso=self.context.uses_gso,
+            signals_eos=params.signal_eos,
+            spies_simulate_connection=params.spies_simulate_connection,
+            max_messages_per_send=settings.network_publication_max_messages_per_send,
+            max_resend=params.max_resend,
+            initial_window_length=settings.rcv_initial_window_length,
+            retransmit_delay_ns=settings.retransmit_unicast_delay_ns,
+            retransmit_linger_ns=settings.retransmit_unicast_linger_ns,
+            connection_timeout_ns=settings.publication_connection_timeout_ns,
+            now_ns=self.context.clock.nano_time(),
+        )
+
+    def _close_if_unused(self, endpoint: SendEndpoint) -> None:
+        if endpoint.user_count == 0 and self.endpoints.get(endpoint.channel.canonical_form) is endpoint:
+            del self.endpoints[endpoint.channel.canonical_form]
+            endpoint.close()
+
+    def _on_stopped(self, endpoint: SendEndpoint) -> None:
+        endpoint.user_count -= 1
+        self._close_if_unused(endpoint)
+
+    def on_timer(self, now_ns: int) -> None:
+        """Go on with the life of all publications."""
+        for stream in list(self.streams):
+            if stream.on_timer(now_ns):
+                self.streams.remove(stream)
+                stream.stop(partial(self._on_stopped, stream.endpoint))
+        for endpoint in self.endpoints.values():
+            endpoint.record_fault(endpoint.native)

@@ -1,0 +1,79 @@
+"""The life of a network publication.
+
+Source: aeron_network_publication.c, aeron_network_publication_on_time_event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import operations
+from aeron_core.driver.published_stream import PublishedStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core.driver.network_publication import NetworkPublication
+    from aeron_core.driver.send_endpoint import SendEndpoint
+    from aeron_core.driver.subscriber_positions import SubscriberPosition
+
+
+class NetworkStream(PublishedStream):
+    """A stream that is sent over a channel endpoint; spies subscribe to it here."""
+
+    publication: NetworkPublication
+    endpoint: SendEndpoint
+
+    def start(self) -> None:
+        """Hand the publication to the sender."""
+        self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
+
+    def join_position(self) -> int:
+        """Return where a spy starts: at what is being sent."""
+        return self.publication.sender_position.get_acquire()
+
+    def _attach(self, position: SubscriberPosition) -> None:
+        self.context.sender.send(operations.ADD_SPY, self.publication, position)
+
+    def _detach(self, position: SubscriberPosition) -> None:
+        self.context.sender.remove(
+            operations.REMOVE_SPY, self.publication, position, then=lambda: self.free_counter_of(position)
+        )
+
+    def _consumer_position(self) -> int:
+        return self.publication.sender_position.get_acquire()
+
+    def _on_released(self) -> None:
+        if self.publication.sender_position.get_acquire() >= self.producer_position:
+            self.publication.is_end_of_stream.set_release(1)
+
+    def _drain(self, now_ns: int) -> None:
+        sender_position = self.publication.sender_position.get_acquire()
+        if self.producer_position > sender_position:
+            if self._unblock(sender_position) or self.publication.has_receivers.get_acquire():
+                return
+        else:
+            self.publication.is_end_of_stream.set_release(1)
+        if all(link.counter.get_acquire() >= self.producer_position for link in self.links.values()):
+            self.unlink_all(notify=True)
+            self._enter(operations.PUBLICATION_LINGER)
+
+    def _revoke(self) -> None:
+        self.publication.is_end_of_stream.set_release(1)
+        super()._revoke()
+
+    def _has_lingered(self, now_ns: int) -> bool:
+        return self.reference_count <= 0 and (
+            self.publication.has_unicast_eos.get_acquire() != 0
+            or now_ns > self._state_change_ns + self.params.linger_timeout_ns
+        )
+
+    def stop(self, then: Callable[[], None]) -> None:
+        """Take the publication from the sender, give everything back, then call `then`."""
+        self.unlink_all(notify=False)
+
+        def released() -> None:
+            self.close()
+            then()
+
+        self.context.sender.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)

@@ -1,0 +1,56 @@
+"""What the log of a new publication says about it."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
+from aeron_core.logbuffer.metadata import LogBufferParams
+
+if TYPE_CHECKING:
+    from aeron_core.channel_params import PublicationParams
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+
+
+def publication_log_params(
+    context: DriverContext,
+    command: AddPublication | AddExclusivePublication,
+    params: PublicationParams,
+    session_id: int,
+    *,
+    is_exclusive: bool,
+    is_group: bool = False,
+) -> LogBufferParams:
+    """Return the metadata of a publication's log; a stream starts at a random term id unless its URI says where."""
+    start = params.start
+    return LogBufferParams(
+        initial_term_id=start.initial_term_id if start else random.getrandbits(32) - 0x8000_0000,
+        term_id=start.term_id if start else None,
+        term_offset=start.term_offset if start else 0,
+        term_length=params.term_length,
+        mtu_length=params.mtu,
+        session_id=session_id,
+        stream_id=command.stream_id,
+        log_type=wire.LOG_TYPE_EXCLUSIVE_PUBLICATION if is_exclusive else wire.LOG_TYPE_CONCURRENT_PUBLICATION,
+        correlation_id=command.correlation_id,
+        page_size=context.settings.file_page_size,
+        publication_window_length=params.publication_window_length,
+        socket_sndbuf_length=params.endpoint.socket_sndbuf_length or context.settings.socket_so_sndbuf_length,
+        os_default_socket_sndbuf_length=os_default_sndbuf_length(),
+        os_default_socket_rcvbuf_length=os_default_rcvbuf_length(),
+        max_resend=params.max_resend,
+        entity_tag=params.entity_tag,
+        response_correlation_id=params.response_correlation_id,
+        linger_timeout_ns=params.linger_timeout_ns,
+        untethered_window_limit_timeout_ns=params.untethered.window_limit_timeout_ns,
+        untethered_linger_timeout_ns=params.untethered.linger_timeout_ns,
+        untethered_resting_timeout_ns=params.untethered.resting_timeout_ns,
+        group=is_group,
+        is_response=params.is_response,
+        sparse=params.is_sparse,
+        signal_eos=params.signal_eos,
+        spies_simulate_connection=params.spies_simulate_connection,
+    )

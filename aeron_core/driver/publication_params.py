@@ -1,0 +1,57 @@
+"""What the sender's objects are made from; filled by the conductor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core._native.commands import CommandRing
+    from aeron_core._native.counter import Counter
+    from aeron_core._native.datagrams import SendBatch
+    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_core.spi.endpoints import SendChannelEndpoint
+    from aeron_core.spi.flow_control import FlowControl
+
+
+@dataclass(frozen=True, kw_only=True)
+class IpcPublicationParams:
+    """One IPC stream; `position` is where it starts, lengths are bytes."""
+
+    registration_id: int
+    session_id: int
+    stream_id: int
+    log: LogBuffer
+    position: int
+    publisher_window_length: int
+    publisher_position: Counter
+    publisher_limit: Counter
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPublicationParams(IpcPublicationParams):
+    """One stream on a network."""
+
+    endpoint: SendChannelEndpoint
+    flow_control: FlowControl
+    system_counters: SystemCounters
+    sender_position: Counter
+    sender_limit: Counter
+    back_pressure_events: Counter
+    naks_received: Counter
+    batch: SendBatch
+    conductor: CommandRing
+    mtu: int
+    ttl: int
+    is_group: bool
+    uses_gso: bool
+    signals_eos: bool
+    spies_simulate_connection: bool
+    max_messages_per_send: int
+    max_resend: int
+    initial_window_length: int
+    retransmit_delay_ns: int
+    retransmit_linger_ns: int
+    connection_timeout_ns: int
+    now_ns: int

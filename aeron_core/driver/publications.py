@@ -1,0 +1,79 @@
+"""All publications of a driver: shared ones are found again, new ones are made, ended ones are taken down."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from aeron_core.channel_params import PublicationParams
+from aeron_core.driver.publication_links import PublicationLink
+from aeron_core.driver.publication_match import check_match
+from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.session_ids import SessionIds
+from aeron_core.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aeron_core.driver.client import Client
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.published_stream import PublishedStream
+    from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+    from aeron_core.uri import ChannelUri
+
+
+class Publications:
+    """What IPC and network publications have in common; used by the conductor only."""
+
+    def __init__(self, context: DriverContext) -> None:
+        self.context = context
+        settings = context.settings
+        self._session_ids = SessionIds(
+            random.getrandbits(32),
+            settings.publication_reserved_session_id_low,
+            settings.publication_reserved_session_id_high,
+        )
+
+    def session_id_for(
+        self, params: PublicationParams, streams: Iterable[PublishedStream], stream_id: int, uri: ChannelUri
+    ) -> int:
+        """Return the session id that the URI asks for, if it is free, or a new one."""
+        used = {stream.session_id for stream in streams if stream.stream_id == stream_id}
+        if params.session_id is None:
+            return self._session_ids.take(used)
+        if params.session_id in used:
+            raise CommandRefusedError(
+                f"existing publication has clashing session-id={params.session_id} for stream id {stream_id}: "
+                f"{uri} must use another",
+                ErrorCode.INVALID_CHANNEL,
+            )
+        return params.session_id
+
+    def peek_session_id(self, streams: Iterable[PublishedStream], stream_id: int) -> int:
+        """Return a session id that a publication added next could use."""
+        return self._session_ids.take({s.session_id for s in streams if s.stream_id == stream_id})
+
+    @staticmethod
+    def find_shared(
+        streams: Iterable[PublishedStream], stream_id: int, params: PublicationParams, uri: ChannelUri
+    ) -> PublishedStream | None:
+        """Return the publication that a client can share, after checking that it is what the URI asks for."""
+        for stream in streams:
+            if (
+                stream.is_shareable
+                and stream.stream_id == stream_id
+                and stream.params.response_correlation_id == params.response_correlation_id
+            ):
+                check_match(stream, params, uri)
+                return stream
+        return None
+
+    @staticmethod
+    def use(
+        client: Client, command: AddPublication | AddExclusivePublication, stream: PublishedStream
+    ) -> PublicationLink:
+        """Count one user more."""
+        stream.reference_count += 1
+        link = PublicationLink(command.correlation_id, client.client_id, stream)
+        client.publications[command.correlation_id] = link
+        return link

@@ -1,0 +1,161 @@
+"""The life of a publication, as far as it is the same on any medium.
+
+    ACTIVE ──last client gone──► DRAINING ──all consumed──► LINGER ──► DONE
+       └──────────revoked──────────────────────────────────►┘
+
+Not here: sending (`network_publication`) and the publisher limit, which the sender looks after.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import operations
+from aeron_core.driver.stream import Stream
+from aeron_core.logbuffer.unblocker import unblock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aeron_core.channel_params import PublicationParams
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.ipc_publication import IpcPublication
+    from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.driver.network_publication import NetworkPublication
+    from aeron_core._native.counter import Counter
+
+
+class PublishedStream(Stream):
+    """A stream that clients of this driver publish."""
+
+    #: What the sender works with.
+    publication: IpcPublication | NetworkPublication
+
+    def __init__(  # noqa: PLR0913 - what identifies a stream
+        self,
+        context: DriverContext,
+        stored: StoredLog,
+        params: PublicationParams,
+        *,
+        registration_id: int,
+        session_id: int,
+        stream_id: int,
+        channel: str,
+        is_exclusive: bool,
+    ) -> None:
+        super().__init__(context, registration_id, session_id, stream_id)
+        self.stored = stored
+        self.params = params
+        self.channel = channel
+        self.is_exclusive = is_exclusive
+        self.reference_count = 0
+        self.counters: list[Counter] = []
+        self._state_change_ns = context.clock.nano_time()
+        self._last_consumer_position = -1
+        self._last_progress_ns = self._state_change_ns
+
+    @property
+    def log_path(self) -> Path:
+        """Where clients map the log."""
+        return self.stored.path
+
+    @property
+    def source_identity(self) -> str:
+        """Who publishes, as clients see it."""
+        return "aeron:ipc"
+
+    @property
+    def state(self) -> int:
+        """One of the PUBLICATION_… numbers."""
+        return self.publication.state.get_acquire()
+
+    @property
+    def accepts_subscriptions(self) -> bool:
+        """Whether a subscription may still be linked."""
+        return self.state == operations.PUBLICATION_ACTIVE
+
+    @property
+    def is_shareable(self) -> bool:
+        """Whether another client may use the publication."""
+        return self.state == operations.PUBLICATION_ACTIVE and not self.is_exclusive
+
+    @property
+    def producer_position(self) -> int:
+        """How far publishers have appended."""
+        return self.stored.log.producer_position()
+
+    @abstractmethod
+    def _consumer_position(self) -> int:
+        """Return how far the stream has been consumed, to tell whether it moves."""
+
+    def release(self, *, revoke: bool) -> None:
+        """Count one client less; the stream ends with the last."""
+        self.reference_count -= 1
+        if revoke:
+            self.stored.log.set_is_revoked(True)
+        if self.reference_count > 0:
+            return
+        self.stored.log.set_end_of_stream_position(self.producer_position)
+        if not self.stored.log.is_revoked():
+            self._on_released()
+            self._enter(operations.PUBLICATION_DRAINING)
+
+    def _on_released(self) -> None:
+        """Note that no client publishes any more."""
+
+    def on_timer(self, now_ns: int) -> bool:
+        """Go on with the life of the stream; return whether it is over."""
+        state = self.state
+        if state == operations.PUBLICATION_ACTIVE:
+            if self.stored.log.is_revoked():
+                self._revoke()
+            elif not self.is_exclusive:
+                self._unblock_if_stuck(now_ns)
+        elif state == operations.PUBLICATION_DRAINING:
+            self._drain(now_ns)
+        elif state == operations.PUBLICATION_LINGER and self._has_lingered(now_ns):
+            self._enter(operations.PUBLICATION_DONE)
+            return True
+        return False
+
+    @abstractmethod
+    def _drain(self, now_ns: int) -> None:
+        """Go on to LINGER once everything has been consumed."""
+
+    @abstractmethod
+    def _has_lingered(self, now_ns: int) -> bool:
+        """Return whether the stream may be taken down."""
+
+    def _revoke(self) -> None:
+        self.stored.log.set_end_of_stream_position(self.producer_position)
+        self.stored.log.set_is_connected(False)
+        self.context.system_counters.publications_revoked.get_and_add(1)
+        self._enter(operations.PUBLICATION_LINGER)
+        self.unlink_all(notify=True)
+
+    def _enter(self, state: int) -> None:
+        self._state_change_ns = self.context.clock.nano_time()
+        self.publication.state.set_release(state)
+
+    def _unblock_if_stuck(self, now_ns: int) -> None:
+        # A publisher that died between claim and commit would block all others for ever.
+        position = self._consumer_position()
+        if position != self._last_consumer_position or self.producer_position <= position:
+            self._last_consumer_position = position
+            self._last_progress_ns = now_ns
+        elif now_ns > self._last_progress_ns + self.context.settings.publication_unblock_timeout_ns:
+            self._unblock(position)
+
+    def _unblock(self, position: int) -> bool:
+        if not unblock(self.stored.log, position):
+            return False
+        self.context.system_counters.unblocked_publications.get_and_add(1)
+        return True
+
+    def close(self) -> None:
+        """Give back the counters and the log; no agent knows the stream any more."""
+        for counter in self.counters:
+            self.context.counters.free(counter.id)
+        self.counters.clear()
+        self.context.logs.delete(self.stored)

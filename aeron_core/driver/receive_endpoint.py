@@ -1,0 +1,116 @@
+"""The receiving end of a channel, as the conductor sees it: who wants which streams of it."""
+
+from __future__ import annotations
+
+from collections import Counter as Multiset
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import operations, stream_counters
+from aeron_core.driver.channel_endpoint import ChannelEndpoint
+from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.spi.media import LossRates, ReceiveEndpointParams
+
+if TYPE_CHECKING:
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.subscription import Subscription
+    from aeron_core.spi.media import Channel, MediaTransport
+
+
+class ReceiveEndpoint(ChannelEndpoint):
+    """A receiving end with its subscriptions and images."""
+
+    def __init__(  # noqa: PLR0913 - what an endpoint is made from
+        self,
+        context: DriverContext,
+        transport: MediaTransport,
+        channel: Channel,
+        registration_id: int,
+        *,
+        receiver_id: int,
+        group_tag: int | None,
+    ) -> None:
+        super().__init__(context, transport, channel, registration_id)
+        self.image_count = 0
+        self.group_tag = group_tag
+        self._interests: dict[int, StreamInterest] = {}
+        # (stream id, session id or None for all sessions) -> how many subscriptions want it
+        self._wanted: Multiset[tuple[int, int | None]] = Multiset()
+        self.dispatcher = Dispatcher(
+            context.from_receiver, context.system_counters, context.settings.stream_session_limit
+        )
+        self.status = self.allocate_status(stream_counters.RECEIVE_CHANNEL_STATUS, "rcv-channel")
+        try:
+            self.native = transport.open_receive_endpoint(self._params(receiver_id))
+        except BaseException:
+            self.context.counters.free(self.status.id)
+            raise
+        self.publish_addresses(self.status, "rcv-local-sockaddr", self.native)
+        context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
+
+    def _params(self, receiver_id: int) -> ReceiveEndpointParams:
+        settings = self.context.settings
+        uri = self.channel.uri
+        return ReceiveEndpointParams(
+            channel=self.channel,
+            channel_status_id=self.status.id,
+            open_datagrams=self.context.open_datagrams,
+            counters=self.context.system_counters.by_name(),
+            sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
+            rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
+            uses_gso=self.context.uses_gso,
+            uses_gro=self.context.uses_gro,
+            data_loss=LossRates(settings.debug_receive_data_loss_rate, settings.debug_receive_data_loss_seed or 0),
+            control_loss=LossRates(
+                settings.debug_send_control_loss_rate, settings.debug_send_control_loss_seed or 0
+            ),
+            dispatcher=self.dispatcher,
+            batch=self.context.receive_batch,
+            receiver_id=receiver_id,
+            group_tag=self.group_tag,
+        )
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether neither subscriptions nor images need the endpoint."""
+        return not self._wanted and self.image_count == 0
+
+    def subscribe(self, subscription: Subscription) -> None:
+        """Want what a subscription wants."""
+        stream_id, session_id = subscription.stream_id, subscription.params.session_id
+        interest = self._interests.get(stream_id)
+        if interest is None:
+            interest = self._interests[stream_id] = StreamInterest(stream_id)
+            self.context.receiver.send(operations.ADD_INTEREST, self.dispatcher, interest)
+        self._wanted[stream_id, session_id] += 1
+        if self._wanted[stream_id, session_id] > 1:
+            return
+        if session_id is None:
+            self.context.receiver.send(operations.SUBSCRIBE_ALL, self.dispatcher, interest)
+        else:
+            self.context.receiver.send(operations.SUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,))
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Want no longer what only that subscription wanted."""
+        stream_id, session_id = subscription.stream_id, subscription.params.session_id
+        self._wanted[stream_id, session_id] -= 1
+        if self._wanted[stream_id, session_id] > 0:
+            return
+        del self._wanted[stream_id, session_id]
+        interest = self._interests[stream_id]
+        if session_id is None:
+            self.context.receiver.send(operations.UNSUBSCRIBE_ALL, self.dispatcher, interest)
+        else:
+            self.context.receiver.send(operations.UNSUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,))
+        if not any(wanted_stream == stream_id for wanted_stream, _ in self._wanted):
+            del self._interests[stream_id]
+            self.context.receiver.remove(operations.REMOVE_INTEREST, self.dispatcher, interest)
+
+    def close(self) -> None:
+        """Take the endpoint from the receiver, then close it."""
+        self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
+        self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
+
+    def _closed(self) -> None:
+        self.transport.close_endpoint(self.native)
+        self.context.receiver.forget(self.dispatcher)
+        self.free_counters(self.status)

@@ -1,0 +1,105 @@
+"""From names in channels to addresses, without keeping anybody waiting.
+
+Literal addresses are resolved at once. A name goes to a helper thread, which may block for as long as it likes:
+the conductor reads no further command meanwhile, but goes on with everything else.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.addresses import HostPort, parse_address
+from aeron_core.errors import ChannelUriError, ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core._native.clock import Clock
+    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.spi.media import Channel, MediaTransport
+    from aeron_core.spi.name_resolver import NameResolver
+    from aeron_core.uri import ChannelUri
+
+
+class _NameNeedsHelperError(Exception):
+    """Raised inside to tell that a literal-only attempt met a name."""
+
+
+def literal_address(address: HostPort) -> SocketAddress | None:
+    """Return the address if its host is numeric."""
+    try:
+        return SocketAddress.of(address.host, address.port)
+    except OSError:
+        return None
+
+
+class Resolution:
+    """Resolves channels; used by the conductor, works on a helper thread of its own."""
+
+    def __init__(
+        self, resolver: NameResolver, clock: Clock, counters: SystemCounters, threshold_ns: int
+    ) -> None:
+        self._resolver = resolver
+        self._clock = clock
+        self._counters = counters
+        self._threshold_ns = threshold_ns
+        self._executor: ThreadPoolExecutor | None = None
+
+    def start(
+        self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool
+    ) -> Future[Channel]:
+        """Return the resolved channel, at once where no name has to be looked up."""
+        done: Future[Channel] = Future()
+        try:
+            done.set_result(transport.resolve_channel(uri, self._resolve_literal, is_publication=is_publication))
+        except _NameNeedsHelperError:
+            return self._submit(
+                lambda: transport.resolve_channel(uri, self._resolve_name, is_publication=is_publication)
+            )
+        except ChannelUriError as error:
+            done.set_exception(error)
+        return done
+
+    def _submit(self, work: Callable[[], Channel]) -> Future[Channel]:
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(1, thread_name_prefix="aeron-resolver")
+        return self._executor.submit(work)
+
+    def _resolve_literal(self, text: str, uri_key: str) -> SocketAddress:
+        try:
+            address = literal_address(parse_address(text))
+        except ValueError:
+            raise _NameNeedsHelperError from None
+        if address is None:
+            raise _NameNeedsHelperError
+        return address
+
+    def _resolve_name(self, text: str, uri_key: str) -> SocketAddress:
+        started_ns = self._clock.nano_time()
+        try:
+            address = parse_address(self._resolver.lookup(text, uri_key, False))
+            literal = literal_address(address)
+            if literal is not None:
+                return literal
+            host = self._resolver.resolve(address.host, uri_key, False)
+            if host is None:
+                raise ChannelUriError(
+                    f"{uri_key}={text}: unknown host {address.host!r}: must be an address or a name that the "
+                    "name resolver knows",
+                    ErrorCode.UNKNOWN_HOST,
+                )
+            return SocketAddress.of(host, address.port)
+        finally:
+            self._measure(self._clock.nano_time() - started_ns)
+
+    def _measure(self, duration_ns: int) -> None:
+        self._counters.name_resolver_max_time.propose_max_release(duration_ns)
+        if duration_ns > self._threshold_ns:
+            self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)
+
+    def close(self) -> None:
+        """Give up the helper thread; a look-up that hangs is not waited for."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,184 @@
+"""What clients have of the driver, and the commands that give and take it."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.driver.images import Images
+from aeron_core.driver.ipc_publications import IpcPublications
+from aeron_core.driver.network_publications import NetworkPublications
+from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.subscriptions import Subscriptions
+from aeron_core.errors import ErrorCode
+from aeron_core.protocol import responses
+from aeron_core.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+    from aeron_core.driver.client import Client
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.resolution import Resolution
+    from aeron_core.driver.stream import Stream
+    from aeron_core.protocol import commands
+    from aeron_core.spi.media import Channel
+
+    Continuation = Callable[[Channel], None]
+    #: A command that goes on once a channel is resolved.
+    Unfinished = tuple[Future[Channel], Continuation]
+
+
+class Resources:
+    """Publications, subscriptions, images and counters. Used by the conductor only."""
+
+    def __init__(self, context: DriverContext, resolution: Resolution) -> None:
+        self.context = context
+        self._resolution = resolution
+        self.ipc = IpcPublications(context)
+        self.network = NetworkPublications(context)
+        self.subscriptions = Subscriptions(context)
+        self.images = Images(context, self.subscriptions)
+        self._static_counters: dict[tuple[int, int], int] = {}
+
+    def _streams(self) -> Iterator[Stream]:
+        return chain(self.ipc.streams, self.network.streams, self.images.streams)
+
+    def on_timer(self, now_ns: int) -> None:
+        """Go on with the life of everything."""
+        self.ipc.on_timer(now_ns)
+        self.network.on_timer(now_ns)
+        self.images.on_timer(now_ns)
+        self.subscriptions.on_timer()
+        self.context.logs.retry_deletions()
+
+    def add_publication(
+        self, client: Client, command: commands.AddPublication | commands.AddExclusivePublication
+    ) -> Unfinished | None:
+        """Make or share a publication."""
+        is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
+        uri = ChannelUri.parse(command.channel)
+        if uri.is_spy:
+            raise CommandRefusedError(
+                f"a publication cannot be a spy: {command.channel}", ErrorCode.INVALID_CHANNEL
+            )
+        transport = self.context.registry.media(uri.media)
+        if transport.is_shared_memory:
+            stream = self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
+            if stream is not None:
+                self.subscriptions.link_ipc(stream)
+            return None
+
+        def resolved(channel: Channel) -> None:
+            self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
+
+        return self._resolution.start(transport, uri, is_publication=True), resolved
+
+    def remove_publication(self, client: Client, command: commands.RemovePublication) -> None:
+        """End a client's use of a publication."""
+        link = client.publications.pop(command.registration_id, None)
+        if link is None:
+            raise CommandRefusedError(
+                f"unknown publication registration id={command.registration_id} of client "
+                f"{command.client_id}",
+                ErrorCode.UNKNOWN_PUBLICATION,
+            )
+        link.stream.release(revoke=command.revoke)
+        self.context.clients.on_success(command.correlation_id)
+
+    def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
+        """Subscribe to a channel."""
+        uri = ChannelUri.parse(command.channel)
+        if uri.is_spy:
+            raise CommandRefusedError(
+                f"spies are not supported yet: {command.channel}", ErrorCode.NOT_SUPPORTED
+            )
+        transport = self.context.registry.media(uri.media)
+        if transport.is_shared_memory:
+            self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
+            return None
+        future = self._resolution.start(transport, uri, is_publication=False)
+        return future, partial(self._add_network_subscription, client, command, transport)
+
+    def _add_network_subscription(self, client, command, transport, channel) -> None:  # type: ignore[no-untyped-def]
+        self.subscriptions.add_network(client, command, transport, channel, self.images.streams)
+
+    def remove_subscription(self, client: Client, command: commands.RemoveSubscription) -> None:
+        """End a subscription."""
+        subscription = client.subscriptions.pop(command.registration_id, None)
+        if subscription is None:
+            raise CommandRefusedError(
+                f"unknown subscription registration id={command.registration_id} of client "
+                f"{command.client_id}",
+                ErrorCode.UNKNOWN_SUBSCRIPTION,
+            )
+        self.subscriptions.remove(subscription, self._streams())
+        self.context.clients.on_success(command.correlation_id)
+
+    def add_counter(self, client: Client, command: commands.AddCounter) -> None:
+        """Allocate a counter of a client."""
+        counter_id = self.context.counters.allocate(
+            command.counter_type_id,
+            command.label,
+            command.key,
+            registration_id=command.correlation_id,
+            owner_id=client.client_id,
+        )
+        client.counters[command.correlation_id] = counter_id
+        self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
+
+    def add_static_counter(self, command: commands.AddStaticCounter) -> None:
+        """Allocate a counter that outlives its client, or find it again."""
+        key = (command.counter_type_id, command.registration_id)
+        counter_id = self._static_counters.get(key)
+        if counter_id is None:
+            if self.context.counters.find(*key) >= 0:
+                raise CommandRefusedError(
+                    f"cannot add static counter: a non-static counter exists with type id={key[0]} and "
+                    f"registration id={key[1]}"
+                )
+            counter_id = self.context.counters.allocate(
+                command.counter_type_id,
+                command.label,
+                command.key,
+                registration_id=command.registration_id,
+                owner_id=-1,
+            )
+            self._static_counters[key] = counter_id
+        self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))
+
+    def remove_counter(self, client: Client, command: commands.RemoveCounter) -> None:
+        """Free a counter of a client."""
+        counter_id = client.counters.pop(command.registration_id, None)
+        if counter_id is None:
+            raise CommandRefusedError(
+                f"unknown counter registration id={command.registration_id} of client {command.client_id}",
+                ErrorCode.UNKNOWN_COUNTER,
+            )
+        self.context.clients.on_success(command.correlation_id)
+        self._free_counter(command.registration_id, counter_id)
+
+    def _free_counter(self, registration_id: int, counter_id: int) -> None:
+        self.context.clients.send(responses.OnUnavailableCounter(registration_id, counter_id))
+        self.context.counters.free(counter_id)
+
+    def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
+        """Tell a session id that no publication of the stream id has."""
+        streams = list(chain(self.ipc.streams, self.network.streams))
+        session_id = self.network.peek_session_id(streams, command.stream_id)
+        self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
+
+    def release(self, client: Client) -> None:
+        """Give back everything that a client had."""
+        for link in client.publications.values():
+            link.stream.release(revoke=False)
+        for registration_id, counter_id in client.counters.items():
+            self._free_counter(registration_id, counter_id)
+        for subscription in list(client.subscriptions.values()):
+            self.subscriptions.remove(subscription, self._streams())
+        client.publications.clear()
+        client.counters.clear()
+        client.subscriptions.clear()

@@ -1,0 +1,59 @@
+"""The sending end of a channel, as the conductor sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import operations, stream_counters
+from aeron_core.driver.channel_endpoint import ChannelEndpoint
+from aeron_core.spi.media import LossRates, SendEndpointParams
+
+if TYPE_CHECKING:
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.spi.media import Channel, MediaTransport
+
+
+class SendEndpoint(ChannelEndpoint):
+    """A sending end with the number of its publications."""
+
+    def __init__(
+        self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
+    ) -> None:
+        super().__init__(context, transport, channel, registration_id)
+        self.user_count = 0
+        self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
+        try:
+            self.native = transport.open_send_endpoint(self._params())
+        except BaseException:
+            self.context.counters.free(self.status.id)
+            raise
+        self.publish_addresses(self.status, "snd-local-sockaddr", self.native)
+        context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
+
+    def _params(self) -> SendEndpointParams:
+        settings = self.context.settings
+        uri = self.channel.uri
+        return SendEndpointParams(
+            channel=self.channel,
+            channel_status_id=self.status.id,
+            open_datagrams=self.context.open_datagrams,
+            counters=self.context.system_counters.by_name(),
+            sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
+            rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
+            uses_gso=self.context.uses_gso,
+            uses_gro=self.context.uses_gro,
+            data_loss=LossRates(settings.debug_send_data_loss_rate, settings.debug_send_data_loss_seed or 0),
+            control_loss=LossRates(
+                settings.debug_receive_control_loss_rate, settings.debug_receive_control_loss_seed or 0
+            ),
+            connects=settings.driver_connect,
+        )
+
+    def close(self) -> None:
+        """Take the endpoint from the sender, then close it."""
+        self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
+        self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
+
+    def _closed(self) -> None:
+        self.transport.close_endpoint(self.native)
+        self.free_counters(self.status)

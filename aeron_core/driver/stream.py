@@ -1,0 +1,117 @@
+"""What subscriptions link to: a stream that somebody publishes here, or an image of one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import stream_counters
+from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.subscription import Subscription
+
+IPC_SOURCE_IDENTITY = "aeron:ipc"
+
+
+class Stream(ABC):
+    """One stream with its subscribers. Used by the conductor only."""
+
+    def __init__(self, context: DriverContext, registration_id: int, session_id: int, stream_id: int) -> None:
+        self.context = context
+        self.registration_id = registration_id
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.links: dict[Subscription, SubscriberPosition] = {}
+
+    @property
+    @abstractmethod
+    def log_path(self) -> Path:
+        """Where clients map the log."""
+
+    @property
+    @abstractmethod
+    def source_identity(self) -> str:
+        """Who publishes, as clients see it."""
+
+    @property
+    @abstractmethod
+    def accepts_subscriptions(self) -> bool:
+        """Whether a subscription may still be linked."""
+
+    @abstractmethod
+    def join_position(self) -> int:
+        """Return where a new subscriber starts."""
+
+    @abstractmethod
+    def _attach(self, position: SubscriberPosition) -> None:
+        """Have the agent follow a subscriber."""
+
+    @abstractmethod
+    def _detach(self, position: SubscriberPosition) -> None:
+        """Have the agent forget a subscriber, then free its counter."""
+
+    def link(self, subscription: Subscription) -> None:
+        """Let a subscription take part in the stream, and tell its client."""
+        join_position = self.join_position()
+        owner = CounterOwner(
+            subscription.registration_id,
+            self.session_id,
+            self.stream_id,
+            subscription.channel,
+            subscription.client_id,
+        )
+        counter = stream_counters.allocate_stream_counter(
+            self.context.counters,
+            stream_counters.SUBSCRIBER_POSITION,
+            "sub-pos",
+            owner,
+            suffix=f" @{join_position}",
+            reference_id=self.registration_id,
+        )
+        counter.set_release(join_position)
+        position = SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
+        self.links[subscription] = position
+        self._attach(position)
+        self.context.clients.send(
+            responses.OnAvailableImage(
+                self.registration_id,
+                self.session_id,
+                self.stream_id,
+                subscription.registration_id,
+                counter.id,
+                str(self.log_path),
+                self.source_identity,
+            )
+        )
+
+    def unlink(self, subscription: Subscription) -> None:
+        """End a subscription's part in the stream without a word to its client, which ended it."""
+        position = self.links.pop(subscription, None)
+        if position is not None:
+            self._detach(position)
+
+    def unlink_all(self, *, notify: bool) -> None:
+        """End the part of all subscriptions, and tell their clients with `notify`."""
+        if notify:
+            self.notify_unavailable()
+        for subscription in list(self.links):
+            self.unlink(subscription)
+
+    def notify_unavailable(self) -> None:
+        """Tell the clients of all subscriptions that the stream is over."""
+        for subscription in self.links:
+            self.context.clients.send(
+                responses.OnUnavailableImage(
+                    self.registration_id, subscription.registration_id, self.stream_id, subscription.channel
+                )
+            )
+
+    def free_counter_of(self, position: SubscriberPosition) -> None:
+        """Give a subscriber's counter back, once no agent reads it any more."""
+        self.context.counters.free(position.counter.id)

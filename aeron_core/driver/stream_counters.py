@@ -1,0 +1,130 @@
+"""Counters of streams and channels: their types, keys and labels, which tools of any origin parse.
+
+Source: aeron_position.c, aeron_counters.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+from aeron_core._native.counter import Counter
+
+if TYPE_CHECKING:
+    from aeron_core.concurrent.counters import CountersManager
+
+PUBLISHER_LIMIT: Final = 1
+SENDER_POSITION: Final = 2
+RECEIVER_HWM: Final = 3
+SUBSCRIBER_POSITION: Final = 4
+RECEIVER_POSITION: Final = 5
+SEND_CHANNEL_STATUS: Final = 6
+RECEIVE_CHANNEL_STATUS: Final = 7
+SENDER_LIMIT: Final = 9
+CLIENT_HEARTBEAT: Final = 11
+PUBLISHER_POSITION: Final = 12
+SENDER_BPE: Final = 13
+LOCAL_SOCKADDR: Final = 14
+SENDER_NAKS_RECEIVED: Final = 19
+RECEIVER_NAKS_SENT: Final = 20
+
+CHANNEL_STATUS_ERRORED: Final = -1
+CHANNEL_STATUS_ACTIVE: Final = 1
+CHANNEL_STATUS_CLOSING: Final = 2
+
+_STREAM_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 20
+_CHANNEL_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 4
+_ADDRESS_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 9
+
+
+def _i32(value: int) -> bytes:
+    return value.to_bytes(4, "little", signed=True)
+
+
+def _i64(value: int) -> bytes:
+    return value.to_bytes(8, "little", signed=True)
+
+
+@dataclass(frozen=True)
+class CounterOwner:
+    """Which stream a counter is of, and whose it is; `client_id` -1 is the driver."""
+
+    registration_id: int
+    session_id: int
+    stream_id: int
+    channel: str
+    client_id: int = -1
+
+    def key(self) -> bytes:
+        """Return the key of a stream's counter."""
+        channel = self.channel.encode()[:_STREAM_KEY_CHANNEL_MAX]
+        return (
+            _i64(self.registration_id)
+            + _i32(self.session_id)
+            + _i32(self.stream_id)
+            + _i32(len(channel))
+            + channel
+        )
+
+
+def allocate_stream_counter(
+    manager: CountersManager,
+    type_id: int,
+    name: str,
+    owner: CounterOwner,
+    *,
+    suffix: str = "",
+    reference_id: int = 0,
+) -> Counter:
+    """Return a new counter of a stream."""
+    label = f"{name}: {owner.registration_id} {owner.session_id} {owner.stream_id} {owner.channel}{suffix}"
+    counter_id = manager.allocate(
+        type_id,
+        label,
+        owner.key(),
+        registration_id=owner.registration_id,
+        owner_id=owner.client_id,
+        reference_id=reference_id,
+    )
+    return Counter(manager.values, counter_id)
+
+
+def allocate_channel_status(
+    manager: CountersManager, type_id: int, name: str, channel: str, registration_id: int
+) -> Counter:
+    """Return a new channel status, initialising."""
+    text = channel.encode()[:_CHANNEL_KEY_CHANNEL_MAX]
+    counter_id = manager.allocate(
+        type_id, f"{name}: {channel}", _i32(len(text)) + text, registration_id=registration_id, owner_id=-1
+    )
+    return Counter(manager.values, counter_id)
+
+
+def allocate_local_address(
+    manager: CountersManager, name: str, channel_status_id: int, address: str, registration_id: int
+) -> Counter:
+    """Return a new counter that states a bound address, active."""
+    text = address.encode()[:_ADDRESS_MAX]
+    counter_id = manager.allocate(
+        LOCAL_SOCKADDR,
+        f"{name}: {channel_status_id} {address}",
+        _i32(channel_status_id) + _i32(len(text)) + text,
+        registration_id=registration_id,
+        owner_id=-1,
+    )
+    counter = Counter(manager.values, counter_id)
+    counter.set_release(CHANNEL_STATUS_ACTIVE)
+    return counter
+
+
+def allocate_client_heartbeat(manager: CountersManager, client_id: int) -> Counter:
+    """Return a new heartbeat of a client."""
+    counter_id = manager.allocate(
+        CLIENT_HEARTBEAT,
+        f"client-heartbeat: id={client_id}",
+        _i64(client_id),
+        registration_id=client_id,
+        owner_id=client_id,
+    )
+    return Counter(manager.values, counter_id)

@@ -1,0 +1,36 @@
+"""What a client subscribed to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core.channel_params import SubscriptionParams
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.driver.stream import Stream
+
+
+class SubscriptionKind(Enum):
+    """Which streams a subscription can be linked to."""
+
+    SHARED_MEMORY = "shared memory"
+    NETWORK = "network"
+
+
+@dataclass(eq=False, kw_only=True)
+class Subscription:
+    """One subscription; compared by identity."""
+
+    kind: SubscriptionKind
+    registration_id: int
+    client_id: int
+    channel: str
+    stream_id: int
+    params: SubscriptionParams
+    endpoint: ReceiveEndpoint | None = None
+
+    def matches(self, stream: Stream) -> bool:
+        """Return whether the stream is one of those that were subscribed to, on the same medium."""
+        return self.stream_id == stream.stream_id and self.params.session_id in (None, stream.session_id)

@@ -1,0 +1,167 @@
+"""All subscriptions of a driver, the receiving ends that they share, and what they are linked to."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from aeron_core.channel_params import SubscriptionParams
+from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.subscription import Subscription, SubscriptionKind
+from aeron_core.errors import ErrorCode
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aeron_core.driver.client import Client
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.image_stream import ImageStream
+    from aeron_core.driver.ipc_stream import IpcStream
+    from aeron_core.driver.stream import Stream
+    from aeron_core.protocol.commands import AddSubscription
+    from aeron_core.spi.media import Channel, MediaTransport
+    from aeron_core.uri import ChannelUri
+
+
+class Subscriptions:
+    """Used by the conductor only."""
+
+    def __init__(self, context: DriverContext) -> None:
+        self.context = context
+        self.all: list[Subscription] = []
+        self.endpoints: dict[str, ReceiveEndpoint] = {}
+        # Unique among the receivers of one sender: random, one more for each endpoint.
+        self._next_receiver_id = random.getrandbits(63)
+
+    def add_shared_memory(
+        self, client: Client, command: AddSubscription, uri: ChannelUri, streams: Iterable[IpcStream]
+    ) -> None:
+        """Subscribe to IPC streams, and link those that are there."""
+        params = SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
+        subscription = self._register(client, command, params, SubscriptionKind.SHARED_MEMORY)
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        self._link_all(subscription, streams)
+
+    def add_network(
+        self,
+        client: Client,
+        command: AddSubscription,
+        transport: MediaTransport,
+        channel: Channel,
+        images: Iterable[ImageStream],
+    ) -> None:
+        """Subscribe to streams of a channel, and link the images that are there."""
+        params = SubscriptionParams.parse(channel.uri, self.context.settings.subscription_defaults)
+        endpoint = self.endpoints.get(channel.canonical_form)
+        if endpoint is None:
+            endpoint = self._open(command, transport, channel, params)
+        else:
+            self._check_clash(endpoint, command, params)
+        subscription = self._register(client, command, params, SubscriptionKind.NETWORK, endpoint)
+        endpoint.subscribe(subscription)
+        self.context.clients.send(
+            responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id)
+        )
+        self._link_all(subscription, (image for image in images if image.endpoint is endpoint))
+
+    def _open(
+        self, command: AddSubscription, transport: MediaTransport, channel: Channel, params: SubscriptionParams
+    ) -> ReceiveEndpoint:
+        self._next_receiver_id += 1
+        endpoint = ReceiveEndpoint(
+            self.context,
+            transport,
+            channel,
+            command.correlation_id,
+            receiver_id=self._next_receiver_id,
+            group_tag=params.group_tag,
+        )
+        self.endpoints[channel.canonical_form] = endpoint
+        return endpoint
+
+    def _register(
+        self,
+        client: Client,
+        command: AddSubscription,
+        params: SubscriptionParams,
+        kind: SubscriptionKind,
+        endpoint: ReceiveEndpoint | None = None,
+    ) -> Subscription:
+        subscription = Subscription(
+            kind=kind,
+            registration_id=command.correlation_id,
+            client_id=client.client_id,
+            channel=command.channel,
+            stream_id=command.stream_id,
+            params=params,
+            endpoint=endpoint,
+        )
+        self.all.append(subscription)
+        client.subscriptions[command.correlation_id] = subscription
+        return subscription
+
+    def _check_clash(
+        self, endpoint: ReceiveEndpoint, command: AddSubscription, params: SubscriptionParams
+    ) -> None:
+        for other in self.all:
+            if (
+                other.endpoint is not endpoint
+                or other.stream_id != command.stream_id
+                or other.params.session_id != params.session_id
+            ):
+                continue
+            for key, asked, existing in (
+                ("reliable", params.is_reliable, other.params.is_reliable),
+                ("rejoin", params.is_rejoin, other.params.is_rejoin),
+                ("control-mode=response", params.is_response, other.params.is_response),
+            ):
+                if asked != existing:
+                    raise CommandRefusedError(
+                        f"option conflicts with existing subscription: {key} is {existing} for stream id "
+                        f"{command.stream_id} of {other.channel}, requested={asked} in {command.channel}",
+                        ErrorCode.GENERIC_ERROR,
+                    )
+
+    @staticmethod
+    def _link_all(subscription: Subscription, streams: Iterable[Stream]) -> None:
+        for stream in streams:
+            if stream.accepts_subscriptions and subscription.matches(stream):
+                stream.link(subscription)
+
+    def link_ipc(self, stream: IpcStream) -> None:
+        """Link a new IPC stream to the subscriptions that are there."""
+        for subscription in self.all:
+            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream):
+                stream.link(subscription)
+
+    def of_image(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int) -> list[Subscription]:
+        """Return the subscriptions that an image would be linked to."""
+        return [
+            subscription
+            for subscription in self.all
+            if subscription.endpoint is endpoint
+            and subscription.stream_id == stream_id
+            and subscription.params.session_id in (None, session_id)
+        ]
+
+    def remove(self, subscription: Subscription, streams: Iterable[Stream]) -> None:
+        """End a subscription; its receiving end is closed with the last."""
+        self.all.remove(subscription)
+        for stream in streams:
+            stream.unlink(subscription)
+        if subscription.endpoint is not None:
+            subscription.endpoint.unsubscribe(subscription)
+            self.close_if_unused(subscription.endpoint)
+
+    def close_if_unused(self, endpoint: ReceiveEndpoint) -> None:
+        """Close a receiving end that neither subscriptions nor images need."""
+        if endpoint.is_unused and self.endpoints.get(endpoint.channel.canonical_form) is endpoint:
+            del self.endpoints[endpoint.channel.canonical_form]
+            endpoint.close()
+
+    def on_timer(self) -> None:
+        """Keep what the receiving ends found wrong."""
+        for endpoint in self.endpoints.values():
+            endpoint.record_fault(endpoint.native)
