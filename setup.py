@@ -1,5 +1,6 @@
 """Build rule alone: compile every module that has a sibling `.pxd`; all metadata is in pyproject.toml."""
 
+import os
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -42,6 +43,11 @@ def extensions() -> list[Extension]:
     return found
 
 
+CORES = os.cpu_count() or 1
+
 setup(
-    ext_modules=cythonize(extensions(), compiler_directives=DIRECTIVES, include_path=ROOTS),
+    ext_modules=cythonize(
+        extensions(), compiler_directives=DIRECTIVES, include_path=ROOTS, nthreads=CORES, quiet=True
+    ),
+    options={"build_ext": {"parallel": CORES}},
 )

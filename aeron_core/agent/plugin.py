@@ -23,11 +23,11 @@ SIGNAL_BOUND_NS: Final = 16_000_000
 
 
 def _sleep(params: IdleStrategyParams) -> IdleStrategy:
-    return SleepIdleStrategy(parse_sleep_ns(params.options))
+    return SleepIdleStrategy(parse_sleep_ns(params.options or None))
 
 
 def _backoff(params: IdleStrategyParams) -> IdleStrategy:
-    args = parse_backoff_args(params.options)
+    args = parse_backoff_args(params.options or None)
     return BackoffIdleStrategy(args.max_spins, args.max_yields, args.min_park_ns, args.max_park_ns)
 
 

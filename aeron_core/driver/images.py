@@ -16,7 +16,7 @@ from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.errors import AeronError
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.protocol.frames.setup import Setup
-from aeron_core.spi.congestion_control import CongestionControlParams
+from aeron_core.spi.congestion_control import CongestionControlParams, initial_window_length_of
 
 if TYPE_CHECKING:
     from aeron_core._native.commands import Command
@@ -146,7 +146,7 @@ class Images:
 
     def _check_window(self, endpoint: ReceiveEndpoint, setup: Setup, congestion_control: CongestionControl) -> None:
         # Source: aeron_driver_conductor.c: an image that cannot take one datagram would never get on.
-        window = self.context.registry.initial_window_length(congestion_control)
+        window = initial_window_length_of(congestion_control)
         if setup.mtu > window:
             raise AeronError(
                 f"mtu={setup.mtu} of the sender is greater than the initial window length {window}: raise rcv-wnd"

@@ -79,7 +79,11 @@ class MediaDriver:
     ) -> Self:
         """Return a running driver for others to connect to."""
         driver = cls(settings, registry=registry)
-        driver._start()
+        try:
+            driver._start()
+        except BaseException:
+            driver.close()
+            raise
         return driver
 
     @classmethod

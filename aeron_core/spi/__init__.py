@@ -1,0 +1,57 @@
+"""All that a plugin needs: hooks to register with, base classes to implement.
+
+A compiled plugin cimports from the modules of this package and states `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`
+(from `aeron_core._native cimport wire`) in its plugin module, so that one that was built for another version of
+the base classes is refused instead of calling the wrong methods.
+"""
+
+from aeron_core.spi.congestion_control import (
+    CongestionControl,
+    CongestionControlParams,
+    CongestionControlStrategy,
+    RebuildState,
+)
+from aeron_core.spi.endpoints import (
+    ReceiveChannelEndpoint,
+    ReceiveDispatcher,
+    SendChannelEndpoint,
+    SendStream,
+)
+from aeron_core.spi.flow_control import FlowControl, FlowControlParams, FlowControlStrategy
+from aeron_core.spi.hookspecs import hookimpl
+from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyLike, IdleStrategyParams
+from aeron_core.spi.media import (
+    Channel,
+    DatagramOptions,
+    LossRates,
+    MediaTransport,
+    ReceiveEndpointParams,
+    SendEndpointParams,
+)
+from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+
+__all__ = [
+    "Channel",
+    "CongestionControl",
+    "CongestionControlParams",
+    "CongestionControlStrategy",
+    "DatagramOptions",
+    "FlowControl",
+    "FlowControlParams",
+    "FlowControlStrategy",
+    "IdleStrategy",
+    "IdleStrategyLike",
+    "IdleStrategyParams",
+    "LossRates",
+    "MediaTransport",
+    "NameResolver",
+    "NameResolverParams",
+    "RebuildState",
+    "ReceiveChannelEndpoint",
+    "ReceiveDispatcher",
+    "ReceiveEndpointParams",
+    "SendChannelEndpoint",
+    "SendEndpointParams",
+    "SendStream",
+    "hookimpl",
+]

@@ -32,3 +32,6 @@ cdef class PythonCongestionControl(CongestionControl):
     cdef bint _is_broken
     cdef int32_t _window
     cdef object _fail(self, error)
+
+
+cpdef int32_t initial_window_length_of(CongestionControl strategy) except? -1

@@ -168,3 +168,8 @@ class PythonCongestionControl(CongestionControl):
     def _fail(self, error: BaseException) -> None:
         self._is_broken = True
         self._report(error)
+
+
+def initial_window_length_of(strategy: CongestionControl) -> int:
+    """Return the strategy's initial window; compiled methods cannot be called from Python."""
+    return strategy.initial_window_length()

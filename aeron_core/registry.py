@@ -1,0 +1,189 @@
+"""All plugins of this installation, and what they provide by name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import pluggy
+
+from aeron_core._native import wire
+from aeron_core.errors import PluginError
+from aeron_core.spi import hookspecs
+from aeron_core.spi.congestion_control import CongestionControl, PythonCongestionControl
+from aeron_core.spi.flow_control import FlowControl, PythonFlowControl
+from aeron_core.spi.idle_strategy import IdleStrategy, PythonIdleStrategy
+
+if TYPE_CHECKING:
+    from aeron_core.spi.congestion_control import CongestionControlParams
+    from aeron_core.spi.flow_control import FlowControlParams
+    from aeron_core.spi.idle_strategy import IdleStrategyParams
+    from aeron_core.spi.media import MediaTransport
+    from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+
+#: Hook of each table, with what it holds in words for messages.
+TABLES: Mapping[str, str] = {
+    "aeron_media_transports": "medium",
+    "aeron_flow_controls": "flow control",
+    "aeron_congestion_controls": "congestion control",
+    "aeron_name_resolvers": "name resolver",
+    "aeron_idle_strategies": "idle strategy",
+}
+
+Report = Callable[[BaseException], None]
+
+
+@dataclass
+class InstalledPlugin:
+    """One plugin: its entry point, its distribution, and the names that it provides by table."""
+
+    name: str
+    distribution: str
+    version: str
+    provides: dict[str, list[str]] = field(default_factory=dict)
+
+
+class Registry:
+    """The pluggy manager with the merged tables. Made once for each driver; any thread may read it."""
+
+    def __init__(self) -> None:
+        self._manager = pluggy.PluginManager(hookspecs.PROJECT)
+        self._manager.add_hookspecs(hookspecs)
+        self._installed: dict[str, InstalledPlugin] = {}
+        self._tables: dict[str, dict[str, tuple[Any, InstalledPlugin]]] = {hook: {} for hook in TABLES}
+        self._media: dict[str, MediaTransport] = {}
+
+    @classmethod
+    def load(cls, extra_plugins: Sequence[object] = ()) -> Self:
+        """Return the plugins of all installed distributions, then `extra_plugins` (modules or objects)."""
+        registry = cls()
+        for entry_point in importlib.metadata.entry_points(group=hookspecs.PROJECT):
+            registry._load_entry_point(entry_point)
+        for plugin in extra_plugins:
+            registry.register(plugin)
+        return registry
+
+    def _load_entry_point(self, entry_point: importlib.metadata.EntryPoint) -> None:
+        distribution = entry_point.dist
+        name = distribution.name if distribution else "unknown"
+        installed = InstalledPlugin(entry_point.name, name, distribution.version if distribution else "")
+        if any(other.name == installed.name and other.distribution == name for other in self._installed.values()):
+            return
+        try:
+            plugin = entry_point.load()
+        except Exception as error:
+            raise PluginError(
+                f"plugin {entry_point.name!r} of distribution {name!r} cannot be imported "
+                f"({entry_point.value}): {type(error).__name__}: {error}; repair or uninstall {name!r}"
+            ) from error
+        self._register(plugin, installed)
+
+    def register(self, plugin: object, name: str | None = None) -> None:
+        """Add a plugin that no distribution brings, such as one of a test."""
+        own_name = name or str(getattr(plugin, "__name__", type(plugin).__name__))
+        self._register(plugin, InstalledPlugin(own_name, "(registered by hand)", ""))
+
+    def _register(self, plugin: object, installed: InstalledPlugin) -> None:
+        built_for = getattr(plugin, "AERON_CORE_SPI_VERSION", wire.SPI_VERSION)
+        if built_for != wire.SPI_VERSION:
+            raise PluginError(
+                f"plugin {installed.name!r} of distribution {installed.distribution!r} was built for SPI version "
+                f"{built_for}, this is {wire.SPI_VERSION}: rebuild it against this aeron-core"
+            )
+        self._manager.register(plugin, name=f"{installed.distribution}:{installed.name}")
+        self._installed[installed.name] = installed
+        for hook in TABLES:
+            implementation = getattr(plugin, hook, None)
+            if implementation is not None:
+                self._merge(hook, implementation, installed)
+
+    def _merge(
+        self, hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin
+    ) -> None:
+        table = self._tables[hook]
+        for name, factory in implementation().items():
+            if name in table:
+                other = table[name][1]
+                raise PluginError(
+                    f"two plugins provide the {TABLES[hook]} {name!r}: {other.name!r} of distribution "
+                    f"{other.distribution!r} and {installed.name!r} of distribution {installed.distribution!r}: "
+                    "uninstall one of them"
+                )
+            table[name] = (factory, installed)
+            installed.provides.setdefault(hook, []).append(name)
+
+    @property
+    def hook(self) -> Any:
+        """The pluggy hooks, for events."""
+        return self._manager.hook
+
+    def plugins(self) -> list[InstalledPlugin]:
+        """Return all plugins in the order in which they were loaded."""
+        return list(self._installed.values())
+
+    def names(self, hook: str) -> list[str]:
+        """Return what one table provides, in order."""
+        return sorted(self._tables[hook])
+
+    def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
+        found = self._tables[hook].get(name)
+        if found is None:
+            raise PluginError(f"no {TABLES[hook]} {name!r}; installed: {', '.join(self.names(hook)) or 'none'}")
+        return found
+
+    def _make(self, hook: str, name: str, *args: Any) -> Any:
+        factory, installed = self._find(hook, name)
+        try:
+            return factory(*args)
+        except (ValueError, TypeError, RuntimeError, LookupError) as error:
+            raise PluginError(
+                f"{TABLES[hook]} {name!r} of distribution {installed.distribution!r} refused: {error}"
+            ) from error
+
+    def media(self, name: str) -> MediaTransport:
+        """Return a medium, made once."""
+        if name not in self._media:
+            self._media[name] = self._make("aeron_media_transports", name)
+        return self._media[name]
+
+    def flow_control(self, name: str, params: FlowControlParams, report: Report) -> FlowControl:
+        """Return a new strategy; one in plain Python is wrapped, and its exceptions go to `report`."""
+        strategy = self._make("aeron_flow_controls", name, params)
+        if isinstance(strategy, FlowControl) and _is_compiled(strategy):
+            return strategy
+        return PythonFlowControl(strategy, report)
+
+    def congestion_control(
+        self, name: str, params: CongestionControlParams, report: Report
+    ) -> CongestionControl:
+        """Return a new strategy; one in plain Python is wrapped, and its exceptions go to `report`."""
+        strategy = self._make("aeron_congestion_controls", name, params)
+        if isinstance(strategy, CongestionControl) and _is_compiled(strategy):
+            return strategy
+        return PythonCongestionControl(strategy, report)
+
+    def name_resolver(self, name: str, params: NameResolverParams) -> NameResolver:
+        """Return a new name resolver."""
+        resolver: NameResolver = self._make("aeron_name_resolvers", name, params)
+        return resolver
+
+    def idle_strategy(self, name: str, params: IdleStrategyParams) -> IdleStrategy:
+        """Return a new idle strategy; one in plain Python is wrapped."""
+        strategy = self._make("aeron_idle_strategies", name, params)
+        if isinstance(strategy, IdleStrategy) and _is_compiled(strategy):
+            return strategy
+        return PythonIdleStrategy(strategy)
+
+
+def _is_compiled(strategy: object) -> bool:
+    """Return whether no class written in Python stands between the object and the compiled base.
+
+    The overrides of a Python subclass are invisible to compiled callers: they would never be called.
+    """
+    return not type(strategy).__flags__ & _HEAP_TYPE_WITH_DICT or "__pyx_vtable__" in type(strategy).__dict__
+
+
+#: Py_TPFLAGS_HEAPTYPE: classes of a `class` statement.
+_HEAP_TYPE_WITH_DICT = 1 << 9

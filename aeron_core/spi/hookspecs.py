@@ -1,0 +1,83 @@
+"""The hooks of aeron-core: every place at which a plugin takes part.
+
+Tables are named by what they hold and are called once, when a driver or client starts; a name that two plugins
+return stops the start-up with both distributions named. Events are named by what has happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from aeron_core.spi.congestion_control import (
+    CongestionControl,
+    CongestionControlParams,
+    CongestionControlStrategy,
+)
+from aeron_core.spi.flow_control import FlowControl, FlowControlParams, FlowControlStrategy
+from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyLike, IdleStrategyParams
+from aeron_core.spi.media import MediaTransport
+from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+
+if TYPE_CHECKING:
+    import typer
+    from pydantic import BaseModel
+
+MediaTransportFactory = Callable[[], MediaTransport]
+FlowControlFactory = Callable[[FlowControlParams], FlowControl | FlowControlStrategy]
+CongestionControlFactory = Callable[[CongestionControlParams], CongestionControl | CongestionControlStrategy]
+NameResolverFactory = Callable[[NameResolverParams], NameResolver]
+IdleStrategyFactory = Callable[[IdleStrategyParams], IdleStrategy | IdleStrategyLike]
+
+#: Name of the entry-point group, and of the pluggy project.
+PROJECT = "aeron_core"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def aeron_media_transports() -> Mapping[str, MediaTransportFactory]:  # type: ignore[empty-body]
+    """Return media by the name that stands behind `aeron:` in a channel URI."""
+
+
+@hookspec
+def aeron_flow_controls() -> Mapping[str, FlowControlFactory]:  # type: ignore[empty-body]
+    """Return flow-control strategies by the name used in `fc=` of a channel URI."""
+
+
+@hookspec
+def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory]:  # type: ignore[empty-body]
+    """Return congestion-control strategies by the name used in `cc=` of a channel URI."""
+
+
+@hookspec
+def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:  # type: ignore[empty-body]
+    """Return name resolvers by the name used in the setting `name_resolver`."""
+
+
+@hookspec
+def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:  # type: ignore[empty-body]
+    """Return idle strategies by the name used in the `…_idle_strategy` settings."""
+
+
+@hookspec
+def aeron_settings() -> Mapping[str, type[BaseModel]]:  # type: ignore[empty-body]
+    """Return pydantic models by the name of the plugin's own section of settings."""
+
+
+@hookspec
+def aeron_cli(app: typer.Typer) -> None:
+    """Add sub-commands to the `aeron-core` command."""
+
+
+@hookspec
+def aeron_driver_started(driver: Any) -> None:
+    """Take note of a media driver that has started its threads; called on the thread that started it."""
+
+
+@hookspec
+def aeron_driver_closed(driver: Any) -> None:
+    """Take note of a media driver that has ended."""

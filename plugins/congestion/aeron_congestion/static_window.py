@@ -1,0 +1,27 @@
+"""The same window always: the receiver takes what its setting says, whatever the network does.
+
+Source: aeron_congestion_control.c, aeron_static_window_congestion_control_strategy.
+"""
+
+from __future__ import annotations
+
+from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams, RebuildState
+
+
+class StaticWindowCongestionControl(CongestionControl):
+    """Offers the initial window, half a term at most."""
+
+    def __init__(self, params: CongestionControlParams) -> None:
+        self._window_length = min(params.initial_window_length, params.term_length // 2)
+
+    def on_track_rebuild(self, state: RebuildState) -> int:
+        """See `CongestionControl.on_track_rebuild`."""
+        return self._window_length
+
+    def initial_window_length(self) -> int:
+        """See `CongestionControl.initial_window_length`."""
+        return self._window_length
+
+    def max_window_length(self) -> int:
+        """See `CongestionControl.max_window_length`."""
+        return self._window_length

@@ -1,0 +1,9 @@
+from aeron_core.spi.flow_control cimport FlowControl
+
+
+cdef class MaxFlowControl(FlowControl):
+    pass
+
+
+cdef class UnicastFlowControl(FlowControl):
+    pass

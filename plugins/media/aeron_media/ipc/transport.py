@@ -1,0 +1,42 @@
+"""`aeron:ipc`: publishers and subscribers of one driver share the log buffer itself."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
+from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, Resolve, SendEndpointParams
+from aeron_core.uri import ChannelUri
+
+
+class IpcParameters(BaseModel):
+    """IPC reads no keys of its own."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class IpcTransport(MediaTransport):
+    """A medium without a wire: the driver links subscribers to the publishers' log."""
+
+    parameters = IpcParameters
+    is_shared_memory = True
+
+    def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
+        """Return the channel; there is nothing to resolve."""
+        return Channel(uri=uri, canonical_form="IPC")
+
+    def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
+        """Refuse: a shared log is not sent."""
+        raise ConfigurationError(f"{params.channel.uri} has no endpoints: its log buffer is shared")
+
+    def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
+        """Refuse: a shared log is not received."""
+        raise ConfigurationError(f"{params.channel.uri} has no endpoints: its log buffer is shared")
+
+    def local_addresses(self, endpoint: object) -> list[str]:
+        """Return nothing: there is no address."""
+        return []
+
+    def close_endpoint(self, endpoint: object) -> None:
+        """Do nothing: there is no endpoint."""

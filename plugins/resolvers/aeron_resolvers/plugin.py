@@ -1,0 +1,14 @@
+"""Registers the name resolvers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aeron_core.spi.hookspecs import NameResolverFactory, hookimpl
+from aeron_resolvers.system import SystemNameResolver
+
+
+@hookimpl
+def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:
+    """See `aeron_core.spi.hookspecs`."""
+    return {"default": SystemNameResolver}

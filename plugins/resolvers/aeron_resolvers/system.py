@@ -1,0 +1,29 @@
+"""Names as the operating system knows them: hosts file and DNS."""
+
+from __future__ import annotations
+
+import socket
+
+from aeron_core.spi.name_resolver import NameResolverParams
+
+
+class SystemNameResolver:
+    """Looks nothing up but hosts; prefers IPv4, as the reference does."""
+
+    def __init__(self, params: NameResolverParams) -> None:
+        self._params = params
+
+    def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
+        """Return `name`: only `host:port` is understood."""
+        return name
+
+    def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
+        """Return a numeric address, or None if the system knows none; may block for as long as DNS does."""
+        for family in (socket.AF_INET, socket.AF_INET6):
+            try:
+                found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
+            except socket.gaierror:
+                continue
+            if found:
+                return str(found[0][4][0])
+        return None
