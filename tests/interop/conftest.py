@@ -1,0 +1,199 @@
+"""Processes of both kinds: the real Aeron by way of pyaeron, and ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PEERS = Path(__file__).parent / "peers"
+FOREIGN_VERSIONS = ("3.14", "3.13", "3.12")
+
+
+def _interpreters() -> Iterator[Path]:
+    for version in FOREIGN_VERSIONS:
+        found = shutil.which(f"python{version}")
+        if found:
+            yield Path(found)
+        yield from sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))
+
+
+def _works(python: Path) -> bool:
+    # A pyenv shim exists for versions that are not the chosen one, and refuses to run.
+    return subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="session")
+def foreign_python() -> Path:
+    """A Python that has pyaeron, in an environment of its own that is kept between runs."""
+    environment = ROOT / ".venv-interop"
+    python = environment / "bin" / "python"
+    if python.exists() and subprocess.run([python, "-c", "import pyaeron"], check=False).returncode == 0:
+        return python
+    base = next((path for path in _interpreters() if _works(path)), None)
+    if base is None:
+        message = "no Python 3.12 or later: pyaeron, which carries the real Aeron, cannot be installed"
+        if os.environ.get("CI"):
+            pytest.fail(f"{message}; CI must run these tests")
+        pytest.skip(message)
+    subprocess.run([base, "-m", "venv", "--clear", environment], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "pyaeron"], check=True)
+    return python
+
+
+@dataclass
+class Peer:
+    """A process with the lines that it has printed."""
+
+    process: subprocess.Popen[str]
+    lines: list[str] = field(default_factory=list)
+    _grown: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._grown:
+                self.lines.append(line.rstrip())
+                self._grown.notify_all()
+        with self._grown:
+            self._grown.notify_all()
+
+    def await_line(self, text: str, timeout: float = 60) -> None:
+        """Wait until a line has been printed that begins with `text`."""
+        with self._grown:
+            arrived = self._grown.wait_for(lambda: any(line.startswith(text) for line in self.lines), timeout)
+        assert arrived, f"no {text!r} from {self.process.args}: {self.lines}"
+
+    def result(self, timeout: float = 180) -> dict[str, object]:
+        """Wait for the process to end and return the JSON of its last line."""
+        code = self.process.wait(timeout)
+        self._reader.join(10)
+        assert code == 0, f"exit {code} of {self.process.args}: {self.lines}"
+        result: dict[str, object] = json.loads(self.lines[-1])
+        return result
+
+    def stop(self) -> None:
+        """End the process as an operator would, and then for certain."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def kill(self) -> None:
+        """End the process without giving it a chance."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+Start = Callable[..., Peer]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start processes that end with the test."""
+    peers: list[Peer] = []
+
+    def start_one(*command: object, **environment: str) -> Peer:
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            cwd=PEERS,
+        )
+        peer = Peer(process)
+        peers.append(peer)
+        return peer
+
+    yield start_one
+    for peer in reversed(peers):
+        peer.stop()
+
+
+@pytest.fixture
+def our_driver(start: Start, aeron_dirs: Callable[[], Path]) -> Callable[..., Path]:
+    """Start `aeron-core driver` and return its directory."""
+
+    def start_driver(directory: Path | None = None, **environment: str) -> Path:
+        directory = directory or aeron_dirs()
+        peer = start(
+            sys.executable, "-m", "aeron_core", "driver",
+            AERON_DIR=str(directory), AERON_DIR_DELETE_ON_SHUTDOWN="true", **DRIVER_ENVIRONMENT, **environment,
+        )  # fmt: skip
+        start_driver.peers.append(peer)
+        _await_driver(directory, peer)
+        return directory
+
+    start_driver.peers = []
+    return start_driver
+
+
+@pytest.fixture
+def foreign_driver(start: Start, aeron_dirs: Callable[[], Path], foreign_python: Path) -> Callable[..., Path]:
+    """Start the real C driver and return its directory."""
+
+    def start_driver(directory: Path | None = None, **environment: str) -> Path:
+        directory = directory or aeron_dirs()
+        peer = start(
+            foreign_python, PEERS / "foreign.py", "driver", directory, **DRIVER_ENVIRONMENT, **environment
+        )
+        start_driver.peers.append(peer)
+        peer.await_line("ready")
+        return directory
+
+    start_driver.peers = []
+    return start_driver
+
+
+#: Small terms: twelve logs of several drivers must fit into any /dev/shm.
+DRIVER_ENVIRONMENT = {"AERON_TERM_BUFFER_LENGTH": "1m", "AERON_IPC_TERM_BUFFER_LENGTH": "1m"}
+
+
+def _await_driver(directory: Path, peer: Peer) -> None:
+    import aeron_core
+
+    with aeron_core.connect(directory):
+        assert peer.process.poll() is None, peer.lines
+
+
+@pytest.fixture
+def aeron_dirs() -> Iterator[Callable[[], Path]]:
+    """Make paths for drivers' directories, which are gone after the test."""
+    root = Path(tempfile.mkdtemp(prefix="aeron-interop-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    made = 0
+
+    def make() -> Path:
+        nonlocal made
+        made += 1
+        return root / str(made)
+
+    yield make
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def udp_channel() -> str:
+    """A UDP channel on a port that was free a moment ago."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"

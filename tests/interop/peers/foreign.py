@@ -1,0 +1,79 @@
+"""The real Aeron C client and C driver, by way of the PyPI package pyaeron.
+
+    foreign.py driver DIR                               until SIGTERM
+    foreign.py send DIR CHANNEL STREAM COUNT [exclusive]
+    foreign.py receive DIR CHANNEL STREAM COUNT
+
+Prints `ready` once it has begun, then one JSON object at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+
+import pyaeron
+from messages import Checksum, message
+
+DEADLINE_S = 120
+
+
+def run_driver(directory: str) -> None:
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    driver = pyaeron.MediaDriver(
+        dir=directory, threading="shared_network", dir_delete_on_start=False, dir_delete_on_shutdown=True
+    )
+    print("ready", flush=True)
+    stop.wait()
+    driver.close()
+
+
+def send(directory: str, channel: str, stream_id: int, count: int, kind: str = "concurrent") -> dict[str, object]:
+    with pyaeron.Aeron(dir=directory) as aeron:
+        add = aeron.add_exclusive_publication if kind == "exclusive" else aeron.add_publication
+        publication = add(channel, stream_id)
+        print("ready", flush=True)
+        publication.await_connected(60)
+        deadline = time.monotonic() + DEADLINE_S
+        idle = pyaeron.IdleStrategy.backoff()
+        for index in range(count):
+            data = message(index)
+            while not publication.offer(data):
+                if time.monotonic() > deadline:
+                    return {"sent": index, "error": "deadline"}
+                idle.idle(0)
+        # Closing lets the driver send what is left.
+        publication.close()
+    return {"sent": count}
+
+
+def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[str, object]:
+    checksum = Checksum()
+    received = 0
+
+    def on_message(buffer: pyaeron.BufferView, header: pyaeron.Header) -> None:
+        nonlocal received
+        checksum.add(buffer.tobytes())
+        received += 1
+
+    with pyaeron.Aeron(dir=directory) as aeron:
+        subscription = aeron.add_subscription(channel, stream_id)
+        print("ready", flush=True)
+        deadline = time.monotonic() + DEADLINE_S
+        idle = pyaeron.IdleStrategy.backoff()
+        while received < count and time.monotonic() < deadline:
+            idle.idle(subscription.poll(on_message, 50))
+    return {"received": received, "checksum": checksum.hexdigest()}
+
+
+if __name__ == "__main__":
+    command, directory, *rest = sys.argv[1:]
+    if command == "driver":
+        run_driver(directory)
+    else:
+        action = send if command == "send" else receive
+        print(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])), flush=True)

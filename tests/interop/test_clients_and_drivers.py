@@ -1,0 +1,89 @@
+"""Every pair of our and the real Aeron's client and driver moves the same bytes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from messages import expected_checksum
+
+pytestmark = pytest.mark.interop
+
+PEERS = Path(__file__).parent / "peers"
+COUNT = 100_000
+IPC = "aeron:ipc"
+
+
+@pytest.fixture
+def clients(foreign_python):
+    return {"ours": (sys.executable, PEERS / "ours.py"), "theirs": (foreign_python, PEERS / "foreign.py")}
+
+
+def exchange(start, sender, receiver, *, send_dir, receive_dir, channel, count=COUNT, kind="concurrent"):
+    receiving = start(*receiver, "receive", receive_dir, channel, 1001, count)
+    receiving.await_line("ready")
+    sending = start(*sender, "send", send_dir, channel, 1001, count, kind)
+    assert sending.result() == {"sent": count}
+    result = receiving.result()
+    assert result == {"received": count, "checksum": expected_checksum(count)}
+
+
+@pytest.mark.parametrize("kind", ["concurrent", "exclusive"])
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+@pytest.mark.parametrize(("sender", "receiver"), [("theirs", "theirs"), ("theirs", "ours"), ("ours", "theirs")])
+def test_real_clients_work_with_our_driver(start, our_driver, clients, udp_channel, sender, receiver, medium, kind):
+    directory = our_driver()
+    channel = IPC if medium == "ipc" else udp_channel
+
+    exchange(
+        start, clients[sender], clients[receiver],
+        send_dir=directory, receive_dir=directory, channel=channel, kind=kind,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["concurrent", "exclusive"])
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+@pytest.mark.parametrize(("sender", "receiver"), [("ours", "ours"), ("theirs", "ours"), ("ours", "theirs")])
+def test_our_client_works_with_the_real_driver(
+    start, foreign_driver, clients, udp_channel, sender, receiver, medium, kind
+):
+    directory = foreign_driver()
+    channel = IPC if medium == "ipc" else udp_channel
+
+    exchange(
+        start, clients[sender], clients[receiver],
+        send_dir=directory, receive_dir=directory, channel=channel, kind=kind,
+    )  # fmt: skip
+
+
+LOSS = {
+    "AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS": "loss",
+    "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS": "rate=0.05|seed=42|recv-msg-mask=0xF",
+}
+OUR_LOSS = {
+    "AERON_DEBUG_RECEIVE_DATA_LOSS_RATE": "0.05",
+    "AERON_DEBUG_RECEIVE_DATA_LOSS_SEED": "7",
+    "AERON_DEBUG_RECEIVE_CONTROL_LOSS_RATE": "0.05",
+    "AERON_DEBUG_RECEIVE_CONTROL_LOSS_SEED": "8",
+}
+
+
+@pytest.mark.parametrize("loss", [False, True], ids=["no loss", "5 % loss"])
+def test_our_driver_sends_to_the_real_driver(start, our_driver, foreign_driver, clients, udp_channel, loss):
+    ours = our_driver(**(OUR_LOSS if loss else {}))
+    theirs = foreign_driver(**(LOSS if loss else {}))
+
+    exchange(
+        start, clients["ours"], clients["theirs"], send_dir=ours, receive_dir=theirs, channel=udp_channel
+    )
+
+
+@pytest.mark.parametrize("loss", [False, True], ids=["no loss", "5 % loss"])
+def test_the_real_driver_sends_to_our_driver(start, our_driver, foreign_driver, clients, udp_channel, loss):
+    ours = our_driver(**(OUR_LOSS if loss else {}))
+    theirs = foreign_driver(**(LOSS if loss else {}))
+
+    exchange(
+        start, clients["theirs"], clients["ours"], send_dir=theirs, receive_dir=ours, channel=udp_channel
+    )
