@@ -53,7 +53,7 @@ cdef class AtomicBuffer:
             return NULL
         return self._address + offset
 
-    cdef inline int check(self, int64_t offset, int64_t length) except -1 nogil:
+    cpdef inline int check(self, int64_t offset, int64_t length) except -1 nogil:
         if offset < 0 or length < 0 or offset > self.capacity - length:
             return raise_out_of_bounds(offset, length, self.capacity)
         return 0

@@ -93,3 +93,45 @@ def captured(request: pytest.FixtureRequest) -> Captured:
     """One after the other, the logs that were copied from a running driver."""
     described = request.param
     return Captured(gzip.decompress((SHM / described["file"]).read_bytes()), described)
+
+
+@pytest.fixture(scope="session")
+def read_frames() -> Callable[..., list[Frame]]:
+    """Return what reads the complete frames of a log from a position on, to the end of the term at most."""
+
+    def read(log: LogBuffer, position: int = 0) -> list[Frame]:
+        found, buffer = [], log.buffer
+        offset = log.frame_offset(position)
+        end = log.frame_offset(position - (position & log.term_length_mask)) + log.term_length
+        while offset < end and (length := buffer.get_i32_acquire(offset)) > 0:
+            found.append(
+                Frame(
+                    length=length,
+                    payload=buffer.get_bytes(
+                        offset + wire.DATA_HEADER_LENGTH, length - wire.DATA_HEADER_LENGTH
+                    ),
+                    flags=buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET),
+                    type=buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET),
+                    reserved_value=buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET),
+                )
+            )
+            offset += found[-1].aligned_length
+        return found
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def make_batch() -> Callable[..., tuple[AtomicBuffer, AtomicBuffer]]:
+    """Return what lays messages out as a batch: their bytes one behind the other, and boundaries."""
+
+    def make(messages: list[bytes]) -> tuple[AtomicBuffer, AtomicBuffer]:
+        data = AtomicBuffer(bytearray(b"".join(messages)))
+        boundaries = AtomicBuffer.allocate(8 * len(messages) + 8)
+        end = 0
+        for number, message in enumerate(messages, start=1):
+            end += len(message)
+            boundaries.put_i64(8 * number, end)
+        return data, boundaries
+
+    return make

@@ -1,11 +1,22 @@
 """Logs of a real driver are read as their capture says."""
 
+import gzip
 import hashlib
+from pathlib import Path
+
+import pytest
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.appender import ConcurrentAppender
+from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 from aeron_core.logbuffer.metadata import LogBufferParams
+from aeron_core.logbuffer.rebuilder import insert
+from aeron_core.logbuffer.scanner import scan_for_availability
+
+SHM = Path(__file__).parents[1] / "vectors" / "shm"
 
 RENAMED = {"log_type": "type"}
 
@@ -101,3 +112,108 @@ def test_same_parameters_make_the_same_metadata_page(captured):
     log.buffer.put_i32(log.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, described.active_term_count)
     page = wire.LOG_META_DATA_LENGTH
     assert log.buffer.get_bytes(log.metadata_offset, page) == captured.data[-page:]
+
+
+def publication_only(captured):
+    if captured.described["metadata"]["type"] == wire.LOG_TYPE_IMAGE:
+        pytest.skip("nobody appends to the log of an image")
+
+
+def test_same_messages_make_the_same_terms_and_tails(captured):
+    publication_only(captured)
+    old = LogBuffer(AtomicBuffer(captured.data))
+    described = old.metadata()
+    position, end, tail = history_of(captured)
+    log = LogBuffer.initialize(
+        AtomicBuffer.allocate(len(captured.data)),
+        LogBufferParams(
+            **fixed_fields(described),
+            term_id=positions.compute_term_id(position, 16, described.initial_term_id),
+            term_offset=position & 0xFFFF,
+        ),
+    )
+    limit = AtomicBuffer(bytearray(b"\xff" * 7 + b"\x7f"))
+    kind = ConcurrentAppender if described.log_type == 0 else ExclusiveAppender
+    appender = kind(log, described.session_id, described.stream_id, limit)
+
+    start = position
+    while position < end:
+        position = append_again(old, appender, position)
+    if tail > end:
+        appender.claim(BufferClaim(), tail - end - wire.DATA_HEADER_LENGTH)
+
+    for at in range(start, tail, 32):
+        offset = log.frame_offset(at)
+        assert log.buffer.get_bytes(offset, 32) == old.buffer.get_bytes(offset, 32), at
+    assert log.active_term_count_acquire() == described.active_term_count
+    assert log.producer_position() == old.producer_position() == tail
+    for count in {start // 65536, tail // 65536}:
+        assert log.raw_tail_acquire(count % 3) == described.raw_tails[count % 3]
+
+
+def fixed_fields(described):
+    names = LogBufferParams.__dataclass_fields__
+    return {name: getattr(described, name) for name in names if hasattr(described, name)}
+
+
+def history_of(captured):
+    """Return from which position on the log holds whole frames, up to where, and where its tail is."""
+    terms = captured.described["terms"]
+    count = captured.described["metadata"]["active_term_count"]
+    active, before = terms[count % 3], terms[(count - 1) % 3]
+    begin = count * 65536 + active["first_whole_frame_offset"]
+    if before["frames"]:
+        begin = (count - 1) * 65536 + before["first_whole_frame_offset"]
+    end = count * 65536 + active["frames_end_offset"]
+    claimed = -active["uncommitted_frame"]["frame_length_field"] if "uncommitted_frame" in active else 0
+    return begin, end, end + claimed
+
+
+def append_again(old, appender, position):
+    """Append the message at a position of another log as its publisher must have; return what follows."""
+    offset, buffer = old.frame_offset(position), old.buffer
+    length = buffer.get_i32(offset) - wire.DATA_HEADER_LENGTH
+    reserved_value = buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
+    if buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
+        following = position + positions.align_frame(length + 32)
+        if following & 0xFFFF == 0:
+            # The end of a term: the message that did not fit is the first of the next one.
+            first = AtomicBuffer.allocate(buffer.get_i32(old.frame_offset(following)) - 32)
+            assert appender.offer(first, 0, len(first), 0) == -3
+        elif buffer.get_bytes(offset + 32, length) == bytes(length):
+            assert appender.append_padding(length) == following
+        else:
+            claim = BufferClaim()
+            assert appender.claim(claim, length) == following
+            claim.buffer[:] = buffer.get_bytes(offset + 32, length)
+            claim.abort()
+        return following
+    message = b""
+    while True:
+        offset = old.frame_offset(position)
+        length = buffer.get_i32(offset)
+        message += buffer.get_bytes(offset + 32, length - 32)
+        position += positions.align_frame(length)
+        if buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_END:
+            break
+    assert appender.offer(AtomicBuffer(message), 0, len(message), reserved_value) == position
+    return position
+
+
+def test_publication_is_rebuilt_from_its_datagrams_as_its_image_was():
+    published, image = (
+        LogBuffer(AtomicBuffer(gzip.decompress((SHM / name).read_bytes())))
+        for name in ("01-xpub-udp.logbuffer.gz", "01-image-udp-2.logbuffer.gz")
+    )
+    params = LogBufferParams(**fixed_fields(image.metadata()))
+    rebuilt = LogBuffer.initialize(AtomicBuffer.allocate(image.buffer.capacity), params)
+    position, end = 2 * 65536 + 61440, published.producer_position()
+
+    while position < end:
+        offset = published.frame_offset(position)
+        left = 65536 - (position & 0xFFFF)
+        pair = scan_for_availability(published.buffer, offset, left, published.mtu_length)
+        insert(rebuilt.buffer, offset, published.buffer, offset, positions.low_of_pair(pair))
+        position += positions.low_of_pair(pair) + positions.high_of_pair(pair)
+
+    assert rebuilt.buffer.get_bytes(0, 3 * 65536) == image.buffer.get_bytes(0, 3 * 65536)

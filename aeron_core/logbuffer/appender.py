@@ -1,0 +1,224 @@
+"""Appends to a log that other threads and processes append to as well.
+
+Not here: frames (`FrameWriter`), and what a closed publication answers.
+Invariant: bytes of a term belong to whoever moved its tail over them, and to nobody else ever.
+
+How the tail is moved (source: aeron_publication.c):
+
+    one message   add, whatever others did since the tail was read: it may end up past the limit by what they
+                  took, a few messages at most, as in every Aeron client
+    a run         compare and set: a run may be as long as the window, and several publishers that each added
+                  one would together pass terms that are not clean yet
+    past the end  whoever moved the tail over the end of the term pads the rest and turns the log
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.claim import BufferClaim
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.frame_writer import (
+    FrameWriter,
+    check_message,
+    check_range,
+    length_of_message,
+    length_of_parts,
+)
+
+
+class ConcurrentAppender:
+    """Any number of threads may use it. Results that are not positions are those of `results`.
+
+    `limit`: 8 bytes at least; its first `int64` is the publisher limit.
+    """
+
+    def __init__(self, log: LogBuffer, session_id: int, stream_id: int, limit: AtomicBuffer) -> None:
+        self.log = log
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self._writer = FrameWriter(log, session_id, stream_id)
+        self._buffer = log.buffer
+        self._limit = limit
+        self._metadata_offset = log.metadata_offset
+        self._max_possible_position = log.max_possible_position
+        self._term_length = log.term_length
+        self._initial_term_id = log.initial_term_id
+        self._position_bits_to_shift = log.position_bits_to_shift
+        self._max_payload_length = log.max_payload_length
+        self._max_message_length = log.max_message_length
+
+    def position(self) -> int:
+        """Return the position behind everything that was claimed."""
+        return self.log.producer_position()
+
+    def position_limit(self) -> int:
+        """Return the position up to which the driver lets publishers go."""
+        return self._limit.get_i64_acquire(0)
+
+    def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
+        """Append one message and return the position behind it, or why it could not be appended.
+
+        Raises IndexError when the message does not lie within `source`.
+        """
+        source.check(source_offset, length)
+        if length > self._max_message_length:
+            return wire.RESULT_ERROR
+        required = self._required_length(length)
+        position = self._claim_range(required)
+        if position < 0:
+            return position
+        self._writer.write_message(position, source, source_offset, length, reserved_value)
+        return position + required
+
+    def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
+        """Append one message that is gathered from `parts`, whole and in order; otherwise as `offer`."""
+        # A tuple, because nothing may change between the claim and the copy.
+        buffers = tuple(parts)
+        length = length_of_parts(buffers)
+        if length > self._max_message_length:
+            return wire.RESULT_ERROR
+        required = self._required_length(length)
+        position = self._claim_range(required)
+        if position < 0:
+            return position
+        self._writer.write_parts(position, buffers, length, reserved_value)
+        return position + required
+
+    def claim(self, claim: BufferClaim, length: int) -> int:
+        """Claim room for a message of `length` bytes, a fragment at most, and return the position behind it.
+
+        The caller fills `claim` and commits or aborts it.
+        """
+        if length < 0 or length > self._max_payload_length:
+            return wire.RESULT_ERROR
+        claim.prepare(self._buffer)
+        required = self._required_length(length)
+        position = self._claim_range(required)
+        if position < 0:
+            return position
+        self._writer.write_claim(position, claim, length)
+        return position + required
+
+    def append_padding(self, length: int) -> int:
+        """Append padding of a header and `length` bytes, which readers skip; otherwise as `offer`."""
+        if length < 0 or length > self._max_message_length:
+            return wire.RESULT_ERROR
+        required = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
+        position = self._claim_range(required)
+        if position < 0:
+            return position
+        self._writer.write_padding(position, length + wire.DATA_HEADER_LENGTH)
+        return position + required
+
+    def offer_batch(
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    ) -> int:
+        """Append `count` messages from number `first` on and return how many were, or why not even one.
+
+        `boundaries`: little-endian `int64`, one more than there are messages; message i lies in `data` from
+        entry i up to entry i + 1. Raises ValueError when the first message has boundaries that decrease
+        or lie outside of the data; those before such a message are appended.
+        """
+        check_range(boundaries, first, count)
+        appended = 0
+        result = 0
+        retry = True
+        while appended < count:
+            result = self._offer_run(data, boundaries, first + appended, count - appended, reserved_value)
+            if result > 0:
+                appended += result
+                retry = True
+            elif result < 0:
+                # The log has just been turned, by this thread or another: go on in the next term. Once only,
+                # because the one who turns it may be descheduled in between.
+                if result != wire.RESULT_ADMIN_ACTION or not retry:
+                    break
+                retry = False
+        if appended > 0 or count == 0:
+            return appended
+        if result == wire.RESULT_ERROR:
+            check_message(data, boundaries, first)
+        return result
+
+    def _offer_run(
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    ) -> int:
+        """Append as many messages as one claim can hold: how many, why none, or 0 when others were faster."""
+        limit = self._limit.get_i64_acquire(0)
+        term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
+        tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
+        raw_tail = self._buffer.get_i64_acquire(tail_offset)
+        term_id = positions.raw_tail_term_id(raw_tail)
+        if term_count != positions.compute_term_count(term_id, self._initial_term_id):
+            return wire.RESULT_ADMIN_ACTION
+        position = self._tail_position(raw_tail)
+        term_offset = positions.raw_tail_term_offset(raw_tail, self._term_length)
+        room = self._term_length - term_offset
+        run = self._writer.measure_run(data, boundaries, first, count, room, limit - position)
+        taken = positions.high_of_pair(run)
+        if taken == 0:
+            # Back-pressure, the end of the term, fragments, unsound boundaries: the way of a single message.
+            length = length_of_message(data, boundaries, first)
+            if length < 0 or length > self._max_message_length:
+                return wire.RESULT_ERROR
+            position = self.offer(data, boundaries.get_i64(first * 8), length, reserved_value)
+            return 1 if position >= 0 else position
+        if not self._buffer.compare_and_set_i64(tail_offset, raw_tail, raw_tail + positions.low_of_pair(run)):
+            return 0
+        self._writer.write_run(position, run, data, boundaries, first, reserved_value)
+        return taken
+
+    def _required_length(self, length: int) -> int:
+        if length <= self._max_payload_length:
+            return positions.align_frame(length + wire.DATA_HEADER_LENGTH)
+        return positions.fragmented_length(length, self._max_payload_length)
+
+    def _claim_range(self, required: int) -> int:
+        """Move the tail by `required` bytes and return the position of the first, or why there is no room."""
+        # The limit before the tail: a limit that is older than the position only makes a publisher wait.
+        limit = self._limit.get_i64_acquire(0)
+        term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
+        tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
+        raw_tail = self._buffer.get_i64_acquire(tail_offset)
+        term_id = positions.raw_tail_term_id(raw_tail)
+        if term_count != positions.compute_term_count(term_id, self._initial_term_id):
+            return wire.RESULT_ADMIN_ACTION
+        position = self._tail_position(raw_tail)
+        # Behind the last position the tail must rest: added to for ever, it would run into its term id.
+        if position >= limit or position >= self._max_possible_position:
+            return self._refuse(position, required)
+        # The tail may have moved since, even to a later term of the partition: only what comes back counts.
+        raw_tail = self._buffer.get_and_add_i64(tail_offset, required)
+        position = self._tail_position(raw_tail)
+        if positions.raw_tail_term_offset(raw_tail, self._term_length) + required > self._term_length:
+            return self._end_term(position, raw_tail)
+        return position
+
+    def _tail_position(self, raw_tail: int) -> int:
+        return positions.compute_position(
+            positions.raw_tail_term_id(raw_tail),
+            positions.raw_tail_term_offset(raw_tail, self._term_length),
+            self._position_bits_to_shift,
+            self._initial_term_id,
+        )
+
+    def _end_term(self, position: int, raw_tail: int) -> int:
+        """Pad what the tail of a term was moved over, and turn the log; return what to tell the publisher."""
+        term_id = positions.raw_tail_term_id(raw_tail)
+        left_in_term = self._term_length - positions.raw_tail_term_offset(raw_tail, self._term_length)
+        # Those who come after the one who moved the tail over the end have nothing to pad, but may have to
+        # turn the log all the same: the first may never come to it.
+        if left_in_term > 0:
+            self._writer.write_padding(position, left_in_term)
+        if position + left_in_term >= self._max_possible_position:
+            return wire.RESULT_MAX_POSITION_EXCEEDED
+        self.log.rotate(positions.compute_term_count(term_id, self._initial_term_id), term_id)
+        return wire.RESULT_ADMIN_ACTION
+
+    def _refuse(self, position: int, required: int) -> int:
+        if position + required >= self._max_possible_position:
+            return wire.RESULT_MAX_POSITION_EXCEEDED
+        return wire.RESULT_BACK_PRESSURED if self.log.is_connected() else wire.RESULT_NOT_CONNECTED

@@ -1,0 +1,119 @@
+"""A range of a log that a publisher has claimed and fills in place.
+
+Not here: how a range is claimed (the appenders).
+Invariant: while a claim is open its frame has a negative length, so that no reader passes it; every claim
+must end in `commit` or `abort`, or the stream stands still until the driver takes the publisher for dead.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+
+
+class BufferClaim:
+    """One claim at a time; may be claimed into again and again, by any appender.
+
+    One thread uses it. As a context manager it commits, or aborts when an exception comes out of the block.
+    """
+
+    def __init__(self) -> None:
+        # A view of nothing, so that attributes have a type before the first claim.
+        self.log_buffer = AtomicBuffer.allocate(0)
+        self.frame_offset = -1
+        self.length = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is something to commit or to abort."""
+        return self.frame_offset >= 0
+
+    @property
+    def buffer(self) -> memoryview:
+        """The payload alone, writable. After `commit` the memory is the stream's: write it no more.
+
+        Raises IndexError when nothing is claimed.
+        """
+        return memoryview(self.payload())
+
+    def payload(self) -> AtomicBuffer:
+        """Return the payload alone; as `buffer`, for compiled callers."""
+        return self.log_buffer.view(self.payload_offset(), self.length)
+
+    def commit(self) -> bool:
+        """Let readers see the message; return False when nothing was claimed."""
+        if self.frame_offset < 0:
+            return False
+        offset = self.frame_offset
+        self.frame_offset = -1
+        # Release: whoever sees the length sees the payload.
+        self.log_buffer.put_i32_release(offset, self.length + wire.DATA_HEADER_LENGTH)
+        return True
+
+    def abort(self) -> bool:
+        """Turn the claim into padding, which readers skip; return False when nothing was claimed."""
+        if self.frame_offset < 0:
+            return False
+        self.set_header_type(wire.TYPE_PAD)
+        return self.commit()
+
+    def payload_offset(self) -> int:
+        """Return where in `log_buffer` the payload begins, -1 when nothing is claimed."""
+        return self.frame_offset + wire.DATA_HEADER_LENGTH if self.frame_offset >= 0 else -1
+
+    def flags(self) -> int:
+        """Return the flags of the frame. This and all below raise IndexError when nothing is claimed."""
+        return self.log_buffer.get_u8(self._field(wire.FRAME_FLAGS_OFFSET))
+
+    def set_flags(self, flags: int) -> int:
+        """Set the flags of the frame, by default those of an unfragmented message."""
+        return self.log_buffer.put_u8(self._field(wire.FRAME_FLAGS_OFFSET), flags)
+
+    def header_type(self) -> int:
+        """Return the type of the frame."""
+        return self.log_buffer.get_u16(self._field(wire.FRAME_TYPE_OFFSET))
+
+    def set_header_type(self, header_type: int) -> int:
+        """Set the type of the frame, by default data."""
+        return self.log_buffer.put_u16(self._field(wire.FRAME_TYPE_OFFSET), header_type)
+
+    def reserved_value(self) -> int:
+        """Return the 64 bits of the header that belong to the application."""
+        return self.log_buffer.get_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET))
+
+    def set_reserved_value(self, value: int) -> int:
+        """Set the 64 bits of the header that belong to the application."""
+        return self.log_buffer.put_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET), value)
+
+    def prepare(self, buffer: AtomicBuffer) -> int:
+        """Make ready for a claim in `buffer`. For appenders."""
+        # Claims into the same log, one after the other, never need the GIL.
+        return 0 if self.log_buffer is buffer and self.frame_offset < 0 else self._bind(buffer)
+
+    def open(self, frame_offset: int, length: int) -> None:
+        """Open a claim in the prepared buffer. For appenders; cannot fail."""
+        self.frame_offset = frame_offset
+        self.length = length
+
+    def _bind(self, buffer: AtomicBuffer) -> int:
+        if self.frame_offset >= 0:
+            raise ValueError(f"claim at {self.frame_offset} is open: commit or abort it before the next one")
+        self.log_buffer = buffer
+        return 0
+
+    def _field(self, field: int) -> int:
+        # An offset of -1 is refused by the buffer; one field further on would not be.
+        return self.frame_offset + field if self.frame_offset >= 0 else -1
+
+    def __enter__(self) -> BufferClaim:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.abort()
