@@ -109,7 +109,10 @@ cdef class AtomicBuffer:
         return self.capacity
 
     def __getbuffer__(self, Py_buffer *view, int flags):
-        PyBuffer_FillInfo(view, self, self._address, self.capacity, self._writable == 0, flags)
+        # An empty range has nothing to protect, and must take `view[:] = b""` as a longer one would.
+        PyBuffer_FillInfo(
+            view, self, self._address, self.capacity, self._writable == 0 and self.capacity > 0, flags
+        )
 
     def __repr__(self):
         return f"AtomicBuffer(capacity={self.capacity}{', read-only' if self.read_only else ''})"

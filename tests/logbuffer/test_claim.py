@@ -102,3 +102,13 @@ def test_context_commits_and_an_exception_aborts(appender):
     assert appender.log.buffer.get_u16(wire.FRAME_TYPE_OFFSET) == wire.TYPE_DATA
     assert appender.log.buffer.get_u16(64 + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
     assert appender.log.buffer.get_i32(64) == 33
+
+
+def test_empty_message_may_be_claimed_and_filled(appender):
+    claim = BufferClaim()
+    appender.claim(claim, 0)
+
+    claim.buffer[:] = b""
+
+    assert claim.commit()
+    assert appender.log.buffer.get_i32(0) == 32
