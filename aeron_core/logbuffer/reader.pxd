@@ -1,0 +1,56 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+
+from aeron_core._native cimport positions, wire
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+from aeron_core.logbuffer.message_batch cimport MessageBatch
+
+
+@cython.final
+cdef class TermReader:
+    cdef readonly LogBuffer log
+    cdef readonly int64_t position         # behind what the last call read or skipped
+    cdef readonly int32_t frame_length     # bytes of the frame that `next_frame` found, header included
+    cdef readonly int64_t required_length  # bytes of a message that the last batch had no room for, or 0
+    cdef readonly int64_t dropped          # fragments, since the start, of messages that were not whole
+    cdef AtomicBuffer _buffer              # of the log
+    cdef AtomicBuffer _assembly            # the fragments so far of a message that is not complete yet
+    cdef int64_t _assembled_length         # bytes of them
+    cdef int64_t _assembled_frames         # how many they are
+    cdef int64_t _next_position            # where the next of them must stand, -1 while there are none
+    cdef int64_t _first_reserved_value     # of the frame that began the message
+    cdef int32_t _term_length              # bytes
+    cdef int32_t _max_message_length       # bytes
+
+    @cython.locals(frame_type=uint16_t)
+    cpdef int64_t next_frame(self, int64_t position, int64_t limit_position) except -2 nogil
+    @cython.locals(length=int64_t, frame_type=uint16_t)
+    cpdef int64_t scan_block(self, int64_t position, int64_t block_length_limit) except -2 nogil
+    @cython.locals(
+        first_count=int64_t, offset=int64_t, left=int64_t, step=int64_t, frame_length=int32_t, flags=int32_t,
+        frame_type=uint16_t
+    )
+    cpdef int64_t read_batch(
+        self, int64_t position, int64_t limit_position, int64_t max_messages, MessageBatch batch
+    ) except -2 nogil
+
+    cdef bint _copy_message(
+        self, int64_t position, int64_t offset, int32_t frame_length, MessageBatch batch
+    ) except -1 nogil
+    cdef int64_t _take_fragments(
+        self, int64_t position, int64_t limit_position, int32_t flags, MessageBatch batch
+    ) except -2 nogil
+    @cython.locals(
+        begin=int64_t, left=int64_t, reach=int64_t, measured=int64_t, payload_length=int64_t, expected=int32_t,
+        flags=int32_t, frame_type=uint16_t
+    )
+    cdef int64_t _measure_message(self, int64_t position, int64_t limit_position) except -2 nogil
+    @cython.locals(begin=int64_t, measured=int64_t, copied=int64_t)
+    cdef int64_t _copy_fragments(self, int64_t position, int64_t message, MessageBatch batch) except -2 nogil
+    cdef int64_t _assemble(self, int64_t position, int32_t flags, MessageBatch batch) except -2 nogil
+    cdef int _drop(self) noexcept nogil
+    cdef int _forget(self) noexcept nogil
+    cdef int _grow_assembly(self, int64_t length) except -1 with gil
+    cdef int32_t _length_at(self, int64_t offset, int64_t left) except -1 nogil
+    cdef int _refuse(self, int64_t offset, int32_t frame_length, int64_t left) except -1 with gil

@@ -1,0 +1,54 @@
+import pytest
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.message_batch import MessageBatch
+
+SOURCE = AtomicBuffer(b"abcdef")
+
+
+def test_message_may_be_put_together_from_pieces():
+    batch = MessageBatch(2, 16)
+
+    batch.append(SOURCE, 0, 2)
+    batch.append(SOURCE, 4, 2)
+    batch.finish(96, -1, 7)
+    batch.append(SOURCE, 1, 1)
+    batch.finish(160, -2, 8)
+
+    assert (batch.count, batch.data_length) == (2, 5)
+    assert batch.data.get_bytes(0, 5) == b"abefb"
+    assert [batch.boundaries.get_i64(at) for at in (0, 8, 16)] == [0, 4, 5]
+    assert [batch.positions.get_i64(at) for at in (0, 8)] == [96, 160]
+    assert [batch.reserved_values.get_i64(at) for at in (0, 8)] == [-1, -2]
+    assert [batch.session_ids.get_i32(at) for at in (0, 4)] == [7, 8]
+
+
+def test_room_is_of_messages_and_of_bytes():
+    batch = MessageBatch(1, 4)
+
+    assert batch.has_room(4)
+    assert not batch.has_room(5)
+    batch.finish(32, 0, 0)
+    assert not batch.has_room(0)
+
+
+def test_cleared_batch_is_filled_from_the_start():
+    batch = MessageBatch(1, 4)
+    batch.append(SOURCE, 0, 4)
+    batch.finish(64, 0, 0)
+
+    batch.clear()
+
+    assert (batch.count, batch.data_length) == (0, 0)
+    assert batch.has_room(4)
+
+
+def test_bytes_without_room_raise():
+    with pytest.raises(IndexError):
+        MessageBatch(1, 4).append(SOURCE, 0, 5)
+
+
+@pytest.mark.parametrize(("capacity", "data_capacity"), [(0, 1), (1, 0), (-1, 1)])
+def test_batch_without_capacity_is_refused(capacity, data_capacity):
+    with pytest.raises(ValueError, match=f"capacity={capacity}, data capacity={data_capacity}"):
+        MessageBatch(capacity, data_capacity)
