@@ -26,5 +26,8 @@ cdef class SocketAddress:
     cdef inline bint equals(self, SocketAddress other) noexcept nogil:
         return self._length == other._length and memcmp(&self._storage, &other._storage, self._length) == 0
 
+    cdef inline void clear(self) noexcept nogil:
+        self._length = 0
+
     cdef inline bint is_set(self) noexcept nogil:
         return self._length != 0

@@ -106,6 +106,13 @@ static inline void ac_prepare_send(
     }
 }
 
+/* A full socket buffer or a peer that is not there is no failure: then nothing was taken. */
+static inline int ac_send_failure(void)
+{
+    return (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno || ECONNREFUSED == errno || ENOBUFS == errno) ?
+        0 : -errno;
+}
+
 /* Return the number of entries that the kernel took, -errno when it took none for another reason than a full
  * socket buffer or a peer that is not there (then 0). */
 static inline int ac_send_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
@@ -117,12 +124,86 @@ static inline int ac_send_batch(int fd, ac_batch_t *batch, int count, const void
     }
 
     int sent = sendmmsg(fd, batch->messages, (unsigned int)count, MSG_DONTWAIT);
-    if (sent < 0)
+    return sent < 0 ? ac_send_failure() : sent;
+}
+
+/* As ac_send_batch, with the entries cut here: for a kernel, a device or a path that cannot. An entry of which only
+ * the first datagrams were taken counts as taken, with its length reduced to them. */
+static inline int ac_send_cut_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
+{
+    struct mmsghdr messages[AC_BATCH_CAPACITY];
+    struct iovec vectors[AC_BATCH_CAPACITY];
+    int entry = 0, failure = 0;
+    int32_t taken = 0; /* bytes of `entry` */
+
+    while (entry < count)
     {
-        return (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno ||
-            ECONNREFUSED == errno || ENOBUFS == errno) ? 0 : -errno;
+        int filled = 0, next = entry;
+        int32_t offset = taken;
+        while (filled < AC_BATCH_CAPACITY && next < count)
+        {
+            int32_t left = batch->lengths[next] - offset;
+            int32_t segment = batch->segment_lengths[next];
+            vectors[filled].iov_base = (uint8_t *)batch->vectors[next].iov_base + offset;
+            vectors[filled].iov_len = (size_t)(segment > 0 && segment < left ? segment : left);
+            memset(&messages[filled], 0, sizeof(messages[filled]));
+            messages[filled].msg_hdr.msg_name = (void *)name;
+            messages[filled].msg_hdr.msg_namelen = name_length;
+            messages[filled].msg_hdr.msg_iov = &vectors[filled];
+            messages[filled].msg_hdr.msg_iovlen = 1;
+            offset += (int32_t)vectors[filled].iov_len;
+            filled++;
+            if (offset >= batch->lengths[next])
+            {
+                next++;
+                offset = 0;
+            }
+        }
+
+        int sent = sendmmsg(fd, messages, (unsigned int)filled, MSG_DONTWAIT);
+        if (sent < 0)
+        {
+            failure = ac_send_failure();
+            break;
+        }
+        for (int i = 0; i < sent; i++)
+        {
+            taken += (int32_t)vectors[i].iov_len;
+            if (taken >= batch->lengths[entry])
+            {
+                entry++;
+                taken = 0;
+            }
+        }
+        if (sent < filled)
+        {
+            break;
+        }
     }
-    return sent;
+
+    if (taken > 0)
+    {
+        batch->lengths[entry++] = taken;
+    }
+    return entry > 0 ? entry : failure;
+}
+
+/* Return whether a failed send may succeed with its entries cut: the device cannot checksum, the path's MTU is less
+ * than a segment, or there are more segments than this kernel takes. */
+static inline int ac_is_offload_failure(const ac_batch_t *batch, int count, int result)
+{
+    if (-EINVAL != result && -EIO != result && -EMSGSIZE != result && -EOPNOTSUPP != result)
+    {
+        return 0;
+    }
+    for (int i = 0; i < count; i++)
+    {
+        if (batch->segment_lengths[i] < batch->lengths[i])
+        {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 #endif

@@ -14,6 +14,8 @@ cdef extern from "datagrams.h" nogil:
     int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int slots)
     void ac_prepare_send(ac_batch_t *batch, int index, const uint8_t *data, int32_t length, int32_t segment_length)
     int ac_send_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
+    int ac_send_cut_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
+    int ac_is_offload_failure(const ac_batch_t *batch, int count, int result)
 
 
 @cython.final
@@ -44,6 +46,9 @@ cdef class SendBatch:
     cdef inline int32_t length_of(self, int32_t index) noexcept nogil:
         return self._batch.lengths[index]
 
+    cdef inline int32_t segment_length_of(self, int32_t index) noexcept nogil:
+        return self._batch.segment_lengths[index]
+
     cdef inline void clear(self) noexcept nogil:
         self.count = 0
         self.length = 0
@@ -61,12 +66,18 @@ cdef class SendBatch:
     cdef int32_t add(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t segment_length
     ) except -1 nogil
+    # Add `length` bytes at `offset` of an entry of another batch, as one datagram.
+    cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil
 
 
 cdef class DatagramChannel:
-    # Fill `batch`; return the number of slots filled, 0 when nothing waits.
+    # errno of the last call that failed for a reason that will not pass by itself; who reports it sets it to 0.
+    cdef public int32_t error_code
+    # Fill `batch`; return the number of slots filled, 0 when nothing waits or the call failed.
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil
-    # Send all entries of `batch`; return how many were taken. `destination` is ignored when connected.
+    # Send all entries of `batch`; return how many were taken, the last of them perhaps in part, and then with its
+    # length reduced: `batch.length_of_first` of the answer are the bytes taken. `destination` is ignored when
+    # connected.
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil
 
 
@@ -75,3 +86,5 @@ cdef class UdpSocket(DatagramChannel):
     cdef int _fd
     cdef object _socket
     cdef readonly bint is_connected
+    cdef readonly bint uses_gso            # becomes false where the kernel refuses to cut
+    cdef int32_t _outcome(self, int result) noexcept nogil

@@ -21,6 +21,11 @@ cdef int raise_os_error(int code, str what) except -1 nogil:
         raise OSError(code, f"{what}: {strerror(code).decode()}")
 
 
+cdef int raise_full() except -1 nogil:
+    with gil:
+        raise IndexError(f"the batch holds {AC_BATCH_CAPACITY} entries already: it must be sent or cleared first")
+
+
 @cython.final
 cdef class ReceiveBatch:
     """Memory for what one receive call brings."""
@@ -71,7 +76,18 @@ cdef class SendBatch:
     cdef int32_t add(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t segment_length
     ) except -1 nogil:
+        if self.count == AC_BATCH_CAPACITY:
+            return raise_full()
         ac_prepare_send(self._batch, self.count, buffer.at(offset, length), length, segment_length)
+        self.count += 1
+        self.length += length
+        return self.count
+
+    cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil:
+        if self.count == AC_BATCH_CAPACITY:
+            return raise_full()
+        cdef const uint8_t *data = <const uint8_t *>entry_address(source._batch, index)
+        ac_prepare_send(self._batch, self.count, data + offset, length, length)
         self.count += 1
         self.length += length
         return self.count
@@ -101,6 +117,10 @@ cdef class DatagramChannel:
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
         return raise_os_error(38, "this channel cannot send")
 
+    def local_address(self):
+        """Return the address that the channel is bound to."""
+        return SocketAddress()
+
     def close(self):
         """Give up what the channel holds; receive and send must not be called any more."""
 
@@ -109,29 +129,41 @@ cdef class DatagramChannel:
 cdef class UdpSocket(DatagramChannel):
     """A bound, non-blocking UDP socket of Python's `socket` module, which this object keeps open."""
 
-    def __init__(self, sock, *, bint is_connected=False):
+    def __init__(self, sock, *, bint is_connected=False, bint uses_gso=False):
         self._socket = sock
         self._fd = sock.fileno()
         self.is_connected = is_connected
+        self.uses_gso = uses_gso
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
         cdef int received = ac_receive_batch(self._fd, batch._batch, batch.buffer.at(0, 1), 65536, batch.slots)
-        batch.count = max(received, 0)
-        if received < 0:
-            return raise_os_error(-received, "cannot receive datagrams")
-        return received
+        batch.count = self._outcome(received)
+        return batch.count
 
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
+        cdef const void *name = NULL
+        cdef unsigned int name_length = 0
         cdef int sent
-        if self.is_connected:
-            sent = ac_send_batch(self._fd, batch._batch, batch.count, NULL, 0)
-        else:
-            sent = ac_send_batch(
-                self._fd, batch._batch, batch.count, &destination._storage, destination._length
-            )
-        if sent < 0:
-            return raise_os_error(-sent, "cannot send datagrams")
-        return sent
+        if not self.is_connected:
+            name = &destination._storage
+            name_length = destination._length
+        if self.uses_gso:
+            sent = ac_send_batch(self._fd, batch._batch, batch.count, name, name_length)
+            if not ac_is_offload_failure(batch._batch, batch.count, sent):
+                return self._outcome(sent)
+            self.uses_gso = False
+        return self._outcome(ac_send_cut_batch(self._fd, batch._batch, batch.count, name, name_length))
+
+    cdef int32_t _outcome(self, int result) noexcept nogil:
+        if result >= 0:
+            return result
+        self.error_code = -result
+        return 0
+
+    def local_address(self):
+        """Return the address that the socket is bound to."""
+        host, port, *rest = self._socket.getsockname()
+        return SocketAddress.of(host, port, rest[1] if rest else 0)
 
     def close(self):
         """Close the socket."""
@@ -140,9 +172,9 @@ cdef class UdpSocket(DatagramChannel):
 
 @cython.final
 cdef class PythonDatagramChannel(DatagramChannel):
-    """An object with `receive(limit) -> [(bytes, SocketAddress)]` and `send(bytes, SocketAddress)`, such as a simulation.
+    """A `Datagrams` object of Python, such as a simulation. Takes the GIL for each call.
 
-    Takes the GIL for each call.
+    Each datagram of a batch is copied and sent alone.
     """
 
     cdef object _delegate
@@ -160,6 +192,10 @@ cdef class PythonDatagramChannel(DatagramChannel):
                 for datagram in batch.datagrams(index):
                     self._delegate.send(datagram, destination.copy())
             return batch.count
+
+    def local_address(self):
+        """Return the address that the delegate is bound to."""
+        return self._delegate.local_address()
 
     def close(self):
         """Close the delegate."""
