@@ -1,0 +1,1 @@
+# Python's face only: interfaces are looked up when a channel is resolved.
