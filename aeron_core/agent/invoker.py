@@ -18,7 +18,7 @@ class AgentInvoker:
         self._is_started = False
 
     def do_work(self) -> int:
-        """Run one duty cycle; return 0 if there was nothing to do. What the agent raises goes to `on_error`."""
+        """Run one duty cycle; return 0 if there was nothing to do. Exceptions go to `on_error`."""
         if not self._is_started:
             self._is_started = True
             self._agent.on_start()

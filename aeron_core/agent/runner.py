@@ -15,8 +15,8 @@ from aeron_core.spi.idle_strategy import IdleStrategy
 class AgentRunner:
     """Runs the duty cycles of one agent until it is closed.
 
-    The thread never holds the GIL but where the agent or the idle strategy takes it. What an agent raises goes
-    to `on_error`, and the agent goes on.
+    The thread never holds the GIL but where the agent or the idle strategy takes it. What an agent raises
+    goes to `on_error`, and the agent goes on.
     """
 
     def __init__(

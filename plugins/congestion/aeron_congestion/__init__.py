@@ -1,0 +1,1 @@
+"""Congestion controls that come with aeron-core."""

@@ -1,0 +1,1 @@
+"""Flow controls that come with aeron-core."""

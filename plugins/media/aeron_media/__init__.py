@@ -1,0 +1,1 @@
+"""Media that come with aeron-core."""

@@ -1,0 +1,1 @@
+"""Name resolvers that come with aeron-core."""
