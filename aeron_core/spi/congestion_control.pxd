@@ -27,10 +27,16 @@ cdef class CongestionControl:
 
 
 cdef class PythonCongestionControl(CongestionControl):
-    cdef object _strategy
-    cdef object _report
-    cdef bint _is_broken
-    cdef int32_t _window
+    cdef object _report                   # called once with the first exception
+    cdef bint _is_broken                  # after an exception: the window stays
+    cdef int32_t _window                  # last one, in bytes
+    cdef int32_t _initial_window
+    cdef int32_t _max_window
+    cdef CongestionControl _native        # does what is not written in Python
+    cdef object _on_track_rebuild         # methods written in Python, None where there is none
+    cdef object _on_rtt_measurement_sent
+    cdef object _on_rtt_measurement
+    cdef object _should_measure_rtt
     cdef object _fail(self, error)
 
 

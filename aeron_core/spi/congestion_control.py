@@ -7,9 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import cython
+
+from aeron_core.spi.adapt import python_methods, require_methods
+
+METHODS: Final = (
+    "on_track_rebuild",
+    "on_rtt_measurement_sent",
+    "on_rtt_measurement",
+    "should_measure_rtt",
+    "initial_window_length",
+    "max_window_length",
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +71,8 @@ class CongestionControl:
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes, at most half a term.
 
-        Called when subscribers or received data have moved, or a gap is open. Set `state.force_status_message`
-        to have a status message sent at once.
+        Called when subscribers or received data have moved, or a gap is open. Set
+        `state.force_status_message` to have a status message sent at once.
         """
         return self.initial_window_length()
 
@@ -99,75 +110,104 @@ class CongestionControl:
 
 
 class PythonCongestionControl(CongestionControl):
-    """Runs a strategy that is written in plain Python, taking the GIL for each call.
+    """Runs a strategy whose methods are written in Python, taking the GIL for each call.
 
-    A strategy that raises is reported once; from then on its last window stays.
+    What the strategy leaves out, its compiled base does. A strategy that raises is reported once; from then
+    on its last window stays.
     """
 
     def __init__(
-        self, strategy: CongestionControlStrategy, report: Callable[[BaseException], None]
+        self, strategy: CongestionControl | CongestionControlStrategy, report: Callable[[BaseException], None]
     ) -> None:
-        self._strategy = strategy
+        methods = python_methods(strategy, METHODS)
         self._report = report
         self._is_broken = False
-        self._window = strategy.initial_window_length()
+        if isinstance(strategy, CongestionControl):
+            self._native = strategy
+        else:
+            require_methods(
+                strategy,
+                "congestion control",
+                methods,
+                ("on_track_rebuild", "initial_window_length", "max_window_length"),
+            )
+            self._native = CongestionControl()
+        self._on_track_rebuild = methods.get("on_track_rebuild")
+        self._on_rtt_measurement_sent = methods.get("on_rtt_measurement_sent")
+        self._on_rtt_measurement = methods.get("on_rtt_measurement")
+        self._should_measure_rtt = methods.get("should_measure_rtt")
+        # Asked once, so that neither can change its mind nor fail later.
+        initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
+        self._window = self._native.initial_window_length() if initial is None else initial()
+        self._initial_window = self._window
+        self._max_window = self._native.max_window_length() if maximum is None else maximum()
 
     def on_track_rebuild(self, state: RebuildState) -> int:
         """See `CongestionControl.on_track_rebuild`."""
-        if not self._is_broken:
-            with cython.gil:
-                try:
-                    self._window = self._strategy.on_track_rebuild(state)
-                except Exception as error:
-                    self._fail(error)
-        return self._window
-
-    def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """See `CongestionControl.on_rtt_measurement_sent`."""
-        if not self._is_broken:
-            with cython.gil:
-                try:
-                    self._strategy.on_rtt_measurement_sent(now_ns)
-                except Exception as error:
-                    self._fail(error)
-        return 0
-
-    def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """See `CongestionControl.on_rtt_measurement`."""
-        if not self._is_broken:
-            with cython.gil:
-                try:
-                    self._strategy.on_rtt_measurement(now_ns, rtt_ns)
-                except Exception as error:
-                    self._fail(error)
-        return 0
-
-    def should_measure_rtt(self, now_ns: int) -> bool:
-        """See `CongestionControl.should_measure_rtt`."""
-        if not self._is_broken:
-            with cython.gil:
-                try:
-                    return bool(self._strategy.should_measure_rtt(now_ns))
-                except Exception as error:
-                    self._fail(error)
-        return False
-
-    def initial_window_length(self) -> int:
-        """See `CongestionControl.initial_window_length`."""
-        return self._window
-
-    def max_window_length(self) -> int:
-        """See `CongestionControl.max_window_length`."""
+        if self._is_broken:
+            return self._window
+        if self._on_track_rebuild is None:
+            self._window = self._native.on_track_rebuild(state)
+            return self._window
         with cython.gil:
             try:
-                return self._strategy.max_window_length()
+                self._window = self._on_track_rebuild(state)
             except Exception as error:
                 self._fail(error)
         return self._window
 
+    def on_rtt_measurement_sent(self, now_ns: int) -> int:
+        """See `CongestionControl.on_rtt_measurement_sent`."""
+        if not self._is_broken and self._on_rtt_measurement_sent is not None:
+            with cython.gil:
+                try:
+                    self._on_rtt_measurement_sent(now_ns)
+                    return 0
+                except Exception as error:
+                    self._fail(error)
+        return self._native.on_rtt_measurement_sent(now_ns)
+
+    def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
+        """See `CongestionControl.on_rtt_measurement`."""
+        if not self._is_broken and self._on_rtt_measurement is not None:
+            with cython.gil:
+                try:
+                    self._on_rtt_measurement(now_ns, rtt_ns)
+                    return 0
+                except Exception as error:
+                    self._fail(error)
+        return self._native.on_rtt_measurement(now_ns, rtt_ns)
+
+    def should_measure_rtt(self, now_ns: int) -> bool:
+        """See `CongestionControl.should_measure_rtt`."""
+        if not self._is_broken and self._should_measure_rtt is not None:
+            with cython.gil:
+                try:
+                    return bool(self._should_measure_rtt(now_ns))
+                except Exception as error:
+                    self._fail(error)
+        return self._native.should_measure_rtt(now_ns)
+
+    def initial_window_length(self) -> int:
+        """See `CongestionControl.initial_window_length`."""
+        return self._initial_window
+
+    def max_window_length(self) -> int:
+        """See `CongestionControl.max_window_length`."""
+        return self._max_window
+
     def _fail(self, error: BaseException) -> None:
         self._is_broken = True
         self._report(error)
+
+
+def adapt_congestion_control(
+    strategy: CongestionControl | CongestionControlStrategy, report: Callable[[BaseException], None]
+) -> CongestionControl:
+    """Return `strategy` if all of it is compiled, else an adapter; `report` takes its first exception."""
+    if isinstance(strategy, CongestionControl) and not python_methods(strategy, METHODS):
+        return strategy
+    return PythonCongestionControl(strategy, report)
 
 
 def initial_window_length_of(strategy: CongestionControl) -> int:

@@ -25,7 +25,13 @@ cdef class FlowControl:
 
 
 cdef class PythonFlowControl(FlowControl):
-    cdef object _strategy
-    cdef object _report              # called once with the first exception
-    cdef bint _is_broken             # after an exception: behaves as unicast flow control
+    cdef object _report                  # called once with the first exception
+    cdef bint _is_broken                 # after an exception: what is compiled does all
+    cdef FlowControl _native             # does what is not written in Python
+    cdef object _on_status_message       # methods written in Python, None where there is none
+    cdef object _on_setup
+    cdef object _on_setup_elicited
+    cdef object _on_idle
+    cdef object _on_error
+    cdef object _has_required_receivers
     cdef object _fail(self, error)

@@ -1,23 +1,35 @@
 """How far a sender may go: a position in, a limit out.
 
-A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without the GIL.
-A strategy in plain Python is any object with the same methods (see `FlowControlStrategy`); the driver wraps it
-in `PythonFlowControl`, which takes the GIL for each call. Methods are called when a status message, an error or
-a timer comes, never for a data frame.
+A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without
+the GIL. A strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`),
+or a Python subclass of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL
+for each call. In a Python subclass `super()` does not reach compiled methods: leave a method out to keep the
+compiled one. Methods are called when a status message, an error or a timer comes, never for a data frame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import cython
+
+from aeron_core.spi.adapt import python_methods, require_methods
 
 if TYPE_CHECKING:
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.protocol.frames.status_message import StatusMessage
+
+METHODS: Final = (
+    "on_status_message",
+    "on_setup",
+    "on_setup_elicited",
+    "on_idle",
+    "on_error",
+    "has_required_receivers",
+)
 
 
 @dataclass(frozen=True)
@@ -116,78 +128,102 @@ class FlowControl:
 
 
 class PythonFlowControl(FlowControl):
-    """Runs a strategy that is written in plain Python, taking the GIL for each call.
+    """Runs a strategy whose methods are written in Python, taking the GIL for each call.
 
-    A strategy that raises is reported once and from then on replaced by the rule of `FlowControl`, so that its
-    stream goes on.
+    What the strategy leaves out, its compiled base does; without one, `FlowControl` does. A strategy that
+    raises is reported once and from then on left to that base altogether, so that its stream goes on.
     """
 
-    def __init__(self, strategy: FlowControlStrategy, report: Callable[[BaseException], None]) -> None:
-        self._strategy = strategy
+    def __init__(
+        self, strategy: FlowControl | FlowControlStrategy, report: Callable[[BaseException], None]
+    ) -> None:
+        methods = python_methods(strategy, METHODS)
         self._report = report
         self._is_broken = False
+        if isinstance(strategy, FlowControl):
+            self._native = strategy
+        else:
+            require_methods(strategy, "flow control", methods, ("on_status_message",))
+            self._native = FlowControl()
+        self._on_status_message = methods.get("on_status_message")
+        self._on_setup = methods.get("on_setup")
+        self._on_setup_elicited = methods.get("on_setup_elicited")
+        self._on_idle = methods.get("on_idle")
+        self._on_error = methods.get("on_error")
+        self._has_required_receivers = methods.get("has_required_receivers")
         self.retransmit_window_multiple = getattr(strategy, "retransmit_window_multiple", 16)
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """See `FlowControl.on_status_message`."""
-        if not self._is_broken:
+        if not self._is_broken and self._on_status_message is not None:
             with cython.gil:
                 try:
-                    return self._strategy.on_status_message(sm, position, limit, now_ns)
+                    return self._on_status_message(sm, position, limit, now_ns)
                 except Exception as error:
                     self._fail(error)
-        return FlowControl.on_status_message(self, sm, position, limit, now_ns)
+        return self._native.on_status_message(sm, position, limit, now_ns)
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
         """See `FlowControl.on_setup`."""
-        if not self._is_broken:
+        if not self._is_broken and self._on_setup is not None:
             with cython.gil:
                 try:
-                    return self._strategy.on_setup(setup, limit, now_ns)
+                    return self._on_setup(setup, limit, now_ns)
                 except Exception as error:
                     self._fail(error)
-        return limit
+        return self._native.on_setup(setup, limit, now_ns)
 
     def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> int:
         """See `FlowControl.on_setup_elicited`."""
-        if not self._is_broken:
+        if not self._is_broken and self._on_setup_elicited is not None:
             with cython.gil:
                 try:
-                    self._strategy.on_setup_elicited(sm, now_ns)
+                    self._on_setup_elicited(sm, now_ns)
+                    return 0
                 except Exception as error:
                     self._fail(error)
-        return 0
+        return self._native.on_setup_elicited(sm, now_ns)
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
         """See `FlowControl.on_idle`."""
-        if not self._is_broken:
+        if not self._is_broken and self._on_idle is not None:
             with cython.gil:
                 try:
-                    return self._strategy.on_idle(limit, sender_position, bool(is_end_of_stream), now_ns)
+                    return self._on_idle(limit, sender_position, bool(is_end_of_stream), now_ns)
                 except Exception as error:
                     self._fail(error)
-        return limit
+        return self._native.on_idle(limit, sender_position, is_end_of_stream, now_ns)
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:
         """See `FlowControl.on_error`."""
-        if not self._is_broken:
+        if not self._is_broken and self._on_error is not None:
             with cython.gil:
                 try:
-                    self._strategy.on_error(error, now_ns)
+                    self._on_error(error, now_ns)
+                    return 0
                 except Exception as fault:
                     self._fail(fault)
-        return 0
+        return self._native.on_error(error, now_ns)
 
     def has_required_receivers(self, now_ns: int) -> bool:
         """See `FlowControl.has_required_receivers`."""
-        if not self._is_broken:
+        if not self._is_broken and self._has_required_receivers is not None:
             with cython.gil:
                 try:
-                    return bool(self._strategy.has_required_receivers(now_ns))
+                    return bool(self._has_required_receivers(now_ns))
                 except Exception as error:
                     self._fail(error)
-        return True
+        return self._native.has_required_receivers(now_ns)
 
     def _fail(self, error: BaseException) -> None:
         self._is_broken = True
         self._report(error)
+
+
+def adapt_flow_control(
+    strategy: FlowControl | FlowControlStrategy, report: Callable[[BaseException], None]
+) -> FlowControl:
+    """Return `strategy` if all of it is compiled, else an adapter; `report` takes its first exception."""
+    if isinstance(strategy, FlowControl) and not python_methods(strategy, METHODS):
+        return strategy
+    return PythonFlowControl(strategy, report)

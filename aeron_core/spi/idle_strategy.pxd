@@ -8,4 +8,4 @@ cdef class IdleStrategy:
 
 
 cdef class PythonIdleStrategy(IdleStrategy):
-    cdef object _strategy
+    cdef object _idle

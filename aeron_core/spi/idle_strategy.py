@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import cython
+
+from aeron_core.spi.adapt import python_methods, require_methods
+
+METHODS: Final = ("idle",)
 
 
 @dataclass(frozen=True)
@@ -23,15 +27,15 @@ class IdleStrategyParams:
 class IdleStrategyLike(Protocol):
     """An idle strategy in plain Python."""
 
-    def idle(self, work_count: int) -> None:
-        """Wait a little if `work_count` is 0."""
+    def idle(self, work_count: int) -> object:
+        """Wait a little if `work_count` is 0; the answer is not looked at."""
 
 
 class IdleStrategy:
     """Base of compiled strategies; itself does nothing, so an agent spins."""
 
     def idle(self, work_count: int) -> int:
-        """Wait if `work_count` is 0, start over otherwise; return 0. Runs on the agent's thread, without the GIL."""
+        """Wait if `work_count` is 0, start over otherwise; return 0. Runs on the agent's thread, no GIL."""
         return 0
 
     def _reserved_0(self) -> int:
@@ -45,10 +49,19 @@ class PythonIdleStrategy(IdleStrategy):
     """Runs a strategy that is written in plain Python, taking the GIL for each call."""
 
     def __init__(self, strategy: IdleStrategyLike) -> None:
-        self._strategy = strategy
+        methods = python_methods(strategy, METHODS)
+        require_methods(strategy, "idle strategy", methods, METHODS)
+        self._idle = methods["idle"]
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
         with cython.gil:
-            self._strategy.idle(work_count)
+            self._idle(work_count)
         return 0
+
+
+def adapt_idle_strategy(strategy: IdleStrategy | IdleStrategyLike) -> IdleStrategy:
+    """Return `strategy` itself if it is compiled, else an adapter."""
+    if isinstance(strategy, IdleStrategy) and not python_methods(strategy, METHODS):
+        return strategy
+    return PythonIdleStrategy(strategy)
