@@ -1,8 +1,10 @@
 """All that a plugin needs: hooks to register with, base classes to implement.
 
-A compiled plugin cimports from the modules of this package and states `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`
-(from `aeron_core._native cimport wire`) in its plugin module, so that one that was built for another version of
-the base classes is refused instead of calling the wrong methods.
+A compiled plugin cimports from the modules of this package. Its plugin module states
+`AERON_CORE_SPI_VERSION`, taken from a compiled module of its own with `from aeron_core._native cimport wire`
+and `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`, so that one that was built for another version of the base
+classes is refused instead of calling the wrong methods. `aeron_core.get_include()` is the root to cimport
+from.
 """
 
 from aeron_core.spi.congestion_control import (
@@ -12,6 +14,8 @@ from aeron_core.spi.congestion_control import (
     RebuildState,
 )
 from aeron_core.spi.endpoints import (
+    ChannelEndpoint,
+    Fault,
     ReceiveChannelEndpoint,
     ReceiveDispatcher,
     SendChannelEndpoint,
@@ -32,10 +36,12 @@ from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
 
 __all__ = [
     "Channel",
+    "ChannelEndpoint",
     "CongestionControl",
     "CongestionControlParams",
     "CongestionControlStrategy",
     "DatagramOptions",
+    "Fault",
     "FlowControl",
     "FlowControlParams",
     "FlowControlStrategy",

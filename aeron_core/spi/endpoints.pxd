@@ -23,7 +23,11 @@ cdef class SendStream:
     ) except -1 nogil
 
 
-cdef class SendChannelEndpoint:
+cdef class ChannelEndpoint:
+    pass
+
+
+cdef class SendChannelEndpoint(ChannelEndpoint):
     cdef int32_t send(self, SendStream stream, SendBatch batch) except -1 nogil
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
     cdef int32_t add_stream(self, SendStream stream) except -1 nogil
@@ -47,7 +51,7 @@ cdef class ReceiveDispatcher:
     ) except -1 nogil
 
 
-cdef class ReceiveChannelEndpoint:
+cdef class ReceiveChannelEndpoint(ChannelEndpoint):
     cdef readonly int64_t receiver_id
     cdef ReceiveDispatcher _dispatcher
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil

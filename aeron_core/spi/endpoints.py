@@ -1,14 +1,18 @@
 """Where log buffers meet a wire: what a medium implements, and what the driver implements for it.
 
-`SendStream` and `ReceiveDispatcher` are the driver's side: a medium calls them with the frames that it received.
-`SendChannelEndpoint` and `ReceiveChannelEndpoint` are the medium's side: the driver calls them to send and to poll.
-All methods run on the Sender's thread (send side) or the Receiver's (receive side), without the GIL; frames and
-addresses that are handed over are valid during the call only.
+`SendStream` and `ReceiveDispatcher` are the driver's side: a medium calls them with the frames that it
+received. `SendChannelEndpoint` and `ReceiveChannelEndpoint` are the medium's side: the driver calls them to
+send and to poll. Their methods run on the Sender's thread (send side) or the Receiver's (receive side),
+without the GIL; frames and addresses that are handed over are valid during the call only. `ChannelEndpoint`
+is what the conductor sees of both.
+
+Nothing that a peer sends and nothing that the operating system answers is raised: it is counted, and kept as
+a `Fault` for the conductor to log. An exception is a fault of the program.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -20,6 +24,13 @@ if TYPE_CHECKING:
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.protocol.frames.status_message import StatusMessage
+
+
+class Fault(NamedTuple):
+    """What went wrong at an endpoint; `source` is the peer it came from, empty where there is none."""
+
+    reason: str
+    source: str
 
 
 class SendStream:
@@ -49,11 +60,34 @@ class SendStream:
         return 0
 
 
-class SendChannelEndpoint:
-    """The sending end of a channel; several streams share it."""
+class ChannelEndpoint:
+    """What the conductor may ask of an endpoint of any medium, from its own thread."""
+
+    def local_addresses(self) -> list[str]:
+        """Return the addresses that the endpoint is bound to, as `host:port`."""
+        return []
+
+    def take_fault(self) -> Fault | None:
+        """Return a fault that was not taken yet; at most one is kept, so that a flood of them is one line."""
+        return None
+
+    def close(self) -> None:
+        """Let go of sockets; no agent uses the endpoint any more."""
+
+
+class SendChannelEndpoint(ChannelEndpoint):
+    """The sending end of a channel; several streams share it.
+
+    It counts bytes sent, invalid packets, and status messages, NAKs and error frames received. Short sends
+    are counted by the stream, which knows whether it will try again.
+    """
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
-        """Put the entries of `batch` on the wire and return how many were taken, from the first on."""
+        """Put the entries of `batch` on the wire and return how many were taken, from the first on.
+
+        The last one taken may be so in part, and then has its length reduced: `batch.length_of_first` of the
+        answer is exact, and less than `batch.length` where anything was left.
+        """
         return 0
 
     def poll(self, now_ns: int) -> int:
@@ -93,7 +127,7 @@ class ReceiveDispatcher:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Take a datagram of DATA or PAD frames, checked as far as one frame can be; return the bytes used."""
+        """Take a datagram of DATA or PAD frames, validated but for their terms; return the bytes used."""
         return 0
 
     def on_setup(
@@ -102,13 +136,17 @@ class ReceiveDispatcher:
         """Take the description of a stream."""
         return 0
 
-    def on_rttm(self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
+    def on_rttm(
+        self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
+    ) -> int:
         """Take a round-trip measurement."""
         return 0
 
 
-class ReceiveChannelEndpoint:
+class ReceiveChannelEndpoint(ChannelEndpoint):
     """The receiving end of a channel; several subscriptions and images share it.
+
+    It counts bytes received, invalid packets and short sends; frames sent are counted by who has them sent.
 
     `control` is the address that a stream's sender listens on; an endpoint with one fixed control address may
     ignore it. Frames are complete but for the receiver id and the group tag, which the endpoint fills in.

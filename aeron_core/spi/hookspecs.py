@@ -1,7 +1,7 @@
 """The hooks of aeron-core: every place at which a plugin takes part.
 
-Tables are named by what they hold and are called once, when a driver or client starts; a name that two plugins
-return stops the start-up with both distributions named. Events are named by what has happened.
+Tables are named by what they hold and are called once, when a driver or client starts; a name that two
+plugins return stops the start-up with both distributions named. Events are named by what has happened.
 """
 
 from __future__ import annotations

@@ -11,11 +11,16 @@ from pydantic import BaseModel
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
-from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher, SendChannelEndpoint
+from aeron_core.spi.endpoints import (
+    ChannelEndpoint,
+    ReceiveChannelEndpoint,
+    ReceiveDispatcher,
+    SendChannelEndpoint,
+)
 from aeron_core.uri import ChannelUri
 
 Resolve = Callable[[str, str], SocketAddress]
-"""`resolve("host:port", "endpoint")` gives a numeric address; raises ChannelUriError (UNKNOWN_HOST). May block."""
+"""`resolve("host:port", "endpoint")` gives a numeric address or raises ChannelUriError. May block."""
 
 OpenDatagrams = Callable[["DatagramOptions"], DatagramChannel]
 
@@ -28,6 +33,7 @@ class DatagramOptions:
     connect: SocketAddress | None = None
     sndbuf_length: int = 0
     rcvbuf_length: int = 0
+    wants_gso: bool = False
     wants_gro: bool = False
 
 
@@ -49,7 +55,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class LossRates:
-    """Deliberate loss for tests, from 0 to 1, with the seed that makes it repeatable (0: a random one)."""
+    """Deliberate loss for tests: a share from 0 to 1, and the seed that repeats it, 0 or -1 for any."""
 
     rate: float = 0.0
     seed: int = 0
@@ -59,12 +65,13 @@ class LossRates:
 class EndpointParams:
     """What both kinds of endpoints are made from.
 
-    `counters` holds system counters by the names of `aeron_core.driver.system_counters`.
+    `counters` holds system counters by the names of `aeron_core.driver.system_counters`. Without
+    `open_datagrams` the medium opens real sockets.
     """
 
     channel: Channel
     channel_status_id: int
-    open_datagrams: OpenDatagrams
+    open_datagrams: OpenDatagrams | None
     counters: Mapping[str, Counter]
     sndbuf_length: int
     rcvbuf_length: int
@@ -94,11 +101,22 @@ class ReceiveEndpointParams(EndpointParams):
 class MediaTransport(ABC):
     """One medium. All methods run on the conductor's thread, `resolve_channel` on its helper thread."""
 
-    #: The keys of a channel URI that this medium reads, with their types; keys of the stream itself are not here.
+    #  The keys of a channel URI that this medium reads, with their types; keys of the stream itself are not
+    # here.
     parameters: type[BaseModel]
 
     #: Whether publishers and subscribers share the log buffer itself, so that there are no endpoints.
     is_shared_memory = False
+
+    @property
+    def supports_gso(self) -> bool:
+        """Whether one entry of a batch may hold several datagrams at no extra cost."""
+        return False
+
+    @property
+    def supports_gro(self) -> bool:
+        """Whether the kernel joins received datagrams."""
+        return False
 
     @abstractmethod
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
@@ -112,10 +130,10 @@ class MediaTransport(ABC):
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """Open the receiving end; raises OSError."""
 
-    @abstractmethod
-    def local_addresses(self, endpoint: object) -> list[str]:
+    def local_addresses(self, endpoint: ChannelEndpoint) -> list[str]:
         """Return the bound addresses of an endpoint as text."""
+        return endpoint.local_addresses()
 
-    @abstractmethod
-    def close_endpoint(self, endpoint: object) -> None:
+    def close_endpoint(self, endpoint: ChannelEndpoint) -> None:
         """Close an endpoint that no agent uses any more."""
+        endpoint.close()
