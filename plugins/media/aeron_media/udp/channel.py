@@ -1,0 +1,140 @@
+"""From the text of an `aeron:udp` URI to addresses, and to the form by which channels are the same.
+
+Not here: opening sockets, and which of the derived modes this medium can run yet (transport).
+Source: aeron_udp_channel.c, aeron_driver_conductor.c (port checks of publications and subscriptions).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import socket
+from dataclasses import dataclass
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.interfaces import list_interfaces
+from aeron_core.endpoint_params import ControlMode, EndpointParams
+from aeron_core.errors import ErrorCode
+from aeron_core.spi.media import Channel, Resolve
+from aeron_core.uri import INVALID_TAG, ChannelUri
+from aeron_media.udp.interfaces import find_interface, find_unicast_interface, wildcard
+
+_unique_number = itertools.count()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UdpChannel(Channel):
+    """Addresses of a UDP channel: `local` and `remote` carry data, the other two what receivers say."""
+
+    params: EndpointParams
+    local: SocketAddress
+    remote: SocketAddress
+    local_control: SocketAddress
+    remote_control: SocketAddress
+    has_explicit_endpoint: bool
+    has_explicit_control: bool
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What the URI names, resolved; None where it names nothing."""
+
+    endpoint: SocketAddress | None
+    control: SocketAddress | None
+
+    @property
+    def family(self) -> int:
+        named = self.endpoint or self.control
+        return socket.AF_INET if named is None else named.family
+
+    @property
+    def has_open_port(self) -> bool:
+        """Whether the operating system chooses a port, so that two equal texts are two channels."""
+        named = [address for address in (self.endpoint, self.control) if address is not None]
+        return not named or any(address.port == 0 for address in named)
+
+
+def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
+    """Return the addresses of `uri` in any of its modes; raises ChannelUriError."""
+    params = EndpointParams.parse(uri)
+    # The text goes to the resolver as it is: a name alone may stand for host and port.
+    names = _Names(
+        control=resolve(uri.params["control"], "control") if "control" in uri else None,
+        endpoint=resolve(uri.params["endpoint"], "endpoint") if "endpoint" in uri else None,
+    )
+    _check_ports(uri, params, names, is_publication=is_publication)
+    if names.endpoint is not None and is_multicast(names.endpoint):
+        return _multicast(uri, params, names.endpoint, resolve)
+    return _unicast(uri, params, names, resolve)
+
+
+def is_multicast(address: SocketAddress) -> bool:
+    """Return whether `address` is that of a group."""
+    return ipaddress.ip_address(address.packed).is_multicast
+
+
+def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAddress:
+    """Return the group on which receivers of `group` answer: the next address."""
+    number = int.from_bytes(group.packed, "big")
+    if number & 1 == 0:
+        raise uri.fault(
+            "endpoint",
+            "Multicast data address must be odd: the next one is for what receivers say",
+            ErrorCode.GENERIC_ERROR,
+        )
+    # As the reference: only the last byte is increased, which for an odd one above 254 is zero.
+    last = (number + 1) & 0xFF
+    host = ipaddress.ip_address((number & ~0xFF | last).to_bytes(len(group.packed), "big"))
+    return SocketAddress.of(str(host), group.port, group.scope_id)
+
+
+def _check_ports(uri: ChannelUri, params: EndpointParams, names: _Names, *, is_publication: bool) -> None:
+    is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
+    if is_publication:
+        if names.endpoint is not None and names.endpoint.port == 0 and not is_multi_destination:
+            raise uri.fault("endpoint", "endpoint has port=0 for publication: must be a port from 1 to 65535")
+    elif names.control is not None and names.control.port == 0:
+        raise uri.fault("control", "control has port=0 for subscription: must be a port from 1 to 65535")
+
+
+def _multicast(uri: ChannelUri, params: EndpointParams, group: SocketAddress, resolve: Resolve) -> UdpChannel:
+    remote_control = multicast_control_address(uri, group)
+    local = find_interface(uri, group.family, resolve, list_interfaces())
+    return UdpChannel(
+        uri=uri,
+        canonical_form=f"UDP-{local}-{group}",
+        is_multicast=True,
+        is_group=True,
+        params=params,
+        local=local,
+        remote=group,
+        local_control=local,
+        remote_control=remote_control,
+        has_explicit_endpoint=True,
+        has_explicit_control=False,
+    )
+
+
+def _unicast(uri: ChannelUri, params: EndpointParams, names: _Names, resolve: Resolve) -> UdpChannel:
+    remote = names.endpoint or wildcard(names.family)
+    bind_family = names.control.family if names.control is not None else remote.family
+    # Looked for even where the control address decides, so that a wrong one is told.
+    interface = find_unicast_interface(uri, bind_family, resolve)
+    local = names.control or interface
+    suffix = ""
+    if names.has_open_port:
+        tag = params.channel_tag
+        suffix = f"#{tag}" if tag != INVALID_TAG else f"-{next(_unique_number)}"
+    local_text, remote_text = uri.get("control", str(local)), uri.get("endpoint", str(remote))
+    return UdpChannel(
+        uri=uri,
+        canonical_form=f"UDP-{local_text}-{remote_text}{suffix}",
+        is_group=params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC),
+        params=params,
+        local=local,
+        remote=remote,
+        local_control=local,
+        remote_control=remote,
+        has_explicit_endpoint=names.endpoint is not None,
+        has_explicit_control=names.control is not None,
+    )

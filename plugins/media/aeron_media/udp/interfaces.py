@@ -1,0 +1,105 @@
+"""Which of this machine's addresses an `interface=` means.
+
+Source: aeron_netutil.c (aeron_find_unicast_interface, aeron_ip_lookup_func).
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.interfaces import Interface, list_interfaces
+from aeron_core.addresses import InterfaceSpec
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.spi.media import Resolve
+from aeron_core.uri import ChannelUri
+
+_FAMILY_NAMES: dict[int, str] = {socket.AF_INET: "INET", socket.AF_INET6: "INET6"}
+
+
+def wildcard(family: int, port: int = 0) -> SocketAddress:
+    """Return the address that stands for all interfaces."""
+    return SocketAddress.of("::" if family == socket.AF_INET6 else "0.0.0.0", port)
+
+
+def is_wildcard(address: SocketAddress) -> bool:
+    """Return whether `address` stands for all interfaces."""
+    return not any(address.packed)
+
+
+def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> SocketAddress:
+    """Return the local address that `interface=` of `uri` asks for, the wildcard without one."""
+    spec = uri.get_interface("interface", None)
+    if spec is None:
+        return wildcard(family)
+    if not spec.is_named:
+        address = resolve(_host_and_port(spec), "interface")
+        if is_wildcard(address):
+            return address
+    return find_interface(uri, family, resolve, list_interfaces())
+
+
+def find_interface(
+    uri: ChannelUri, family: int, resolve: Resolve, interfaces: Iterable[Interface]
+) -> SocketAddress:
+    """Return the best match of `interface=` among `interfaces`, which must be up."""
+    spec = uri.get_interface("interface", InterfaceSpec(host=wildcard(family).host, prefix_length=0))
+    usable = [interface for interface in interfaces if interface.is_up]
+    if spec.is_named:
+        return _find_by_name(uri, family, spec, usable)
+    wanted = resolve(_host_and_port(spec), "interface")
+    matches = [one for one in usable if _does_prefix_match(wanted, one.address, spec.prefix_length)]
+    found = _best(matches)
+    if found is None or found.address.family != family:
+        raise uri.fault(
+            "interface",
+            f"could not find matching interface: must be an {_FAMILY_NAMES.get(family, 'INET')} address that "
+            f"an interface of this machine has",
+            ErrorCode.GENERIC_ERROR,
+        )
+    return found.address.with_port(spec.port)
+
+
+def _best(matches: list[Interface]) -> Interface | None:
+    # As the reference: a loopback that matches first is kept until one for multicast comes, of which the one
+    # with the longest mask wins.
+    found: Interface | None = None
+    for interface in matches:
+        if interface.is_loopback:
+            found = found or interface
+        elif interface.is_multicast and (
+            found is None or found.is_loopback or interface.prefix_length > found.prefix_length
+        ):
+            found = interface
+    return found
+
+
+def _find_by_name(
+    uri: ChannelUri, family: int, spec: InterfaceSpec, usable: list[Interface]
+) -> SocketAddress:
+    named = [interface for interface in usable if interface.name == spec.name]
+    if not named:
+        raise _named_fault(uri, f"unknown interface {spec.name}", usable)
+    for interface in named:
+        if interface.address.family == family:
+            return interface.address.with_port(spec.port)
+    raise _named_fault(
+        uri, f"no {_FAMILY_NAMES.get(family)} addresses found on interface {spec.name}", usable
+    )
+
+
+def _named_fault(uri: ChannelUri, what: str, usable: list[Interface]) -> ChannelUriError:
+    names = ", ".join(sorted({interface.name for interface in usable}))
+    return uri.fault("interface", f"{what}: must be one of {names}", ErrorCode.GENERIC_ERROR)
+
+
+def _host_and_port(spec: InterfaceSpec) -> str:
+    return f"[{spec.host}]:{spec.port}" if spec.is_ipv6 else f"{spec.host}:{spec.port}"
+
+
+def _does_prefix_match(one: SocketAddress, other: SocketAddress, prefix_length: int) -> bool:
+    if one.family != other.family:
+        return False
+    ignored = 8 * len(one.packed) - min(prefix_length, 8 * len(one.packed))
+    return int.from_bytes(one.packed, "big") >> ignored == int.from_bytes(other.packed, "big") >> ignored

@@ -1,0 +1,49 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.counter cimport Counter
+from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core.protocol.frames.error cimport ErrorFrame
+from aeron_core.protocol.frames.header cimport validate
+from aeron_core.protocol.frames.nak cimport Nak
+from aeron_core.protocol.frames.response_setup cimport ResponseSetup
+from aeron_core.protocol.frames.rttm cimport Rttm
+from aeron_core.protocol.frames.setup cimport Setup
+from aeron_core.protocol.frames.status_message cimport StatusMessage
+from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
+from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.udp.loss cimport LossGenerator
+
+
+@cython.final
+cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
+    cdef DatagramChannel _channel
+    cdef SocketAddress _source              # of the packet in hand
+    cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
+    cdef Setup _setup                       # frames are decoded into these again and again
+    cdef Rttm _rttm
+    cdef AtomicBuffer _frame                # the control frame on its way out
+    cdef SendBatch _outgoing                # with that frame as its one entry
+    cdef bint _has_group_tag
+    cdef int64_t _group_tag
+    cdef LossGenerator _data_loss           # deliberate
+    cdef LossGenerator _control_loss
+    cdef bint _loses_data
+    cdef bint _loses_control
+    cdef FaultSlot _faults
+    cdef Counter _bytes_received
+    cdef Counter _invalid_packets           # shared with the sender, so only ever added to
+    cdef Counter _short_sends               # the same
+
+    @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t)
+    cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil
+    @cython.locals(frame_type=int32_t)
+    cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_setup(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _send_frame(self, int32_t length, SocketAddress control) except -1 nogil
+    cdef int32_t _refuse(self, int32_t reason) except -1 nogil
+    cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

@@ -1,0 +1,173 @@
+"""Receiving end of a unicast UDP channel: data in, and what receivers have to say about it out.
+
+Not here: which image a packet is for (the dispatcher), and opening the socket (transport).
+Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
+fault.
+Source: aeron_receive_channel_endpoint.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core.protocol.frames.header import validate
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.loss import LossGenerator
+
+if TYPE_CHECKING:
+    from aeron_core.protocol.frames.error import ErrorFrame
+    from aeron_core.protocol.frames.nak import Nak
+    from aeron_core.protocol.frames.response_setup import ResponseSetup
+    from aeron_core.protocol.frames.status_message import StatusMessage
+    from aeron_core.spi.media import ReceiveEndpointParams
+
+MAX_CONTROL_FRAME_LENGTH: Final = wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LENGTH
+
+
+class UdpReceiveEndpoint(ReceiveChannelEndpoint):
+    """Receives on one address; used by the receiver's thread, but for what `ChannelEndpoint` promises."""
+
+    def __init__(self, params: ReceiveEndpointParams, datagrams: DatagramChannel) -> None:
+        if params.dispatcher is None:
+            raise TypeError("a receiving endpoint cannot be without a dispatcher")
+        self.receiver_id = params.receiver_id
+        self._dispatcher = params.dispatcher
+        self._channel = datagrams
+        self._source = SocketAddress()
+        self._received = ReceiveBatch() if params.batch is None else params.batch
+        self._setup = Setup()
+        self._rttm = Rttm()
+        self._frame = AtomicBuffer.allocate(MAX_CONTROL_FRAME_LENGTH)
+        self._outgoing = SendBatch()
+        self._has_group_tag = params.group_tag is not None
+        self._group_tag = params.group_tag or 0
+        self._data_loss = LossGenerator(params.data_loss)
+        self._control_loss = LossGenerator(params.control_loss)
+        self._loses_data = params.data_loss.rate > 0
+        self._loses_control = params.control_loss.rate > 0
+        self._faults = FaultSlot()
+        self._bytes_received = params.counters["bytes_received"]
+        self._invalid_packets = params.counters["invalid_packets"]
+        self._short_sends = params.counters["short_sends"]
+
+    def local_addresses(self) -> list[str]:
+        """See `ChannelEndpoint.local_addresses`."""
+        return [str(self._channel.local_address())]
+
+    def take_fault(self) -> Fault | None:
+        """See `ChannelEndpoint.take_fault`."""
+        return self._faults.take()
+
+    def close(self) -> None:
+        """See `ChannelEndpoint.close`."""
+        self._channel.close()
+
+    def poll(self, now_ns: int) -> int:
+        """See `ReceiveChannelEndpoint.poll`."""
+        received = 0
+        for slot in range(self._channel.receive(self._received)):
+            received += self._on_slot(slot, now_ns)
+        if received > 0:
+            self._bytes_received.get_and_add(received)
+        if self._channel.error_code != 0:
+            self._source.clear()
+            self._keep_error(self._source)
+        return received
+
+    def _on_slot(self, slot: int, now_ns: int) -> int:
+        self._received.copy_source(slot, self._source)
+        offset = self._received.offset_of(slot)
+        end = offset + self._received.length_of(slot)
+        segment_length = self._received.segment_length_of(slot)
+        if offset == end:
+            return self._refuse(wire.FRAME_TOO_SHORT)
+        while offset < end:
+            step = min(segment_length, end - offset)
+            self._on_packet(offset, step, now_ns)
+            offset += step
+        return self._received.length_of(slot)
+
+    def _on_packet(self, offset: int, length: int, now_ns: int) -> int:
+        frame_type = validate(self._received.buffer, offset, length)
+        if frame_type < 0:
+            return self._refuse(frame_type)
+        if self._loses_data and self._data_loss.should_drop():
+            return 0
+        if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
+            return self._dispatcher.on_data(self, self._received.buffer, offset, length, self._source, now_ns)
+        if frame_type == wire.TYPE_SETUP:
+            return self._on_setup(offset, length, now_ns)
+        if frame_type == wire.TYPE_RTTM:
+            return self._on_rttm(offset, length, now_ns)
+        # Frames that only a sender takes are valid, but not for us: ignored, as in the reference.
+        return 0
+
+    def _on_setup(self, offset: int, length: int, now_ns: int) -> int:
+        self._setup.decode(self._received.buffer, offset, length)
+        if not self._setup.is_valid():
+            return self._refuse(wire.FRAME_BAD_FIELD)
+        return self._dispatcher.on_setup(self, self._setup, self._source, now_ns)
+
+    def _on_rttm(self, offset: int, length: int, now_ns: int) -> int:
+        self._rttm.decode(self._received.buffer, offset, length)
+        if not self._rttm.is_for(self.receiver_id):
+            return 0
+        return self._dispatcher.on_rttm(self, self._rttm, self._source, now_ns)
+
+    def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_status_message`."""
+        sm.receiver_id = self.receiver_id
+        sm.has_group_tag = self._has_group_tag
+        sm.group_tag = self._group_tag
+        return self._send_frame(sm.encode(self._frame, 0), control)
+
+    def send_nak(self, nak: Nak, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_nak`."""
+        return self._send_frame(nak.encode(self._frame, 0), control)
+
+    def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_rttm`."""
+        rttm.receiver_id = self.receiver_id
+        return self._send_frame(rttm.encode(self._frame, 0), control)
+
+    def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_error`."""
+        error.receiver_id = self.receiver_id
+        error.group_tag = self._group_tag
+        error.flags = wire.ERR_FLAG_HAS_GROUP_TAG if self._has_group_tag else 0
+        return self._send_frame(error.encode(self._frame, 0), control)
+
+    def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_response_setup`."""
+        return self._send_frame(setup.encode(self._frame, 0), control)
+
+    def _send_frame(self, length: int, control: SocketAddress) -> int:
+        if not control.is_set():
+            return 0
+        if self._loses_control and self._control_loss.should_drop():
+            return length
+        self._outgoing.clear()
+        self._outgoing.add(self._frame, 0, length, length)
+        if self._channel.send(self._outgoing, control) == 1:
+            return length
+        self._short_sends.get_and_add(1)
+        if self._channel.error_code != 0:
+            self._keep_error(control)
+        return 0
+
+    def _refuse(self, reason: int) -> int:
+        self._invalid_packets.get_and_add(1)
+        self._faults.keep(reason, self._source)
+        return 0
+
+    def _keep_error(self, peer: SocketAddress) -> int:
+        self._faults.keep(self._channel.error_code, peer)
+        self._channel.error_code = 0
+        return 0

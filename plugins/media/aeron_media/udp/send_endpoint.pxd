@@ -1,0 +1,59 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.counter cimport Counter
+from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core._native.pointers cimport PointerMap, pair_key
+from aeron_core.protocol.frames.error cimport ErrorFrame
+from aeron_core.protocol.frames.header cimport validate
+from aeron_core.protocol.frames.nak cimport Nak
+from aeron_core.protocol.frames.response_setup cimport ResponseSetup
+from aeron_core.protocol.frames.rttm cimport Rttm
+from aeron_core.protocol.frames.status_message cimport StatusMessage
+from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
+from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.udp.loss cimport LossGenerator
+
+
+@cython.final
+cdef class UdpSendEndpoint(SendChannelEndpoint):
+    cdef DatagramChannel _channel
+    cdef SocketAddress _remote              # where data goes
+    cdef SocketAddress _source              # of the packet in hand
+    cdef ReceiveBatch _received             # control frames
+    cdef SendBatch _survivors               # of deliberate loss
+    cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
+    cdef StatusMessage _sm                  # frames are decoded into these again and again
+    cdef Nak _nak
+    cdef ErrorFrame _error
+    cdef Rttm _rttm
+    cdef ResponseSetup _response_setup
+    cdef LossGenerator _data_loss           # deliberate
+    cdef LossGenerator _control_loss
+    cdef bint _loses_data
+    cdef bint _loses_control
+    cdef FaultSlot _faults
+    cdef Counter _bytes_sent
+    cdef Counter _invalid_packets           # shared with the receiver, so only ever added to
+    cdef Counter _status_messages_received
+    cdef Counter _naks_received
+    cdef Counter _error_frames_received
+
+    cdef int32_t _send_survivors(self, SendBatch batch) except -1 nogil
+    @cython.locals(offset=int32_t, length=int32_t, step=int32_t)
+    cdef bint _send_survivors_of(self, SendBatch batch, int32_t index) except -1 nogil
+    @cython.locals(is_done=bint)
+    cdef bint _flush_survivors(self) except -1 nogil
+    @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t, frames=int32_t)
+    cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil
+    @cython.locals(frame_type=int32_t)
+    cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_status_message(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_nak(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_error(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_rare(self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _refuse(self, int32_t reason) except -1 nogil
+    cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

@@ -1,0 +1,224 @@
+"""Sending end of a unicast UDP channel: data out, and what the receiver says about it back in.
+
+Not here: what to send and when (the streams), and opening the socket (transport).
+Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
+fault.
+Source: aeron_send_channel_endpoint.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import cython
+from cython.cimports.aeron_core._native.pointers import pair_key
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core._native.pointers import PointerMap
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.header import validate
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.response_setup import ResponseSetup
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
+from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.loss import LossGenerator
+
+if TYPE_CHECKING:
+    from aeron_core.spi.media import SendEndpointParams
+
+#: Compiled in: the tables of C functions that this module was built against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
+
+#: Packets that one poll takes; a slot has 64 KiB, and a receiver sends a few short frames a second.
+CONTROL_SLOTS: Final = 2
+
+
+class UdpSendEndpoint(SendChannelEndpoint):
+    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises."""
+
+    def __init__(self, params: SendEndpointParams, datagrams: DatagramChannel, remote: SocketAddress) -> None:
+        self._channel = datagrams
+        self._remote = remote.copy()
+        self._source = SocketAddress()
+        self._received = ReceiveBatch(CONTROL_SLOTS)
+        self._survivors = SendBatch()
+        self._streams = PointerMap()
+        self._sm = StatusMessage()
+        self._nak = Nak()
+        self._error = ErrorFrame()
+        self._rttm = Rttm()
+        self._response_setup = ResponseSetup()
+        self._data_loss = LossGenerator(params.data_loss)
+        self._control_loss = LossGenerator(params.control_loss)
+        self._loses_data = params.data_loss.rate > 0
+        self._loses_control = params.control_loss.rate > 0
+        self._faults = FaultSlot()
+        self._bytes_sent = params.counters["bytes_sent"]
+        self._invalid_packets = params.counters["invalid_packets"]
+        self._status_messages_received = params.counters["status_messages_received"]
+        self._naks_received = params.counters["naks_received"]
+        self._error_frames_received = params.counters["error_frames_received"]
+
+    def local_addresses(self) -> list[str]:
+        """See `ChannelEndpoint.local_addresses`."""
+        return [str(self._channel.local_address())]
+
+    def take_fault(self) -> Fault | None:
+        """See `ChannelEndpoint.take_fault`."""
+        return self._faults.take()
+
+    def close(self) -> None:
+        """See `ChannelEndpoint.close`."""
+        self._channel.close()
+
+    def add_stream(self, stream: SendStream) -> int:
+        """See `SendChannelEndpoint.add_stream`."""
+        self._streams.put(
+            pair_key(stream.stream_id, stream.session_id), cython.cast(cython.pointer(PyObject), stream)
+        )
+        return 0
+
+    def remove_stream(self, stream: SendStream) -> int:
+        """See `SendChannelEndpoint.remove_stream`; another stream of the same ids stays."""
+        key = pair_key(stream.stream_id, stream.session_id)
+        if self._streams.get(key) == cython.cast(cython.pointer(PyObject), stream):
+            self._streams.remove(key)
+        return 0
+
+    def send(self, stream: SendStream, batch: SendBatch) -> int:
+        """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        taken = (
+            self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
+        )
+        if self._channel.error_code != 0:
+            self._keep_error(self._remote)
+        self._bytes_sent.get_and_add(batch.length_of_first(taken))
+        return taken
+
+    def _send_survivors(self, batch: SendBatch) -> int:
+        for index in range(batch.count):
+            if not self._send_survivors_of(batch, index):
+                return index
+        return batch.count
+
+    def _send_survivors_of(self, batch: SendBatch, index: int) -> bool:
+        self._survivors.clear()
+        offset = 0
+        length = batch.length_of(index)
+        while offset < length:
+            step = min(batch.segment_length_of(index), length - offset)
+            if not self._data_loss.should_drop():
+                if self._survivors.is_full() and not self._flush_survivors():
+                    return False
+                self._survivors.add_part(batch, index, offset, step)
+            offset += step
+        return self._flush_survivors()
+
+    def _flush_survivors(self) -> bool:
+        sent = self._channel.send(self._survivors, self._remote)
+        is_done = sent == self._survivors.count
+        self._survivors.clear()
+        return is_done
+
+    def poll(self, now_ns: int) -> int:
+        """See `SendChannelEndpoint.poll`."""
+        frames = 0
+        for slot in range(self._channel.receive(self._received)):
+            frames += self._on_slot(slot, now_ns)
+        if self._channel.error_code != 0:
+            self._keep_error(self._remote)
+        return frames
+
+    def _on_slot(self, slot: int, now_ns: int) -> int:
+        self._received.copy_source(slot, self._source)
+        offset = self._received.offset_of(slot)
+        end = offset + self._received.length_of(slot)
+        segment_length = self._received.segment_length_of(slot)
+        if offset == end:
+            self._refuse(wire.FRAME_TOO_SHORT)
+            return 1
+        frames = 0
+        while offset < end:
+            step = min(segment_length, end - offset)
+            self._on_packet(offset, step, now_ns)
+            frames += 1
+            offset += step
+        return frames
+
+    def _on_packet(self, offset: int, length: int, now_ns: int) -> int:
+        frame_type = validate(self._received.buffer, offset, length)
+        if frame_type < 0:
+            return self._refuse(frame_type)
+        if self._loses_control and self._control_loss.should_drop():
+            return 0
+        if frame_type == wire.TYPE_SM:
+            return self._on_status_message(offset, length, now_ns)
+        if frame_type == wire.TYPE_NAK:
+            return self._on_nak(offset, length, now_ns)
+        if frame_type == wire.TYPE_ERR:
+            return self._on_error(offset, length, now_ns)
+        return self._on_rare(frame_type, offset, length, now_ns)
+
+    def _on_status_message(self, offset: int, length: int, now_ns: int) -> int:
+        self._sm.decode(self._received.buffer, offset, length)
+        # The stream knows the length of its terms and looks closer.
+        if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
+            return self._refuse(wire.FRAME_BAD_FIELD)
+        self._status_messages_received.increment_release()
+        found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
+        if found == cython.NULL:
+            return 0
+        return cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns)
+
+    def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
+        self._nak.decode(self._received.buffer, offset, length)
+        if not self._nak.is_valid(wire.TERM_MAX_LENGTH):
+            return self._refuse(wire.FRAME_BAD_FIELD)
+        found = self._streams.get(pair_key(self._nak.stream_id, self._nak.session_id))
+        if found == cython.NULL:
+            return 0
+        self._naks_received.increment_release()
+        return cython.cast(SendStream, found).on_nak(self._nak, self._source, now_ns)
+
+    def _on_error(self, offset: int, length: int, now_ns: int) -> int:
+        self._error.decode(self._received.buffer, offset, length)
+        if not self._error.is_valid():
+            return self._refuse(wire.FRAME_BAD_FIELD)
+        self._error_frames_received.increment_release()
+        found = self._streams.get(pair_key(self._error.stream_id, self._error.session_id))
+        if found == cython.NULL:
+            return 0
+        return cython.cast(SendStream, found).on_error(self._error, self._source, now_ns)
+
+    def _on_rare(self, frame_type: int, offset: int, length: int, now_ns: int) -> int:
+        if frame_type == wire.TYPE_RTTM:
+            self._rttm.decode(self._received.buffer, offset, length)
+            found = self._streams.get(pair_key(self._rttm.stream_id, self._rttm.session_id))
+            if found != cython.NULL:
+                return cython.cast(SendStream, found).on_rttm(self._rttm, self._source, now_ns)
+        elif frame_type == wire.TYPE_RSP_SETUP:
+            self._response_setup.decode(self._received.buffer, offset, length)
+            found = self._streams.get(
+                pair_key(self._response_setup.stream_id, self._response_setup.session_id)
+            )
+            if found != cython.NULL:
+                return cython.cast(SendStream, found).on_response_setup(
+                    self._response_setup, self._source, now_ns
+                )
+        # Frames that only a receiver takes are valid, but not for us: ignored, as in the reference.
+        return 0
+
+    def _refuse(self, reason: int) -> int:
+        self._invalid_packets.get_and_add(1)
+        self._faults.keep(reason, self._source)
+        return 0
+
+    def _keep_error(self, peer: SocketAddress) -> int:
+        self._faults.keep(self._channel.error_code, peer)
+        self._channel.error_code = 0
+        return 0

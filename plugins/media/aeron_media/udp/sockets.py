@@ -1,0 +1,99 @@
+"""Opens UDP sockets, and finds out what the kernel does for them.
+
+Not here: sending and receiving (aeron_core._native.datagrams).
+Source: aeron_udp_channel_transport.c.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+import socket
+import struct
+from typing import Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import UdpSocket
+from aeron_core.spi.media import DatagramOptions
+
+SOL_UDP: Final = socket.IPPROTO_UDP
+# Source: include/uapi/linux/udp.h; Python's socket module does not name them.
+UDP_SEGMENT: Final = 103
+UDP_GRO: Final = 104
+
+_PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
+
+
+def open_datagrams(options: DatagramOptions) -> UdpSocket:
+    """Return a socket that is bound, and connected where asked; raises OSError that names the address."""
+    sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
+    try:
+        sock.setblocking(False)
+        _set_lengths(sock, options)
+        if options.wants_gro and detect_gro():
+            sock.setsockopt(SOL_UDP, UDP_GRO, 1)
+        _bind(sock, options.bind)
+        if options.connect is not None:
+            _connect(sock, options.connect)
+    except BaseException:
+        sock.close()
+        raise
+    uses_gso = options.wants_gso and detect_gso()
+    return UdpSocket(sock, is_connected=options.connect is not None, uses_gso=uses_gso)
+
+
+@functools.cache
+def detect_gso() -> bool:
+    """Return whether the kernel cuts one send into several datagrams; asks it once, over loopback."""
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+    ):
+        try:
+            receiver.bind(("127.0.0.1", 0))
+            receiver.settimeout(_PROBE_TIMEOUT_S)
+            segment = [(SOL_UDP, UDP_SEGMENT, struct.pack("=H", 2))]
+            sender.sendmsg([b"abcd"], segment, 0, receiver.getsockname())
+            return [receiver.recv(8), receiver.recv(8)] == [b"ab", b"cd"]
+        except OSError:
+            return False
+
+
+@functools.cache
+def detect_gro() -> bool:
+    """Return whether the kernel joins received datagrams."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.setsockopt(SOL_UDP, UDP_GRO, 1)
+        except OSError:
+            return False
+        return True
+
+
+def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:
+    for option, length in (
+        (socket.SO_SNDBUF, options.sndbuf_length),
+        (socket.SO_RCVBUF, options.rcvbuf_length),
+    ):
+        if length > 0:
+            sock.setsockopt(socket.SOL_SOCKET, option, length)
+
+
+def _bind(sock: socket.socket, address: SocketAddress) -> None:
+    try:
+        sock.bind(address.as_tuple())
+    except OSError as error:
+        hint = ": another socket has it" if error.errno == errno.EADDRINUSE else ""
+        raise OSError(error.errno, f"cannot bind {address}: {_text(error)}{hint}") from None
+
+
+def _connect(sock: socket.socket, address: SocketAddress) -> None:
+    try:
+        sock.connect(address.as_tuple())
+    except OSError as error:
+        raise OSError(error.errno, f"cannot connect to {address}: {_text(error)}") from None
+
+
+def _text(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)

@@ -1,0 +1,109 @@
+"""The medium `udp`: unicast so far."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_core.endpoint_params import ControlMode
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
+from aeron_core.spi.media import (
+    Channel,
+    DatagramOptions,
+    EndpointParams,
+    MediaTransport,
+    OpenDatagrams,
+    ReceiveEndpointParams,
+    Resolve,
+    SendEndpointParams,
+)
+from aeron_core.uri import ChannelUri
+from aeron_media.udp.channel import UdpChannel, derive_channel
+from aeron_media.udp.parameters import UdpParameters
+from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
+from aeron_media.udp.send_endpoint import UdpSendEndpoint
+from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
+
+_TIMESTAMP_KEYS: Final = ("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset")
+
+
+class UdpTransport(MediaTransport):
+    """Makes endpoints of UDP channels."""
+
+    parameters = UdpParameters
+
+    @property
+    def supports_gso(self) -> bool:
+        """Whether the kernel cuts one send into several datagrams."""
+        return detect_gso()
+
+    @property
+    def supports_gro(self) -> bool:
+        """Whether the kernel joins received datagrams."""
+        return detect_gro()
+
+    def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
+        """See `MediaTransport.resolve_channel`."""
+        channel = derive_channel(uri, resolve, is_publication=is_publication)
+        _check_supported(channel, is_publication=is_publication)
+        return channel
+
+    def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
+        """See `MediaTransport.open_send_endpoint`."""
+        channel = _udp_channel(params.channel)
+        if not channel.has_explicit_endpoint:
+            raise _no_address(channel)
+        options = DatagramOptions(
+            bind=channel.local_control,
+            connect=channel.remote if params.connects else None,
+            sndbuf_length=params.sndbuf_length,
+            rcvbuf_length=params.rcvbuf_length,
+            wants_gso=params.uses_gso,
+        )
+        return UdpSendEndpoint(params, _opener(params)(options), channel.remote)
+
+    def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
+        """See `MediaTransport.open_receive_endpoint`."""
+        channel = _udp_channel(params.channel)
+        if not channel.has_explicit_endpoint:
+            raise _no_address(channel)
+        options = DatagramOptions(
+            bind=channel.remote,
+            sndbuf_length=params.sndbuf_length,
+            rcvbuf_length=params.rcvbuf_length,
+            wants_gro=params.uses_gro,
+        )
+        return UdpReceiveEndpoint(params, _opener(params)(options))
+
+
+def _opener(params: EndpointParams) -> OpenDatagrams:
+    return open_datagrams if params.open_datagrams is None else params.open_datagrams
+
+
+def _udp_channel(channel: Channel) -> UdpChannel:
+    if not isinstance(channel, UdpChannel):
+        raise TypeError(f"{channel!r} was not resolved by this medium")
+    return channel
+
+
+def _no_address(channel: UdpChannel) -> ChannelUriError:
+    return ChannelUriError(
+        f"URI must have explicit control, endpoint, or be manual control-mode when original: "
+        f"{str(channel.uri)!r}"
+    )
+
+
+def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
+    if channel.params.control_mode is not ControlMode.NONE:
+        raise _unsupported(channel.uri, "control-mode", "manual, dynamic and response")
+    if channel.is_multicast:
+        raise _unsupported(channel.uri, "endpoint", "multicast addresses")
+    if channel.has_explicit_control and not is_publication:
+        raise _unsupported(channel.uri, "control", "explicit control addresses of subscriptions")
+    for key in _TIMESTAMP_KEYS:
+        if key in channel.uri:
+            raise _unsupported(channel.uri, key, "timestamps")
+
+
+def _unsupported(uri: ChannelUri, key: str, what: str) -> ChannelUriError:
+    return uri.fault(key, f"{what} are not supported by this driver yet", ErrorCode.NOT_SUPPORTED)
