@@ -37,7 +37,12 @@ def extensions() -> list[Extension]:
                         [str(source)],
                         include_dirs=["aeron_core/_native"],
                         depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
-                        extra_compile_args=["-O3", "-std=gnu11", "-fno-strict-aliasing", "-Wno-unused-function"],
+                        extra_compile_args=[
+                            "-O3",
+                            "-std=gnu11",
+                            "-fno-strict-aliasing",
+                            "-Wno-unused-function",
+                        ],
                     )
                 )
     return found

@@ -69,7 +69,9 @@ class Registry:
         distribution = entry_point.dist
         name = distribution.name if distribution else "unknown"
         installed = InstalledPlugin(entry_point.name, name, distribution.version if distribution else "")
-        if any(other.name == installed.name and other.distribution == name for other in self._installed.values()):
+        if any(
+            other.name == installed.name and other.distribution == name for other in self._installed.values()
+        ):
             return
         try:
             plugin = entry_point.load()
@@ -130,7 +132,9 @@ class Registry:
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
         found = self._tables[hook].get(name)
         if found is None:
-            raise PluginError(f"no {TABLES[hook]} {name!r}; installed: {', '.join(self.names(hook)) or 'none'}")
+            raise PluginError(
+                f"no {TABLES[hook]} {name!r}; installed: {', '.join(self.names(hook)) or 'none'}"
+            )
         return found
 
     def _make(self, hook: str, name: str, *args: Any) -> Any:

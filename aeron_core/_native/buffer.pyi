@@ -1,6 +1,7 @@
 """See `buffer.pyx`."""
 
 from typing import final
+
 from typing_extensions import Buffer
 
 @final

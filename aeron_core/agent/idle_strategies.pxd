@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native.park cimport ac_pause, ac_sleep_ns, ac_yield
+from aeron_core._native cimport park
 from aeron_core._native.semaphore cimport NamedSemaphore
 from aeron_core.spi.idle_strategy cimport IdleStrategy
 

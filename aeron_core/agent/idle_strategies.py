@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from cython.cimports.aeron_core._native.park import ac_pause, ac_sleep_ns, ac_yield
 
+from aeron_core._native import park
 from aeron_core._native.semaphore import NamedSemaphore
 from aeron_core.spi.idle_strategy import IdleStrategy
 
@@ -25,7 +26,7 @@ class SpinIdleStrategy(IdleStrategy):
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
         if work_count <= 0:
-            ac_pause()
+            park.pause()
         return 0
 
 
@@ -35,7 +36,7 @@ class YieldIdleStrategy(IdleStrategy):
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
         if work_count <= 0:
-            ac_yield()
+            park.yield_thread()
         return 0
 
 
@@ -48,7 +49,7 @@ class SleepIdleStrategy(IdleStrategy):
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
         if work_count <= 0:
-            ac_sleep_ns(self._duration_ns)
+            park.sleep_ns(self._duration_ns)
         return 0
 
 
@@ -70,12 +71,12 @@ class BackoffIdleStrategy(IdleStrategy):
             self._park_ns = self._min_park_ns
         elif self._spins < self._max_spins:
             self._spins += 1
-            ac_pause()
+            park.pause()
         elif self._yields < self._max_yields:
             self._yields += 1
-            ac_yield()
+            park.yield_thread()
         else:
-            ac_sleep_ns(self._park_ns)
+            park.sleep_ns(self._park_ns)
             self._park_ns = min(self._park_ns * 2, self._max_park_ns)
         return 0
 

@@ -116,7 +116,9 @@ class Assembly:
 
     def _create_loss_report(self):  # type: ignore[no-untyped-def]
         return create_mapped_file(
-            self._settings.aeron_dir / LOSS_REPORT_FILE, self._settings.loss_report_buffer_length, sparse=False
+            self._settings.aeron_dir / LOSS_REPORT_FILE,
+            self._settings.loss_report_buffer_length,
+            sparse=False,
         )
 
     def _duty_cycle(self, role: str) -> DutyCycleTracker:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native.commands import Command
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.clients import Clients
 from aeron_core.driver.command_handler import CommandHandler
 from aeron_core.driver.resources import Resources
@@ -14,10 +14,10 @@ from aeron_core.protocol import responses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.agent_proxy import AgentProxy
     from aeron_core.driver.context import DriverContext
-    from aeron_core._native.commands import CommandRing
     from aeron_core.driver.resolution import Resolution
 
 #: Events of an agent that are handled in one duty cycle.
@@ -118,7 +118,10 @@ class Conductor:
         if position != self._blocked_position or ring.producer_position <= position:
             self._blocked_position = position
             self._blocked_since_ns = now_ns
-        elif now_ns > self._blocked_since_ns + self._context.settings.client_liveness_timeout_ns and ring.unblock():
+        elif (
+            now_ns > self._blocked_since_ns + self._context.settings.client_liveness_timeout_ns
+            and ring.unblock()
+        ):
             self._context.system_counters.unblocked_commands.get_and_add(1)
 
     def on_close(self) -> None:

@@ -6,24 +6,13 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.pointers cimport LongMap, PointerMap
-from aeron_core.driver cimport operations
+from aeron_core.driver._native cimport operations
 from aeron_core.driver.publication_image cimport PublicationImage
 from aeron_core.driver.system_counters cimport SystemCounters
 from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
-
-# States of a session that has no image. PENDING_SETUP carries its deadline: state | deadline_ns << STATE_BITS.
-cdef enum:
-    UNKNOWN = 0
-    PENDING_SETUP = 1
-    INIT_IN_PROGRESS = 2
-    COOL_DOWN = 3
-    NO_INTEREST = 4
-    STATE_MASK = 7
-    STATE_BITS = 3
-    MAX_TRACKED_SESSIONS = 4096  # without an image, of one stream: what strangers can make us remember
 
 
 @cython.final

@@ -21,7 +21,7 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import wire
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import LongMap, PointerMap
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -56,9 +56,9 @@ class StreamInterest:
 
     def has_room(self, now_ns: int) -> bool:
         """Return whether one more session can be remembered; makes room if there is any to make."""
-        if self._states.size >= MAX_TRACKED_SESSIONS:
+        if self._states.size >= operations.MAX_TRACKED_SESSIONS:
             self.forget_stale(now_ns)
-        return self._states.size < MAX_TRACKED_SESSIONS
+        return self._states.size < operations.MAX_TRACKED_SESSIONS
 
     def forget_stale(self, now_ns: int) -> int:
         """Forget the sessions that nobody wanted, and those whose setup did not come in time; return 0."""
@@ -69,8 +69,9 @@ class StreamInterest:
                 if not self._states.is_used(slot):
                     continue
                 state = self._states.value_at(slot)
-                if state == NO_INTEREST or (
-                    (state & STATE_MASK) == PENDING_SETUP and now_ns > state >> STATE_BITS
+                if state == operations.SESSION_NO_INTEREST or (
+                    (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP
+                    and now_ns > state >> operations.SESSION_STATE_BITS
                 ):
                     self._states.remove(self._states.key_at(slot))
                     found = True
@@ -153,15 +154,19 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        state = interest._states.get(session_id, UNKNOWN)
-        is_expired = (state & STATE_MASK) == PENDING_SETUP and now_ns > state >> STATE_BITS
-        if (state != UNKNOWN and not is_expired) or not interest.has_room(now_ns):
+        state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
+        is_expired = (
+            state & operations.SESSION_STATE_MASK
+        ) == operations.SESSION_PENDING_SETUP and now_ns > state >> operations.SESSION_STATE_BITS
+        if (state != operations.SESSION_UNKNOWN and not is_expired) or not interest.has_room(now_ns):
             return 0
         if not interest.wants(session_id):
-            interest._states.put(session_id, NO_INTEREST)
+            interest._states.put(session_id, operations.SESSION_NO_INTEREST)
             return 0
         deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
-        interest._states.put(session_id, PENDING_SETUP | deadline_ns << STATE_BITS)
+        interest._states.put(
+            session_id, operations.SESSION_PENDING_SETUP | deadline_ns << operations.SESSION_STATE_BITS
+        )
         return self._elicit_setup(endpoint, session_id, interest.stream_id, source)
 
     def _elicit_setup(
@@ -182,11 +187,16 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         if cython.cast(StreamInterest, found)._images.get(setup.session_id) != cython.NULL:
             return 0
-        state = cython.cast(StreamInterest, found)._states.get(setup.session_id, UNKNOWN) & STATE_MASK
-        if (state != UNKNOWN and state != PENDING_SETUP) or not cython.cast(StreamInterest, found).has_room(now_ns):
+        state = (
+            cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
+            & operations.SESSION_STATE_MASK
+        )
+        if (
+            state != operations.SESSION_UNKNOWN and state != operations.SESSION_PENDING_SETUP
+        ) or not cython.cast(StreamInterest, found).has_room(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
-            cython.cast(StreamInterest, found)._states.put(setup.session_id, NO_INTEREST)
+            cython.cast(StreamInterest, found)._states.put(setup.session_id, operations.SESSION_NO_INTEREST)
             return 0
         return self._request_image(endpoint, cython.cast(StreamInterest, found), setup, source)
 
@@ -212,10 +222,12 @@ class Dispatcher(ReceiveDispatcher):
         if not self._conductor.offer(self._event):
             self._counters.conductor_proxy_fails.get_and_add(1)
         elif operation == operations.CREATE_IMAGE:
-            interest._states.put(setup.session_id, INIT_IN_PROGRESS)
+            interest._states.put(setup.session_id, operations.SESSION_INIT_IN_PROGRESS)
         return 0
 
-    def on_rttm(self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
+    def on_rttm(
+        self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
+    ) -> int:
         """Answer a sender that measures the round-trip time, or hand an answer to its image."""
         found = self._interests.get(rttm.stream_id)
         if found == cython.NULL:
@@ -253,7 +265,7 @@ class Dispatcher(ReceiveDispatcher):
     def subscribe_session(self, interest: StreamInterest, session_id: int) -> int:
         """Want one session of a stream."""
         interest._sessions.put(session_id, 1)
-        if interest._states.get(session_id, UNKNOWN) == NO_INTEREST:
+        if interest._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_NO_INTEREST:
             interest._states.remove(session_id)
         return 0
 
@@ -286,14 +298,15 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         cython.cast(StreamInterest, found)._images.remove(image.session_id)
         if not image.is_end_of_stream.get_acquire():
-            cython.cast(StreamInterest, found)._states.put(image.session_id, COOL_DOWN)
+            cython.cast(StreamInterest, found)._states.put(image.session_id, operations.SESSION_COOL_DOWN)
         return 0
 
     def remove_cool_down(self, session_id: int, stream_id: int) -> int:
         """Let a session that was away come back."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
-            cython.cast(StreamInterest, found)._states.get(session_id, UNKNOWN) == COOL_DOWN
+            cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
+            == operations.SESSION_COOL_DOWN
         ):
             cython.cast(StreamInterest, found)._states.remove(session_id)
         return 0
@@ -302,7 +315,8 @@ class Dispatcher(ReceiveDispatcher):
         """Start over with a session whose image could not be made: its next SETUP tries again."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
-            cython.cast(StreamInterest, found)._states.get(session_id, UNKNOWN) == INIT_IN_PROGRESS
+            cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
+            == operations.SESSION_INIT_IN_PROGRESS
         ):
             cython.cast(StreamInterest, found)._states.remove(session_id)
         return 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class ImageStream(Stream):
     @property
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked."""
-        return self.state is ImageState.ACTIVE or (self.state is ImageState.DRAINING and not self._is_drained())
+        return self.state is ImageState.ACTIVE or (
+            self.state is ImageState.DRAINING and not self._is_drained()
+        )
 
     def join_position(self) -> int:
         """Return where a new subscriber starts: where the slowest is."""

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
-from aeron_core.driver import operations, stream_counters
+from aeron_core.driver import stream_counters
+from aeron_core.driver._native import operations
 from aeron_core.driver.image_params import ImageParams
 from aeron_core.driver.image_stream import ImageState, ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
@@ -140,11 +141,14 @@ class Images:
                 options=options,
             ),
             partial(
-                self.context.errors.record_exception, context=f"congestion control {name!r} of {subscription.channel}"
+                self.context.errors.record_exception,
+                context=f"congestion control {name!r} of {subscription.channel}",
             ),
         )
 
-    def _check_window(self, endpoint: ReceiveEndpoint, setup: Setup, congestion_control: CongestionControl) -> None:
+    def _check_window(
+        self, endpoint: ReceiveEndpoint, setup: Setup, congestion_control: CongestionControl
+    ) -> None:
         # Source: aeron_driver_conductor.c: an image that cannot take one datagram would never get on.
         window = initial_window_length_of(congestion_control)
         if setup.mtu > window:
@@ -159,7 +163,9 @@ class Images:
             first_ns = settings.nak_unicast_delay_ns
         return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)
 
-    def _allocate_counters(self, subscription: Subscription, setup: Setup, correlation_id: int) -> list[Counter]:
+    def _allocate_counters(
+        self, subscription: Subscription, setup: Setup, correlation_id: int
+    ) -> list[Counter]:
         owner = CounterOwner(
             correlation_id, setup.session_id, setup.stream_id, subscription.channel, subscription.client_id
         )
@@ -215,7 +221,9 @@ class Images:
 
 
 def _setup_of(command: Command) -> Setup:
-    session_id, stream_id, initial_term_id, active_term_id, term_offset, term_length, mtu, flags = command.numbers
+    session_id, stream_id, initial_term_id, active_term_id, term_offset, term_length, mtu, flags = (
+        command.numbers
+    )
     return Setup(
         session_id=session_id,
         stream_id=stream_id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native.cell import AtomicLong
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.subscriber_positions import SubscriberPositions
 from aeron_core.logbuffer.cleaner import clean_step
 

@@ -9,10 +9,10 @@ from aeron_core.channel_params import PublicationParams
 from aeron_core.driver import stream_counters
 from aeron_core.driver.ipc_publication import IpcPublication
 from aeron_core.driver.ipc_stream import IpcStream
+from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.driver.publication_params import IpcPublicationParams
 from aeron_core.driver.publications import Publications
 from aeron_core.driver.stream_counters import CounterOwner
-from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ class IpcPublications(Publications):
         self.streams: list[IpcStream] = []
 
     def add(
-        self, client: Client, command: AddPublication | AddExclusivePublication, uri: ChannelUri, *, is_exclusive: bool
+        self,
+        client: Client,
+        command: AddPublication | AddExclusivePublication,
+        uri: ChannelUri,
+        *,
+        is_exclusive: bool,
     ) -> IpcStream | None:
         """Make or share a publication and tell its client; return it if it is new."""
         params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
@@ -64,7 +69,9 @@ class IpcPublications(Publications):
     ) -> IpcStream:
         session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
         stored = self.context.logs.create(
-            "publications", command.correlation_id, publication_log_params(self.context, command, params, session_id, is_exclusive=is_exclusive)
+            "publications",
+            command.correlation_id,
+            publication_log_params(self.context, command, params, session_id, is_exclusive=is_exclusive),
         )
         stream = IpcStream(
             self.context,
@@ -121,4 +128,3 @@ def start_position(stored: StoredLog, params: PublicationParams) -> int:
         stored.log.position_bits_to_shift,
         params.start.initial_term_id,
     )
-

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.published_stream import PublishedStream
 
 if TYPE_CHECKING:

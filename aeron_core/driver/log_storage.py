@@ -43,9 +43,7 @@ class StoredLog:
 class LogStorage:
     """Makes and deletes log buffers. Used by the conductor only."""
 
-    def __init__(
-        self, settings: DriverSettings, counters: SystemCounters, errors: ErrorSink
-    ) -> None:
+    def __init__(self, settings: DriverSettings, counters: SystemCounters, errors: ErrorSink) -> None:
         self._settings = settings
         self._counters = counters
         self._errors = errors
@@ -62,7 +60,9 @@ class LogStorage:
         else:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
         self._check_space(path, length)
-        buffer = self._create_shared_memory(path, length) if self._is_posix else self._create_file(path, params)
+        buffer = (
+            self._create_shared_memory(path, length) if self._is_posix else self._create_file(path, params)
+        )
         self._counters.bytes_currently_mapped.get_and_add(length)
         return StoredLog(LogBuffer.initialize(buffer, params), path, length)
 

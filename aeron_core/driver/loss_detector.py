@@ -56,7 +56,10 @@ class LossDetector:
         if rebuild_position >> bits == hwm_position >> bits:
             limit_offset = positions.compute_term_offset(hwm_position, bits)
         gap = scan_for_gap(
-            self._log.buffer, self._log.frame_offset(rebuild_position) - rebuild_offset, rebuild_offset, limit_offset
+            self._log.buffer,
+            self._log.frame_offset(rebuild_position) - rebuild_offset,
+            rebuild_offset,
+            limit_offset,
         )
         offset = positions.high_of_pair(gap)
         length = positions.low_of_pair(gap)

@@ -120,7 +120,9 @@ class MediaDriver:
     def do_work(self) -> int:
         """Run one duty cycle of all agents; return 0 if there was nothing to do. For `invoker=True` only."""
         if self._invoker is None:
-            raise ConfigurationError("do_work is for MediaDriver(settings, invoker=True): this driver has threads")
+            raise ConfigurationError(
+                "do_work is for MediaDriver(settings, invoker=True): this driver has threads"
+            )
         return self._invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:

@@ -9,7 +9,7 @@ from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core._native.pointers cimport LongMap
-from aeron_core.driver cimport operations
+from aeron_core.driver._native cimport operations
 from aeron_core.driver.datagram_run cimport DatagramRun
 from aeron_core.driver.publisher_limit cimport PublisherLimit
 from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler

@@ -21,12 +21,11 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.cell import AtomicLong
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import LongMap
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.datagram_run import DatagramRun
 from aeron_core.driver.publisher_limit import PublisherLimit
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
 from aeron_core.driver.subscriber_positions import SubscriberPositions
-from aeron_core.logbuffer.scanner import scan_for_availability
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
@@ -248,7 +247,9 @@ class NetworkPublication(Resender):
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             self._is_setup_elicited = True
             return self._flow_control.on_setup_elicited(sm, now_ns)
-        if not sm.is_near(self.sender_position.get(), self.log.initial_term_id, self.log.position_bits_to_shift):
+        if not sm.is_near(
+            self.sender_position.get(), self.log.initial_term_id, self.log.position_bits_to_shift
+        ):
             self._counters.status_messages_rejected.increment_release()
             return 0
         if sm.flags & wire.SM_FLAG_EOS:
@@ -274,7 +275,13 @@ class NetworkPublication(Resender):
             return 0
         if (
             self._retransmits.on_nak(
-                self, self._flow_control, nak.term_id, nak.term_offset, nak.length, self.log.term_length, now_ns
+                self,
+                self._flow_control,
+                nak.term_id,
+                nak.term_offset,
+                nak.length,
+                self.log.term_length,
+                now_ns,
             )
             == operations.RETRANSMIT_OVERFLOW
         ):

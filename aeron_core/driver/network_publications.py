@@ -97,7 +97,12 @@ class NetworkPublications(Publications):
         is_exclusive: bool,
     ) -> NetworkStream:
         log_params = publication_log_params(
-            self.context, command, params, session_id, is_exclusive=is_exclusive, is_group=endpoint.channel.is_group
+            self.context,
+            command,
+            params,
+            session_id,
+            is_exclusive=is_exclusive,
+            is_group=endpoint.channel.is_group,
         )
         flow_control = self._flow_control(command, params, endpoint, session_id, log_params.initial_term_id)
         stored = self.context.logs.create("publications", command.correlation_id, log_params)
@@ -167,7 +172,9 @@ class NetworkPublications(Publications):
                 group_min_size=settings.flow_control_group_min_size,
                 receiver_timeout_ns=settings.flow_control_receiver_timeout_ns,
             ),
-            partial(self.context.errors.record_exception, context=f"flow control {name!r} of {command.channel}"),
+            partial(
+                self.context.errors.record_exception, context=f"flow control {name!r} of {command.channel}"
+            ),
         )
 
     def _publication_params(

@@ -95,7 +95,10 @@ class PublicationImage:
         now_ns: int,
     ) -> int:
         """Take a datagram for this stream; return the bytes of it that were used."""
-        if positions.compute_term_count(term_id, self.log.initial_term_id) < 0 or self.is_rejected.get_acquire():
+        if (
+            positions.compute_term_count(term_id, self.log.initial_term_id) < 0
+            or self.is_rejected.get_acquire()
+        ):
             return 0
         payload_length = validate_data_packet(buffer, offset, length, term_offset, self.log.term_length)
         if payload_length < 0:
@@ -206,8 +209,7 @@ class PublicationImage:
 
     def _count_loss(self, start: int, end: int) -> int:
         # Each byte once, however often its gap is asked for and however its start moves.
-        if start < self._reported_end:
-            start = self._reported_end
+        start = max(start, self._reported_end)
         if end > start:
             self.loss_count.set_release(self.loss_count.get_acquire() + 1)
             self.loss_bytes.set_release(self.loss_bytes.get_acquire() + end - start)

@@ -34,7 +34,9 @@ def publication_log_params(
         mtu_length=params.mtu,
         session_id=session_id,
         stream_id=command.stream_id,
-        log_type=wire.LOG_TYPE_EXCLUSIVE_PUBLICATION if is_exclusive else wire.LOG_TYPE_CONCURRENT_PUBLICATION,
+        log_type=wire.LOG_TYPE_EXCLUSIVE_PUBLICATION
+        if is_exclusive
+        else wire.LOG_TYPE_CONCURRENT_PUBLICATION,
         correlation_id=command.correlation_id,
         page_size=context.settings.file_page_size,
         publication_window_length=params.publication_window_length,

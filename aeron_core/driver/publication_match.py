@@ -28,9 +28,7 @@ def check_match(stream: PublishedStream, params: PublicationParams, uri: Channel
         wanted.append(("term-length", params.term_length, stream.params.term_length))
     if params.start is not None:
         wanted += _start_of(stream, params)
-    wanted.append(
-        ("ssc", params.spies_simulate_connection, stream.params.spies_simulate_connection)
-    )
+    wanted.append(("ssc", params.spies_simulate_connection, stream.params.spies_simulate_connection))
     for key, asked, existing in wanted:
         if asked != existing:
             raise CommandRefusedError(

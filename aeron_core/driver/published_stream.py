@@ -11,19 +11,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 from aeron_core.logbuffer.unblocker import unblock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from aeron_core._native.counter import Counter
     from aeron_core.channel_params import PublicationParams
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.ipc_publication import IpcPublication
     from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.network_publication import NetworkPublication
-    from aeron_core._native.counter import Counter
 
 
 class PublishedStream(Stream):

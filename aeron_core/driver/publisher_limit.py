@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import positions
 from aeron_core.logbuffer.cleaner import clean_step
 
 if TYPE_CHECKING:

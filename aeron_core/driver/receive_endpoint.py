@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import operations, stream_counters
+from aeron_core.driver import stream_counters
+from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.spi.media import LossRates, ReceiveEndpointParams
@@ -59,7 +60,9 @@ class ReceiveEndpoint(ChannelEndpoint):
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
             uses_gso=self.context.uses_gso,
             uses_gro=self.context.uses_gro,
-            data_loss=LossRates(settings.debug_receive_data_loss_rate, settings.debug_receive_data_loss_seed or 0),
+            data_loss=LossRates(
+                settings.debug_receive_data_loss_rate, settings.debug_receive_data_loss_seed or 0
+            ),
             control_loss=LossRates(
                 settings.debug_send_control_loss_rate, settings.debug_send_control_loss_seed or 0
             ),
@@ -100,7 +103,9 @@ class ReceiveEndpoint(ChannelEndpoint):
         if session_id is None:
             self.context.receiver.send(operations.UNSUBSCRIBE_ALL, self.dispatcher, interest)
         else:
-            self.context.receiver.send(operations.UNSUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,))
+            self.context.receiver.send(
+                operations.UNSUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,)
+            )
         if not any(wanted_stream == stream_id for wanted_stream, _ in self._wanted):
             del self._interests[stream_id]
             self.context.receiver.remove(operations.REMOVE_INTEREST, self.dispatcher, interest)

@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import cython
-from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.subscriber_positions import SubscriberPosition
@@ -104,7 +103,9 @@ class Receiver(Agent):
         elif operation == operations.SUBSCRIBE_SESSION:
             cython.cast(Dispatcher, dispatcher).subscribe_session(cython.cast(StreamInterest, subject), first)
         elif operation == operations.UNSUBSCRIBE_SESSION:
-            cython.cast(Dispatcher, dispatcher).unsubscribe_session(cython.cast(StreamInterest, subject), first)
+            cython.cast(Dispatcher, dispatcher).unsubscribe_session(
+                cython.cast(StreamInterest, subject), first
+            )
         elif operation == operations.ADD_IMAGE:
             self._images.append(subject)
             cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))

@@ -47,13 +47,13 @@ class Resolution:
         self._threshold_ns = threshold_ns
         self._executor: ThreadPoolExecutor | None = None
 
-    def start(
-        self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool
-    ) -> Future[Channel]:
+    def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return the resolved channel, at once where no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
-            done.set_result(transport.resolve_channel(uri, self._resolve_literal, is_publication=is_publication))
+            done.set_result(
+                transport.resolve_channel(uri, self._resolve_literal, is_publication=is_publication)
+            )
         except _NameNeedsHelperError:
             return self._submit(
                 lambda: transport.resolve_channel(uri, self._resolve_name, is_publication=is_publication)

@@ -1,15 +1,10 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core.driver cimport operations
+from aeron_core.driver._native cimport operations
 from aeron_core.spi.endpoints cimport SendStream
 from aeron_core.spi.flow_control cimport FlowControl
 
-
-cdef enum:
-    INACTIVE = 0
-    DELAYED = 1
-    LINGERING = 2
 
 
 cdef struct Retransmit:

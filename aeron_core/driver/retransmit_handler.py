@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.spi.endpoints import SendStream
 
 if TYPE_CHECKING:
@@ -54,17 +54,17 @@ class RetransmitHandler:
         if slot < 0:
             return operations.RETRANSMIT_COVERED if slot == -1 else operations.RETRANSMIT_OVERFLOW
         resend_length = self._resend_length(flow_control, term_offset, length, term_length)
-        if self._actions[slot].state == INACTIVE:
+        if self._actions[slot].state == operations.RETRANSMIT_INACTIVE:
             self._active_count += 1
         self._actions[slot].term_id = term_id
         self._actions[slot].term_offset = term_offset
         self._actions[slot].length = resend_length
         if self._delay_ns == 0:
-            self._actions[slot].state = LINGERING
+            self._actions[slot].state = operations.RETRANSMIT_LINGERING
             self._actions[slot].expiry_ns = now_ns + self._linger_ns
             resender.resend(term_id, term_offset, resend_length)
         else:
-            self._actions[slot].state = DELAYED
+            self._actions[slot].state = operations.RETRANSMIT_DELAYED
             self._actions[slot].expiry_ns = now_ns + self._delay_ns
         return operations.RETRANSMIT_ACCEPTED
 
@@ -74,15 +74,20 @@ class RetransmitHandler:
         if self._active_count == 0:
             return 0
         for i in range(self._capacity):
-            if self._actions[i].state == INACTIVE or now_ns <= self._actions[i].expiry_ns:
+            if (
+                self._actions[i].state == operations.RETRANSMIT_INACTIVE
+                or now_ns <= self._actions[i].expiry_ns
+            ):
                 continue
             work += 1
-            if self._actions[i].state == DELAYED:
-                self._actions[i].state = LINGERING
+            if self._actions[i].state == operations.RETRANSMIT_DELAYED:
+                self._actions[i].state = operations.RETRANSMIT_LINGERING
                 self._actions[i].expiry_ns = now_ns + self._linger_ns
-                resender.resend(self._actions[i].term_id, self._actions[i].term_offset, self._actions[i].length)
+                resender.resend(
+                    self._actions[i].term_id, self._actions[i].term_offset, self._actions[i].length
+                )
             else:
-                self._actions[i].state = INACTIVE
+                self._actions[i].state = operations.RETRANSMIT_INACTIVE
                 self._active_count -= 1
         return work
 
@@ -90,12 +95,14 @@ class RetransmitHandler:
         # Negative without a slot: -1 where an earlier request covers this one, -2 where all slots are busy.
         available = -2
         for i in range(self._capacity):
-            if self._actions[i].state == INACTIVE:
+            if self._actions[i].state == operations.RETRANSMIT_INACTIVE:
                 if available < 0:
                     available = i
             elif (
                 self._actions[i].term_id == term_id
-                and self._actions[i].term_offset <= term_offset < self._actions[i].term_offset + self._actions[i].length
+                and self._actions[i].term_offset
+                <= term_offset
+                < self._actions[i].term_offset + self._actions[i].length
             ):
                 return -1
             elif not self._is_group:

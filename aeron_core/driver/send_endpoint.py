@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import operations, stream_counters
+from aeron_core.driver import stream_counters
+from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 

@@ -6,7 +6,7 @@ from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.agent.agent cimport Agent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
-from aeron_core.driver cimport operations
+from aeron_core.driver._native cimport operations
 from aeron_core.driver.ipc_publication cimport IpcPublication
 from aeron_core.driver.network_publication cimport NetworkPublication
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition

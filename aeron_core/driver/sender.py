@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import cython
-from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent
-from aeron_core.driver import operations
+from aeron_core.driver._native import operations
 from aeron_core.driver.ipc_publication import IpcPublication
 from aeron_core.driver.network_publication import NetworkPublication
 from aeron_core.driver.subscriber_positions import SubscriberPosition
@@ -99,7 +98,9 @@ class Sender(Agent):
         target = self._command.target_pointer()
         if operation == operations.ADD_NETWORK_PUBLICATION:
             self._publications.append(target)
-            cython.cast(NetworkPublication, target).endpoint.add_stream(cython.cast(NetworkPublication, target))
+            cython.cast(NetworkPublication, target).endpoint.add_stream(
+                cython.cast(NetworkPublication, target)
+            )
         elif operation == operations.REMOVE_NETWORK_PUBLICATION:
             self._publications.remove(target)
             cython.cast(NetworkPublication, target).endpoint.remove_stream(

@@ -46,8 +46,7 @@ class SubscriberPositions:
         lowest = otherwise
         for i in range(self._positions.size):
             position = cython.cast(SubscriberPosition, self._positions.at(i)).counter.get_acquire()
-            if position < lowest:
-                lowest = position
+            lowest = min(lowest, position)
         return lowest
 
     def highest(self, otherwise: int) -> int:
@@ -55,6 +54,5 @@ class SubscriberPositions:
         highest = otherwise
         for i in range(self._positions.size):
             position = cython.cast(SubscriberPosition, self._positions.at(i)).counter.get_acquire()
-            if position > highest:
-                highest = position
+            highest = max(highest, position)
         return highest

@@ -61,13 +61,15 @@ class Subscriptions:
             self._check_clash(endpoint, command, params)
         subscription = self._register(client, command, params, SubscriptionKind.NETWORK, endpoint)
         endpoint.subscribe(subscription)
-        self.context.clients.send(
-            responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id)
-        )
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id))
         self._link_all(subscription, (image for image in images if image.endpoint is endpoint))
 
     def _open(
-        self, command: AddSubscription, transport: MediaTransport, channel: Channel, params: SubscriptionParams
+        self,
+        command: AddSubscription,
+        transport: MediaTransport,
+        channel: Channel,
+        params: SubscriptionParams,
     ) -> ReceiveEndpoint:
         self._next_receiver_id += 1
         endpoint = ReceiveEndpoint(

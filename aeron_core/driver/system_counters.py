@@ -72,7 +72,10 @@ def labelled(labels: SystemCounterLabels) -> Iterator[tuple[str, str]]:
         )
     threshold = format_duration_ns(labels.name_resolver_threshold_ns)
     yield "name_resolver_max_time", "NameResolver max time in ns"
-    yield "name_resolver_time_threshold_exceeded", f"NameResolver exceeded threshold count: threshold={threshold}"
+    yield (
+        "name_resolver_time_threshold_exceeded",
+        f"NameResolver exceeded threshold count: threshold={threshold}",
+    )
     yield "aeron_version", f"Aeron software: {version}"
     yield "bytes_currently_mapped", "Bytes currently mapped"
     yield "retransmitted_bytes", "Retransmitted bytes"
@@ -97,7 +100,9 @@ class SystemCounters:
     """One attribute for each system counter; any agent may count, each counter has one writer at a time."""
 
     def __init__(self, manager: CountersManager, labels: SystemCounterLabels) -> None:
-        made = {name: _allocate(manager, index, label) for index, (name, label) in enumerate(labelled(labels))}
+        made = {
+            name: _allocate(manager, index, label) for index, (name, label) in enumerate(labelled(labels))
+        }
         self.bytes_sent = made["bytes_sent"]
         self.bytes_received = made["bytes_received"]
         self.receiver_proxy_fails = made["receiver_proxy_fails"]

@@ -32,7 +32,10 @@ def _interpreters() -> Iterator[Path]:
 
 def _works(python: Path) -> bool:
     # A pyenv shim exists for versions that are not the chosen one, and refuses to run.
-    return subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode
+        == 0
+    )
 
 
 @pytest.fixture(scope="session")
@@ -179,7 +182,9 @@ def _await_driver(directory: Path, peer: Peer) -> None:
 @pytest.fixture
 def aeron_dirs() -> Iterator[Callable[[], Path]]:
     """Make paths for drivers' directories, which are gone after the test."""
-    root = Path(tempfile.mkdtemp(prefix="aeron-interop-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    root = Path(
+        tempfile.mkdtemp(prefix="aeron-interop-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+    )
     made = 0
 
     def make() -> Path:

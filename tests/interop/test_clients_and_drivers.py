@@ -31,8 +31,12 @@ def exchange(start, sender, receiver, *, send_dir, receive_dir, channel, count=C
 
 @pytest.mark.parametrize("kind", ["concurrent", "exclusive"])
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
-@pytest.mark.parametrize(("sender", "receiver"), [("theirs", "theirs"), ("theirs", "ours"), ("ours", "theirs")])
-def test_real_clients_work_with_our_driver(start, our_driver, clients, udp_channel, sender, receiver, medium, kind):
+@pytest.mark.parametrize(
+    ("sender", "receiver"), [("theirs", "theirs"), ("theirs", "ours"), ("ours", "theirs")]
+)
+def test_real_clients_work_with_our_driver(
+    start, our_driver, clients, udp_channel, sender, receiver, medium, kind
+):
     directory = our_driver()
     channel = IPC if medium == "ipc" else udp_channel
 

@@ -45,7 +45,11 @@ def run_stream(python: Path, name: str) -> dict:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     done = subprocess.run(
-        [python, SOURCE / "run_stream.py", name, str(port)], capture_output=True, text=True, timeout=60, check=False
+        [python, SOURCE / "run_stream.py", name, str(port)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -75,6 +79,8 @@ def test_the_distribution_is_named_among_the_plugins(stranger_python):
         "from aeron_core.registry import Registry\n"
         "print([(p.name, p.distribution, p.version) for p in Registry.load().plugins()])"
     )
-    listed = subprocess.run([stranger_python, "-c", script], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        [stranger_python, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
 
     assert "('stranger', 'stranger-flow', '1.2.3')" in listed

@@ -32,7 +32,9 @@ def run_driver(directory: str) -> None:
     driver.close()
 
 
-def send(directory: str, channel: str, stream_id: int, count: int, kind: str = "concurrent") -> dict[str, object]:
+def send(
+    directory: str, channel: str, stream_id: int, count: int, kind: str = "concurrent"
+) -> dict[str, object]:
     with pyaeron.Aeron(dir=directory) as aeron:
         add = aeron.add_exclusive_publication if kind == "exclusive" else aeron.add_publication
         publication = add(channel, stream_id)

@@ -6,13 +6,16 @@ import json
 import sys
 import time
 
-import aeron_core
 from messages import Checksum, message
+
+import aeron_core
 
 DEADLINE_S = 120
 
 
-def send(directory: str, channel: str, stream_id: int, count: int, kind: str = "concurrent") -> dict[str, object]:
+def send(
+    directory: str, channel: str, stream_id: int, count: int, kind: str = "concurrent"
+) -> dict[str, object]:
     with aeron_core.connect(directory) as aeron:
         add = aeron.add_exclusive_publication if kind == "exclusive" else aeron.add_publication
         publication = add(channel, stream_id)

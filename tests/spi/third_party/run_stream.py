@@ -4,10 +4,11 @@ import json
 import sys
 import time
 
+from stranger_flow import compiled, plain
+
 import aeron_core
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.protocol.cnc import CncFile
-from stranger_flow import compiled, plain
 
 name, port = sys.argv[1:]
 channel = f"aeron:udp?endpoint=127.0.0.1:{port}|term-length=64k"

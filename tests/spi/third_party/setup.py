@@ -1,11 +1,16 @@
-import aeron_core
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+
+import aeron_core
 
 setup(
     ext_modules=cythonize(
         [
-            Extension("stranger_flow.compiled", ["stranger_flow/compiled.py"], include_dirs=[aeron_core.get_include() + "/aeron_core/_native"]),
+            Extension(
+                "stranger_flow.compiled",
+                ["stranger_flow/compiled.py"],
+                include_dirs=[aeron_core.get_include() + "/aeron_core/_native"],
+            ),
             Extension("stranger_flow.version", ["stranger_flow/version.pyx"]),
         ],
         include_path=[aeron_core.get_include()],

@@ -92,9 +92,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
-        taken = (
-            self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
-        )
+        taken = self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
         if self._channel.error_code != 0:
             self._keep_error(self._remote)
         self._bytes_sent.get_and_add(batch.length_of_first(taken))

@@ -1,5 +1,4 @@
 from aeron_core.spi import hookimpl
-
 from stranger_flow.compiled import CompiledFlowControl
 from stranger_flow.plain import PlainFlowControl, RaisingFlowControl
 from stranger_flow.version import AERON_CORE_SPI_VERSION  # noqa: F401

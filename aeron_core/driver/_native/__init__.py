@@ -1,0 +1,1 @@
+"""Numbers that the driver's compiled and plain parts share."""
