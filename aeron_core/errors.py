@@ -14,7 +14,9 @@
     └── ClientError                        a client could not do what it was asked
         ├── DriverTimeoutError(TimeoutError)   no driver, or it no longer answers
         ├── ClientTimeoutError(TimeoutError)   the driver gave this client up
+        ├── NotConnectedError(TimeoutError)    nobody connected to a publication or subscription in time
         ├── RegistrationError              the driver refused a command; carries its error code
+        ├── NoClaimError                   a claim was used that failed, or that has ended
         └── ClosedError                    used after close
 
 Results of hot calls such as `offer` are documented negatives, never exceptions.
@@ -121,12 +123,20 @@ class ClientTimeoutError(ClientError, TimeoutError):
     """The driver gave this client up, or the client's own conductor was not run for too long."""
 
 
+class NotConnectedError(ClientError, TimeoutError):
+    """Nobody connected to a publication or a subscription in time."""
+
+
 class RegistrationError(ClientError):
     """The driver refused a command; `code` is the driver's error code."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> None:
         super().__init__(message)
         self.code = code
+
+
+class NoClaimError(ClientError):
+    """A claim was used that a publication had no room for, or that has ended."""
 
 
 class ClosedError(ClientError):
