@@ -1,0 +1,38 @@
+"""Arguments of `offer_batch`, checked before the GIL is released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aeron_core._native.buffer import AtomicBuffer
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_I64_LENGTH = 8
+_RAW_FORMATS = ("B", "b", "c")
+_I64_FORMATS = ("q", "Q", "l", "L", "n", "N")
+
+
+def boundaries_of(offsets: Buffer) -> AtomicBuffer:
+    """Return `offsets` as bytes; raises TypeError unless it holds 64-bit integers, or raw bytes of them."""
+    view = memoryview(offsets)
+    kind = (view.format or "B").lstrip("@=<")
+    if not (kind in _RAW_FORMATS or (kind in _I64_FORMATS and view.itemsize == _I64_LENGTH)):
+        raise TypeError(
+            f"offsets with items of format {view.format!r}, {view.itemsize} bytes: must be 64-bit integers"
+        )
+    return AtomicBuffer(offsets)
+
+
+def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
+    """Return how many messages are meant: all from `first` on, unless `count` says."""
+    if count is not None:
+        return count
+    return max(boundaries.capacity // _I64_LENGTH - 1 - first, 0)
+
+
+def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
+    """Return the pieces of a message that is gathered."""
+    return tuple(AtomicBuffer(part) for part in data)
