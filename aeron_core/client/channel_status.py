@@ -1,0 +1,64 @@
+"""What the driver's counters say about a channel: whether it is open, and on which addresses.
+
+Source: aeronc.h (AERON_CHANNEL_STATUS_…), aeron_counters.h, aeron_position.h, LocalSocketAddressStatus.java.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from aeron_core.concurrent.counters import CountersReader
+
+LOCAL_SOCKET_ADDRESS_TYPE_ID: Final = 14
+_NO_COUNTER: Final = -1
+# Of the key: the channel status counter, the length of the address, then the address.
+_KEY: Final = struct.Struct("<ii")
+_ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)")
+
+
+class ChannelStatus(IntEnum):
+    """State of the endpoint of a channel in the driver."""
+
+    ERRORED = -1
+    INITIALIZING = 0
+    ACTIVE = 1
+    CLOSING = 2
+
+
+def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
+    """Return the state that counter `status_id` holds; a channel without an endpoint is always active."""
+    if status_id == _NO_COUNTER:
+        return ChannelStatus.ACTIVE
+    try:
+        return ChannelStatus(counters.value(status_id))
+    except ValueError:
+        return ChannelStatus.ERRORED
+
+
+def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
+    """Return the bound addresses of the channel whose status is counter `status_id`."""
+    if status_id == _NO_COUNTER or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
+        return []
+    addresses = []
+    for record in counters:
+        if record.type_id != LOCAL_SOCKET_ADDRESS_TYPE_ID or record.value != ChannelStatus.ACTIVE:
+            continue
+        channel_status_id, length = _KEY.unpack_from(record.key)
+        if channel_status_id == status_id and length > 0:
+            addresses.append(record.key[_KEY.size : _KEY.size + length].decode("ascii", "replace"))
+    return addresses
+
+
+def resolved_channel(counters: CountersReader, channel: str, status_id: int) -> str | None:
+    """Return `channel` with the port 0 of its endpoint replaced by the bound one, None until it is bound."""
+    if not _ENDPOINT_WITH_PORT_0.search(channel):
+        return channel
+    addresses = local_addresses(counters, status_id)
+    if not addresses:
+        return None
+    port = addresses[0].rpartition(":")[2]
+    return _ENDPOINT_WITH_PORT_0.sub(lambda match: f"{match[1]}:{port}", channel)

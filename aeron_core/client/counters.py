@@ -1,0 +1,104 @@
+"""Counters that a client owns: a number that every process which maps cnc.dat can read.
+
+Not here: reading other counters (`Aeron.counters_reader`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.errors import ClosedError
+
+if TYPE_CHECKING:
+    from aeron_core.client.owner import ResourceOwner
+    from aeron_core.concurrent.counters import CountersReader
+
+
+class Counter:
+    """One writer at a time, but for `get_and_add`. A static counter outlives its client, for ever."""
+
+    def __init__(
+        self,
+        owner: ResourceOwner,
+        counters: CountersReader,
+        counter_id: int,
+        registration_id: int,
+        *,
+        is_static: bool = False,
+    ) -> None:
+        self.id = counter_id
+        self.registration_id = registration_id
+        self.is_static = is_static
+        self.is_closed = False
+        self._owner = owner
+        self._counters = counters
+        self._value = counters.counter(counter_id)
+
+    @property
+    def label(self) -> str:
+        """The text for humans."""
+        return self._counters.label(self.id)
+
+    @property
+    def type_id(self) -> int:
+        """What it counts."""
+        return self._counters.type_id(self.id)
+
+    @property
+    def key(self) -> bytes:
+        """All 112 bytes of the key."""
+        return self._counters.key(self.id)
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether the driver has it allocated, for this owner or another."""
+        return self._counters.state(self.id) == wire.COUNTER_STATE_ALLOCATED
+
+    @property
+    def value(self) -> int:
+        """The value; setting it shows it to all, with what was stored before. Raises ClosedError on set."""
+        return self._value.get_acquire()
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self._check_open()
+        self._value.set_release(value)
+
+    def increment(self) -> int:
+        """Add one as the only writer, and return what it was before."""
+        self._check_open()
+        return self._value.increment_release()
+
+    def get_and_add(self, delta: int) -> int:
+        """Add as one of several writers, and return what it was before."""
+        self._check_open()
+        return self._value.get_and_add(delta)
+
+    def propose_max(self, value: int) -> bool:
+        """Raise it to `value` as the only writer; return whether it was lower."""
+        self._check_open()
+        return self._value.propose_max_release(value)
+
+    def close(self) -> None:
+        """Give it back; a static one stays. Closing twice does nothing."""
+        self._owner.close_counter(self)
+
+    def mark_closed(self) -> None:
+        """Refuse writes from now on. For the client's conductor."""
+        self.is_closed = True
+
+    def __enter__(self) -> Counter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else f"value={self.value}"
+        return f"Counter(id={self.id}, registration_id={self.registration_id}, {state})"
+
+    def _check_open(self) -> None:
+        # The id of a counter that was freed goes to somebody else before long.
+        if self.is_closed:
+            raise ClosedError(f"counter {self.id} (registration {self.registration_id}) is closed")
