@@ -1,0 +1,212 @@
+"""Aeron in an event loop of asyncio.
+
+    publication = await aio.add_publication(aeron, "aeron:ipc", 1001)
+    await aio.connected(publication, timeout=5)
+    await aio.async_offer(publication, b"hello")
+    async for message in aio.messages(subscription): ...
+
+Nothing here is told by the system when a message comes, so these look again and again: at once while there is
+work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hundred looks a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aeron_core._native import wire
+from aeron_core.client.action import Action
+from aeron_core.client.controlled_fragment_assembler import ControlledFragmentAssembler
+from aeron_core.errors import ClientError, ClosedError, NotConnectedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from aeron_core.client.aeron import Aeron
+    from aeron_core.client.counters import Counter
+    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.handlers import ImageHandler
+    from aeron_core.client.header import Header
+    from aeron_core.client.owner import Connectable
+    from aeron_core.client.publication import Publication
+    from aeron_core.client.registrations import Registration
+    from aeron_core.client.subscription import Subscription
+
+T = TypeVar("T")
+
+_MIN_SLEEP_S: Final = 0.00005
+_MAX_SLEEP_S: Final = 0.01
+#: After so many messages others of the loop have their turn, even when more are there.
+_MESSAGE_LIMIT: Final = 64
+#: Fragments of one look; it ends with the first whole message in any case.
+_FRAGMENT_LIMIT: Final = 64
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Lets others of the loop run, for longer the longer there is nothing to do."""
+
+    max_sleep_s: float = _MAX_SLEEP_S
+    _sleep_s: float = field(default=0.0, init=False)
+
+    def reset(self) -> None:
+        """Begin anew: there was work."""
+        self._sleep_s = 0.0
+
+    async def idle(self) -> None:
+        """Sleep."""
+        await asyncio.sleep(self._sleep_s)
+        self._sleep_s = min(max(2 * self._sleep_s, _MIN_SLEEP_S), self.max_sleep_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A whole message; all of it is a copy."""
+
+    data: bytes
+    position: int  # of the stream, behind the message
+    session_id: int
+    stream_id: int
+    reserved_value: int
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+async def messages(
+    subscription: Subscription, *, max_sleep_s: float = _MAX_SLEEP_S
+) -> AsyncIterator[Message]:
+    """Yield whole messages until the subscription is closed.
+
+    A message is consumed when it is yielded: whoever leaves the loop leaves those behind it to the next poll.
+    """
+    arrived: list[Message] = []
+
+    def take(buffer: memoryview, header: Header) -> Action:
+        arrived.append(
+            Message(
+                bytes(buffer), header.position, header.session_id, header.stream_id, header.reserved_value
+            )
+        )
+        return Action.BREAK
+
+    assembler = ControlledFragmentAssembler(take)
+    backoff = Backoff(max_sleep_s)
+    while not subscription.is_closed:
+        for _ in range(_MESSAGE_LIMIT):
+            if subscription.controlled_poll(assembler, _FRAGMENT_LIMIT) == 0:
+                break
+            backoff.reset()
+            if arrived:
+                yield arrived.pop()
+        await backoff.idle()
+
+
+async def async_offer(
+    publication: Publication | ExclusivePublication,
+    data: Buffer | list[Buffer] | tuple[Buffer, ...],
+    timeout: float | None = None,
+    *,
+    reserved_value: int = 0,
+) -> int:
+    """Offer until the message is accepted, and return the position of the stream.
+
+    Waits while nobody is connected and under back pressure. Raises TimeoutError after `timeout` seconds,
+    ClosedError for a closed publication, ClientError where the stream has no positions left.
+    """
+    backoff = Backoff()
+    deadline_s = _deadline_s(timeout)
+    while True:
+        position = publication.offer(data, reserved_value=reserved_value)
+        if position >= 0:
+            return position
+        if position == wire.RESULT_CLOSED:
+            raise ClosedError(f"{publication!r} is closed")
+        if position == wire.RESULT_MAX_POSITION_EXCEEDED:
+            raise ClientError(f"{publication!r}: the stream has no positions left, add a new publication")
+        if position == wire.RESULT_ADMIN_ACTION:
+            continue
+        if _now_s() >= deadline_s:
+            reason = "nobody is connected" if position == wire.RESULT_NOT_CONNECTED else "back pressure"
+            raise TimeoutError(f"{publication!r}: not accepted within {timeout} s, {reason}")
+        await backoff.idle()
+
+
+async def connected(resource: Connectable, timeout: float | None = None) -> None:
+    """Return once a publication or subscription is connected; NotConnectedError after `timeout` seconds."""
+    backoff = Backoff()
+    deadline_s = _deadline_s(timeout)
+    while not resource.is_connected:
+        if resource.is_closed:
+            raise ClosedError(f"{resource!r} is closed")
+        if _now_s() >= deadline_s:
+            raise NotConnectedError(f"{resource!r}: nobody has connected within {timeout} s")
+        await backoff.idle()
+
+
+async def result(registration: Registration[T]) -> T:
+    """Return what a command gives once the driver has answered it; what is cancelled here is closed."""
+    backoff = Backoff()
+    try:
+        while (value := registration.poll()) is None:
+            await backoff.idle()
+    except asyncio.CancelledError:
+        registration.cancel()
+        raise
+    return value
+
+
+async def add_publication(aeron: Aeron, channel: str, stream_id: int) -> Publication:
+    """Do as `Aeron.add_publication` does."""
+    return await result(aeron.add_publication_async(channel, stream_id))
+
+
+async def add_exclusive_publication(aeron: Aeron, channel: str, stream_id: int) -> ExclusivePublication:
+    """Do as `Aeron.add_exclusive_publication` does."""
+    return await result(aeron.add_exclusive_publication_async(channel, stream_id))
+
+
+async def add_subscription(
+    aeron: Aeron,
+    channel: str,
+    stream_id: int,
+    *,
+    on_available_image: ImageHandler | None = None,
+    on_unavailable_image: ImageHandler | None = None,
+) -> Subscription:
+    """Do as `Aeron.add_subscription` does; the handlers run on the thread of the client's conductor."""
+    return await result(
+        aeron.add_subscription_async(
+            channel,
+            stream_id,
+            on_available_image=on_available_image,
+            on_unavailable_image=on_unavailable_image,
+        )
+    )
+
+
+async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str = "") -> Counter:
+    """Do as `Aeron.add_counter` does."""
+    return await result(aeron.add_counter_async(type_id, key, label))
+
+
+async def run_conductor(aeron: Aeron, *, max_sleep_s: float = _MAX_SLEEP_S) -> None:
+    """Run the conductor of a client without a thread of its own; a task to start and to cancel."""
+    backoff = Backoff(max_sleep_s)
+    while not aeron.is_closed:
+        if aeron.do_work() > 0:
+            backoff.reset()
+        await backoff.idle()
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _deadline_s(timeout: float | None) -> float:
+    return float("inf") if timeout is None else _now_s() + timeout
