@@ -1,6 +1,108 @@
-"""A plugin-based, embeddable Aeron media driver and client for Python."""
+"""A plugin-based, embeddable Aeron media driver and client for Python.
 
+The public names are imported when they are first used: who needs one of them does not wait for all.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.version import VERSION
+
+if TYPE_CHECKING:
+    from aeron_core import aio as aio
+    from aeron_core.client.action import Action as Action
+    from aeron_core.client.aeron import Aeron as Aeron
+    from aeron_core.client.aeron import connect as connect
+    from aeron_core.client.channel_status import ChannelStatus as ChannelStatus
+    from aeron_core.client.claim import Claim as Claim
+    from aeron_core.client.controlled_fragment_assembler import (
+        ControlledFragmentAssembler as ControlledFragmentAssembler,
+    )
+    from aeron_core.client.counters import Counter as Counter
+    from aeron_core.client.exclusive_publication import ExclusivePublication as ExclusivePublication
+    from aeron_core.client.fragment_assembler import FragmentAssembler as FragmentAssembler
+    from aeron_core.client.handlers import ClientHandlers as ClientHandlers
+    from aeron_core.client.handlers import PublicationErrorFrame as PublicationErrorFrame
+    from aeron_core.client.header import Header as Header
+    from aeron_core.client.image import Image as Image
+    from aeron_core.client.message_batch import MessageBatch as MessageBatch
+    from aeron_core.client.publication import Publication as Publication
+    from aeron_core.client.registrations import Registration as Registration
+    from aeron_core.client.subscription import Subscription as Subscription
+    from aeron_core.concurrent.counters import CountersReader as CountersReader
+    from aeron_core.errors import AeronError as AeronError
+    from aeron_core.errors import ClientError as ClientError
+    from aeron_core.errors import ClientTimeoutError as ClientTimeoutError
+    from aeron_core.errors import ClosedError as ClosedError
+    from aeron_core.errors import DriverTimeoutError as DriverTimeoutError
+    from aeron_core.errors import ErrorCode as ErrorCode
+    from aeron_core.errors import NoClaimError as NoClaimError
+    from aeron_core.errors import NotConnectedError as NotConnectedError
+    from aeron_core.errors import RegistrationError as RegistrationError
+    from aeron_core.logbuffer.results import ADMIN_ACTION as ADMIN_ACTION
+    from aeron_core.logbuffer.results import BACK_PRESSURED as BACK_PRESSURED
+    from aeron_core.logbuffer.results import CLOSED as CLOSED
+    from aeron_core.logbuffer.results import MAX_POSITION_EXCEEDED as MAX_POSITION_EXCEEDED
+    from aeron_core.logbuffer.results import NOT_CONNECTED as NOT_CONNECTED
+    from aeron_core.driver.media_driver import MediaDriver as MediaDriver
+    from aeron_core.errors import ConfigurationError as ConfigurationError
+    from aeron_core.errors import DriverError as DriverError
+    from aeron_core.errors import PluginError as PluginError
+    from aeron_core.settings.client import ClientSettings as ClientSettings
+    from aeron_core.settings.driver import DriverSettings as DriverSettings
+    from aeron_core.uri import ChannelUri as ChannelUri
+    from aeron_core.uri_builder import ChannelUriBuilder as ChannelUriBuilder
+
+__version__: Final = VERSION
+
+#: Where each public name is defined.
+_HOMES: Final = {
+    "ADMIN_ACTION": "logbuffer.results",
+    "Action": "client.action",
+    "Aeron": "client.aeron",
+    "AeronError": "errors",
+    "BACK_PRESSURED": "logbuffer.results",
+    "CLOSED": "logbuffer.results",
+    "ChannelStatus": "client.channel_status",
+    "ChannelUri": "uri",
+    "ChannelUriBuilder": "uri_builder",
+    "Claim": "client.claim",
+    "ClientError": "errors",
+    "ClientHandlers": "client.handlers",
+    "ClientSettings": "settings.client",
+    "ClientTimeoutError": "errors",
+    "ClosedError": "errors",
+    "ConfigurationError": "errors",
+    "ControlledFragmentAssembler": "client.controlled_fragment_assembler",
+    "Counter": "client.counters",
+    "CountersReader": "concurrent.counters",
+    "DriverError": "errors",
+    "DriverSettings": "settings.driver",
+    "DriverTimeoutError": "errors",
+    "ErrorCode": "errors",
+    "ExclusivePublication": "client.exclusive_publication",
+    "FragmentAssembler": "client.fragment_assembler",
+    "Header": "client.header",
+    "Image": "client.image",
+    "MAX_POSITION_EXCEEDED": "logbuffer.results",
+    "MediaDriver": "driver.media_driver",
+    "MessageBatch": "client.message_batch",
+    "NOT_CONNECTED": "logbuffer.results",
+    "NoClaimError": "errors",
+    "NotConnectedError": "errors",
+    "Publication": "client.publication",
+    "PublicationErrorFrame": "client.handlers",
+    "PluginError": "errors",
+    "Registration": "client.registrations",
+    "RegistrationError": "errors",
+    "Subscription": "client.subscription",
+    "connect": "client.aeron",
+}
+
+__all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - strings all
 
 
 def get_include() -> str:
@@ -9,3 +111,18 @@ def get_include() -> str:
     The C headers that its declarations include lie in `aeron_core/_native` below it.
     """
     return str(Path(__file__).parent.parent)
+
+
+def __getattr__(name: str) -> object:
+    if name == "aio":
+        return import_module("aeron_core.aio")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
