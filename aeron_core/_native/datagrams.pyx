@@ -97,7 +97,7 @@ cdef class SendBatch:
         cdef int32_t length = self._batch.lengths[index]
         cdef int32_t step = max(self._batch.segment_lengths[index], 1)
         cdef const uint8_t *data = <const uint8_t *>entry_address(self._batch, index)
-        return [(<const char *>data)[at:min(at + step, length)] for at in range(0, length, step)]
+        return [(<const char *>data)[at:min(at + step, length)] for at in range(0, length, step)] or [b""]
 
 
 cdef extern from *:
@@ -159,6 +159,10 @@ cdef class UdpSocket(DatagramChannel):
             return result
         self.error_code = -result
         return 0
+
+    def fileno(self):
+        """Return the socket's descriptor, for those who wait until it is readable."""
+        return self._fd
 
     def local_address(self):
         """Return the address that the socket is bound to."""
