@@ -1,0 +1,18 @@
+"""Counters of their own for a test of one part."""
+
+from __future__ import annotations
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.counter import Counter
+
+
+def make_counters(*names: str) -> dict[str, Counter]:
+    """Return counters by name, all zero, in memory of this process."""
+    values = AtomicBuffer.allocate(len(names) * wire.COUNTER_VALUE_LENGTH)
+    return {name: Counter(values, counter_id) for counter_id, name in enumerate(names)}
+
+
+def counted(counters: dict[str, Counter]) -> dict[str, int]:
+    """Return the values of those counters that are not zero."""
+    return {name: counter.get() for name, counter in counters.items() if counter.get() != 0}

@@ -1,0 +1,252 @@
+"""Hosts and links in memory: datagrams that are lost, doubled, late or overtaken exactly as a seed says.
+
+Nothing happens by itself: a datagram arrives when it is asked for after the clock has passed its time. What a link
+does depends on the seed, the two addresses and how many datagrams went that way before, not on other links.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import random
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from heapq import heappop, heappush
+from typing import Final, NamedTuple
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
+from aeron_core._native.datagrams import DatagramChannel, PythonDatagramChannel
+from aeron_core.spi.media import DatagramOptions
+
+FIRST_EPHEMERAL_PORT: Final = 49152  # RFC 6335
+LAST_PORT: Final = 65535
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """What happens to datagrams of one direction; shares are from 0 to 1."""
+
+    loss: float = 0.0
+    duplication: float = 0.0
+    reordering: float = 0.0  # share of datagrams that are held back, so that later ones overtake them
+    latency_ns: int = 0
+    jitter_ns: int = 0  # at most this much more, evenly spread
+    hold_back_ns: int = 1_000_000  # how long reordered ones are held back
+    is_partitioned: bool = False
+
+
+class Fate(Enum):
+    """What became of a datagram."""
+
+    DELIVERED = "delivered"
+    DUPLICATED = "duplicated"
+    LOST = "lost"
+    PARTITIONED = "partitioned"
+    UNREACHABLE = "unreachable"  # nobody listens there
+    OVERFLOWED = "overflowed"  # the receiver's socket buffer was full
+
+
+class Sent(NamedTuple):
+    """One line of the network's log."""
+
+    time_ns: int
+    source: str
+    destination: str
+    data: bytes
+    fate: Fate
+
+
+@dataclass
+class _Socket:
+    """A bound socket; its queue is ordered by time of arrival, then by when it was sent."""
+
+    address: SocketAddress
+    peer: SocketAddress | None
+    capacity: int  # bytes, 0 for any
+    queue: list[tuple[int, int, bytes, SocketAddress]] = field(default_factory=list)
+    queued_length: int = 0
+
+
+class SimulatedNetwork:
+    """A network of hosts; any thread may use it. `open` and `host(...).open` stand in for opening sockets."""
+
+    def __init__(self, clock: Clock, seed: int = 1, *, link: Link | None = None) -> None:
+        self.clock = clock
+        self.seed = seed
+        self.log: list[Sent] = []
+        self.counts: dict[Fate, int] = dict.fromkeys(Fate, 0)
+        self._links: dict[tuple[str | None, str | None], Link] = {(None, None): link or Link()}
+        self._sockets: dict[tuple[str, int], _Socket] = {}
+        self._randoms: dict[tuple[str, str], random.Random] = {}
+        self._ephemeral: defaultdict[str, Iterable[int]] = defaultdict(
+            lambda: itertools.count(FIRST_EPHEMERAL_PORT)
+        )
+        self._order = itertools.count()
+        self._lock = threading.Lock()
+        self._default_host = self.host("127.0.0.1", "::1")
+
+    def host(self, *addresses: str) -> SimulatedHost:
+        """Return a host with these addresses; the first of a family stands for its wildcard."""
+        return SimulatedHost(self, addresses)
+
+    def open(self, options: DatagramOptions) -> DatagramChannel:
+        """Open a socket on the host that is there from the start, with the loopback addresses."""
+        return self._default_host.open(options)
+
+    def set_link(self, link: Link, *, source: str | None = None, destination: str | None = None) -> None:
+        """Let datagrams of a direction be treated as `link` says from now on.
+
+        An end is a host (`10.0.0.1`), an address (`10.0.0.1:20121`) or None for any; the more precise rule wins,
+        the destination's before the source's.
+        """
+        with self._lock:
+            self._links[source, destination] = link
+
+    def partition(self, one: str, other: str) -> None:
+        """Let nothing pass between two ends, in either direction."""
+        for source, destination in ((one, other), (other, one)):
+            self.set_link(Link(is_partitioned=True), source=source, destination=destination)
+
+    def heal(self, one: str, other: str) -> None:
+        """Undo `partition`."""
+        with self._lock:
+            self._links.pop((one, other), None)
+            self._links.pop((other, one), None)
+
+    def sent(self, *, source: str | None = None, destination: str | None = None) -> list[bytes]:
+        """Return what was sent, whatever became of it, between two ends as in `set_link`."""
+        return [
+            line.data
+            for line in self.log
+            if source in (None, line.source, _host_of(line.source))
+            and destination in (None, line.destination, _host_of(line.destination))
+        ]
+
+    def _bind(self, host: SimulatedHost, options: DatagramOptions) -> _Socket:
+        with self._lock:
+            name = host.address_for(options.bind)
+            port = options.bind.port or self._free_port(name)
+            if (name, port) in self._sockets:
+                raise OSError(
+                    errno.EADDRINUSE, f"cannot bind {options.bind}: another simulated socket has it"
+                )
+            made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length)
+            self._sockets[name, port] = made
+            return made
+
+    def _free_port(self, name: str) -> int:
+        for port in self._ephemeral[name]:
+            if port > LAST_PORT:
+                break
+            if (name, port) not in self._sockets:
+                return port
+        raise OSError(errno.EADDRINUSE, f"no port is left on {name}")
+
+    def _unbind(self, socket: _Socket) -> None:
+        with self._lock:
+            key = (socket.address.host, socket.address.port)
+            if self._sockets.get(key) is socket:
+                del self._sockets[key]
+
+    def _send(self, socket: _Socket, data: bytes, destination: SocketAddress) -> None:
+        with self._lock:
+            to = socket.peer or destination
+            source, target = str(socket.address), str(to)
+            link = self._link(source, target)
+            chance = self._randoms.get((source, target))
+            if chance is None:
+                chance = random.Random(f"{self.seed} {source} {target}")
+                self._randoms[source, target] = chance
+            # Always the same number of throws, so that changing one share does not shift what the others hit.
+            lost, doubled, held, late = (chance.random() for _ in range(4))
+            fate = Fate.DELIVERED
+            if link.is_partitioned:
+                fate = Fate.PARTITIONED
+            elif lost < link.loss:
+                fate = Fate.LOST
+            else:
+                delay_ns = link.latency_ns + int(late * link.jitter_ns)
+                if held < link.reordering:
+                    delay_ns += link.hold_back_ns
+                fate = self._enqueue(socket.address, to, data, delay_ns)
+                if fate is Fate.DELIVERED and doubled < link.duplication:
+                    fate = Fate.DUPLICATED
+                    self._enqueue(socket.address, to, data, delay_ns)
+            self.counts[fate] += 1
+            self.log.append(Sent(self.clock.nano_time(), source, target, data, fate))
+
+    def _enqueue(self, source: SocketAddress, to: SocketAddress, data: bytes, delay_ns: int) -> Fate:
+        receiver = self._sockets.get((to.host, to.port))
+        if receiver is None or (receiver.peer is not None and receiver.peer != source):
+            return Fate.UNREACHABLE
+        if receiver.capacity and receiver.queued_length + len(data) > receiver.capacity:
+            return Fate.OVERFLOWED
+        receiver.queued_length += len(data)
+        due_ns = self.clock.nano_time() + delay_ns
+        heappush(receiver.queue, (due_ns, next(self._order), data, source))
+        return Fate.DELIVERED
+
+    def _link(self, source: str, destination: str) -> Link:
+        for to in (destination, _host_of(destination), None):
+            for origin in (source, _host_of(source), None):
+                found = self._links.get((origin, to))
+                if found is not None:
+                    return found
+        return Link()
+
+    def _receive(self, socket: _Socket, limit: int) -> list[tuple[bytes, SocketAddress]]:
+        with self._lock:
+            now_ns = self.clock.nano_time()
+            arrived: list[tuple[bytes, SocketAddress]] = []
+            while len(arrived) < limit and socket.queue and socket.queue[0][0] <= now_ns:
+                _, _, data, source = heappop(socket.queue)
+                socket.queued_length -= len(data)
+                arrived.append((data, source))
+            return arrived
+
+
+class SimulatedHost:
+    """One machine of the network."""
+
+    def __init__(self, network: SimulatedNetwork, addresses: Iterable[str]) -> None:
+        self.network = network
+        self.addresses = [SocketAddress.of(address, 0) for address in addresses]
+
+    def open(self, options: DatagramOptions) -> DatagramChannel:
+        """Open a socket as `options` say; raises OSError as the operating system would."""
+        return PythonDatagramChannel(_SocketFace(self.network, self.network._bind(self, options)))
+
+    def address_for(self, bind: SocketAddress) -> str:
+        """Return the address of this host that binding to `bind` means."""
+        for address in self.addresses:
+            if address.family == bind.family and (not any(bind.packed) or address.packed == bind.packed):
+                return address.host
+        raise OSError(errno.EADDRNOTAVAIL, f"cannot bind {bind}: this simulated host has no such address")
+
+
+class _SocketFace:
+    """What `PythonDatagramChannel` asks for."""
+
+    def __init__(self, network: SimulatedNetwork, socket: _Socket) -> None:
+        self._network = network
+        self._socket = socket
+
+    def receive(self, limit: int) -> list[tuple[bytes, SocketAddress]]:
+        return self._network._receive(self._socket, limit)
+
+    def send(self, datagram: bytes, destination: SocketAddress) -> None:
+        self._network._send(self._socket, datagram, destination)
+
+    def local_address(self) -> SocketAddress:
+        return self._socket.address.copy()
+
+    def close(self) -> None:
+        self._network._unbind(self._socket)
+
+
+def _host_of(address: str) -> str:
+    return address.rpartition(":")[0].strip("[]")
