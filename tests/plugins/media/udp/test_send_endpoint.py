@@ -1,0 +1,248 @@
+import pytest
+
+from aeron_core._native import wire
+from aeron_core._native.address import SocketAddress
+from aeron_core.protocol.frames import ErrorFrame, Nak, ResponseSetup, Rttm, Setup, StatusMessage
+from aeron_core.spi.media import LossRates
+from aeron_core.testing import Link, RecordingSendStream, Taken, encode_frame
+
+REMOTE = SocketAddress.of("127.0.0.1", 20121)
+IDS = {"session_id": 7, "stream_id": 1001}
+SM = StatusMessage(**IDS, receiver_window=4096, receiver_id=99)
+
+
+def cut(data: bytes, length: int) -> list[bytes]:
+    return [data[at : at + length] for at in range(0, len(data), length)]
+
+
+@pytest.fixture
+def sender(lab, stream):
+    """A sending endpoint that knows `stream`."""
+    probe = lab.open_send()
+    probe.add_stream(stream)
+    return probe
+
+
+@pytest.fixture
+def receiver(lab):
+    """The socket that the channel sends to."""
+    return lab.open_socket(20121)
+
+
+def test_a_run_arrives_as_datagrams_of_its_segment_length(lab, sender, receiver, stream):
+    data = bytes(range(250))
+
+    taken = sender.send(stream, [(data, 100)])
+
+    assert taken == Taken(entries=1, length=250)
+    assert [slot.datagrams for slot in receiver.receive()] == [[part] for part in cut(data, 100)]
+    assert lab.counted() == {"bytes_sent": 250}
+
+
+def test_data_comes_from_the_address_that_the_endpoint_says_it_is_bound_to(lab, sender, receiver, stream):
+    sender.send(stream, [(b"x" * 32, 32)])
+
+    (slot,) = receiver.receive()
+    assert slot.source == lab.address_of(sender)
+
+
+def test_an_empty_batch_sends_nothing(lab, sender, stream):
+    assert sender.send(stream, []) == Taken(0, 0)
+    assert lab.counted() == {}
+
+
+@pytest.mark.parametrize(
+    ("frame", "kind", "counter"),
+    [
+        (SM, "status_message", "status_messages_received"),
+        (Nak(**IDS, term_offset=64, length=32), "nak", "naks_received"),
+        (ErrorFrame(**IDS, receiver_id=99, error_code=13), "error", "error_frames_received"),
+        (Rttm(**IDS, echo_timestamp=5, flags=wire.RTTM_FLAG_REPLY), "rttm", None),
+        (ResponseSetup(**IDS, response_session_id=8), "response_setup", None),
+    ],
+)
+def test_a_control_frame_reaches_its_stream_and_is_counted(
+    lab, sender, receiver, stream, frame, kind, counter
+):
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(frame))
+
+    assert sender.poll(now_ns=55) == 1
+
+    (call,) = stream.calls
+    assert (call.kind, call.source, call.now_ns) == (kind, REMOTE, 55)
+    assert call.fields.items() >= IDS.items()
+    assert lab.counted() == ({counter: 1} if counter else {})
+
+
+def test_a_status_message_for_another_stream_is_counted_but_reaches_nobody(lab, sender, receiver, stream):
+    other = StatusMessage(session_id=7, stream_id=1002, receiver_window=4096)
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(other))
+
+    sender.poll()
+
+    assert stream.calls == []
+    assert lab.counted() == {"status_messages_received": 1}
+
+
+def test_a_nak_for_an_unknown_stream_is_not_counted(lab, sender, receiver):
+    nak = Nak(session_id=8, stream_id=1001, length=32)
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(nak))
+
+    sender.poll()
+
+    assert lab.counted() == {}
+
+
+def test_streams_that_differ_only_in_the_session_get_what_is_theirs(lab, sender, receiver, stream):
+    other = RecordingSendStream(session_id=-7, stream_id=1001)
+    sender.add_stream(other)
+    frames = [
+        encode_frame(StatusMessage(session_id=session, stream_id=1001, receiver_window=64))
+        for session in (7, -7, -7)
+    ]
+    lab.send_to(receiver, lab.address_of(sender), *frames)
+
+    while sender.poll():
+        pass
+
+    assert [len(stream.calls), len(other.calls)] == [1, 2]
+
+
+def test_a_removed_stream_hears_nothing(lab, sender, receiver, stream):
+    sender.remove_stream(stream)
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(SM))
+
+    sender.poll()
+
+    assert stream.calls == []
+
+
+def test_removing_a_stream_leaves_another_one_of_the_same_ids(lab, sender, receiver, stream):
+    successor = RecordingSendStream(session_id=7, stream_id=1001)
+    sender.add_stream(successor)
+
+    sender.remove_stream(stream)
+
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(SM))
+    sender.poll()
+    assert len(successor.calls) == 1
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        StatusMessage(**IDS, consumption_term_offset=33),
+        StatusMessage(**IDS, receiver_window=-1),
+        Nak(**IDS, term_offset=-32),
+        Nak(**IDS, length=-1),
+    ],
+)
+def test_a_frame_with_a_field_out_of_range_is_invalid(lab, sender, receiver, stream, frame):
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(frame))
+
+    sender.poll()
+
+    assert stream.calls == []
+    assert lab.counted() == {"invalid_packets": 1}
+    assert sender.endpoint.take_fault() == ("a field of the frame is out of its range", "127.0.0.1:20121")
+
+
+def test_only_one_fault_is_kept_until_it_is_taken(lab, sender, receiver):
+    lab.send_to(receiver, lab.address_of(sender), b"short", b"\0" * 7, b"\xff" * 64)
+    while sender.poll():
+        pass
+
+    faults = [sender.endpoint.take_fault(), sender.endpoint.take_fault()]
+
+    assert faults == [("packet is shorter than its frame type needs", "127.0.0.1:20121"), None]
+    assert lab.counted() == {"invalid_packets": 3}
+
+
+@pytest.mark.parametrize("frame", [Setup(**IDS, term_length=65536, mtu=1408)])
+def test_a_frame_for_receivers_is_ignored(lab, sender, receiver, stream, frame):
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(frame))
+
+    assert sender.poll() == 1
+
+    assert stream.calls == []
+    assert lab.counted() == {}
+
+
+def test_frames_of_strangers_do_not_reach_a_connected_endpoint(lab, sender, stream):
+    stranger = lab.open_socket(9999)
+
+    lab.send_to(stranger, lab.address_of(sender), encode_frame(SM))
+
+    assert sender.poll() == 0
+    assert stream.calls == []
+
+
+def test_an_endpoint_that_does_not_connect_hears_everybody(lab, stream):
+    sender = lab.open_send(connects=False)
+    sender.add_stream(stream)
+
+    lab.send_to(lab.open_socket(9999), lab.address_of(sender), encode_frame(SM))
+
+    assert sender.poll() == 1
+    assert len(stream.calls) == 1
+
+
+def test_what_a_stream_raises_comes_back_from_the_poll(lab, sender, receiver, stream):
+    stream.failure = RuntimeError("broken strategy")
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(SM))
+
+    with pytest.raises(RuntimeError, match="broken strategy"):
+        sender.poll()
+
+
+def test_data_lost_on_purpose_counts_as_sent(lab, receiver, stream):
+    sender = lab.open_send(data_loss=LossRates(rate=1.0, seed=1))
+
+    taken = sender.send(stream, [(b"x" * 320, 32), (b"y" * 32, 32)])
+
+    assert taken == Taken(2, 352)
+    assert receiver.receive() == []
+
+
+def test_data_loss_hits_single_datagrams_of_a_run_and_repeats_with_the_seed(lab, receiver, stream):
+    data = b"".join(bytes([number]) * 32 for number in range(100))
+
+    def survivors(port):
+        sender = lab.open_send(data_loss=LossRates(rate=0.3, seed=42))
+        assert sender.send(stream, [(data, 32)]) == Taken(1, 3200)
+        kept = []
+        while slots := receiver.receive():
+            kept += [datagram for slot in slots for datagram in slot.datagrams]
+        return kept
+
+    first, second = survivors(1), survivors(2)
+
+    assert first == second
+    assert 55 <= len(first) <= 85
+    assert all(len(datagram) == 32 for datagram in first)
+
+
+def test_control_loss_hits_frames_of_receivers(lab, receiver, stream):
+    sender = lab.open_send(control_loss=LossRates(rate=1.0))
+    sender.add_stream(stream)
+    lab.send_to(receiver, lab.address_of(sender), encode_frame(SM))
+
+    sender.poll()
+
+    assert stream.calls == []
+    assert lab.counted() == {}
+
+
+def test_a_network_that_loses_everything_is_not_the_endpoints_fault(lab, sender, receiver, stream):
+    lab.network.set_link(Link(loss=1.0))
+
+    assert sender.send(stream, [(b"x" * 32, 32)]) == Taken(1, 32)
+    assert receiver.receive() == []
+    assert sender.endpoint.take_fault() is None
+
+
+def test_a_closed_endpoint_leaves_its_port(lab):
+    uri = "aeron:udp?endpoint=127.0.0.1:20121|control=127.0.0.1:20122"
+    lab.open_send(uri).endpoint.close()
+
+    assert lab.open_send(uri).endpoint.local_addresses() == ["127.0.0.1:20122"]
