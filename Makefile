@@ -1,0 +1,73 @@
+# Each target does its own set-up: on Debian it needs gcc, python3-dev and python3-venv, and a package index.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON := $(BIN)/python
+ROOTS := aeron_core plugins
+# What is compiled: every module with a sibling .pxd, and what it includes.
+HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
+       $(foreach pxd,$(shell find $(ROOTS) -name '*.pxd'),$(wildcard $(pxd:.pxd=.py)))
+
+.PHONY: help demo test check format build bench fuzz clean
+
+help:
+	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends"
+	@echo "make test    check, then run all tests"
+	@echo "make check   lint, formatting, types, and which package may import which"
+	@echo "make format  format the sources"
+	@echo "make bench   measure"
+	@echo "make fuzz    decode hostile bytes for longer than the tests do"
+	@echo "make build   make a source distribution and a wheel in dist/"
+	@echo "make clean   delete everything that was made"
+
+# The environment itself: everything that pyproject.toml names, and the first compilation.
+$(VENV)/.installed: pyproject.toml setup.py
+	@command -v gcc >/dev/null || { echo "error: found no gcc: on Debian, apt-get install gcc libc6-dev" >&2; exit 1; }
+	@found="$$(tools/find-python)"; \
+	test -x $(PYTHON) || { echo "making $(VENV) with $$found"; "$$found" -m venv $(VENV); }
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet --editable . --group dev
+	@touch $@ $(VENV)/.built
+
+# Only what changed since is compiled again. Order-only: the installation has just compiled everything itself.
+$(VENV)/.built: $(HOT) | $(VENV)/.installed
+	$(PYTHON) setup.py --quiet build_ext --inplace
+	@touch $@
+
+demo: $(VENV)/.built
+	$(BIN)/aeron-core demo
+
+check: $(VENV)/.built
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/cython-lint $(ROOTS)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(PYTHON) -m pytest
+
+format: $(VENV)/.built
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.built
+	@for program in benchmarks/*.py; do echo "== $$program"; $(PYTHON) "$$program"; done
+
+fuzz: $(VENV)/.built
+	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests
+
+build: $(VENV)/.built
+	$(BIN)/pip install --quiet 'build>=1.2'
+	$(PYTHON) -m build --outdir dist
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
+	find $(ROOTS) -name '*.so' -delete
+	find $(ROOTS) -name '*.c' -delete
