@@ -17,6 +17,7 @@ cdef class MessageBuilder:
     cdef bint append(self, object fragment, Header header) except -1
     cdef int take_back(self, object fragment, Header header) except -1
     cdef object message(self)
+    @cython.locals(header=Header)
     cdef Header header(self)
     cdef int reset(self) except -1
     cdef int _put(self, object fragment) except -1
