@@ -84,7 +84,7 @@ class ClientConductor:
             try:
                 return self._receive() + self._check_timeouts()
             except AeronError as error:
-                self._terminate(error)
+                self._close(error)
             except Exception as error:  # a mistake in one message must not end the thread
                 self.callbacks.error(error)
             return 1
@@ -167,10 +167,6 @@ class ClientConductor:
         work += self.registrations.check_deadlines(now_ns, self._driver_timeout_ns)
         return work + self.resources.log_buffers.sweep(now_ns)
 
-    def _terminate(self, error: AeronError) -> None:
-        self._close(error)
-        self.callbacks.error(error)
-
     def _close(self, cause: AeronError | None) -> None:
         self.is_closed = True
         self.cause = cause
@@ -183,4 +179,6 @@ class ClientConductor:
                 self.driver.close_client()
             except ClientError as error:
                 self.callbacks.error(error)
+        if cause is not None:
+            self.callbacks.error(cause)
         self.callbacks.closed()
