@@ -1,11 +1,30 @@
-"""Built-in plugins are importable from a checkout that is built in place but not installed."""
+"""What tests of several packages need.
+
+Built-in plugins are importable from a checkout that is built in place but not installed.
+"""
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aeron_core
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
 for package in sorted(PLUGINS.glob("*/aeron_*")):
     if importlib.util.find_spec(package.name) is None:
         sys.path.append(str(package.parent))
+
+
+@pytest.fixture
+def driver() -> Iterator[Any]:
+    """Run a media driver within this process, in a directory of its own."""
+    media_driver = getattr(aeron_core, "MediaDriver", None)
+    if media_driver is None:
+        pytest.skip("aeron_core.MediaDriver does not exist yet")
+    with media_driver.launch_embedded() as driver:
+        yield driver

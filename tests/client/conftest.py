@@ -1,0 +1,298 @@
+"""Publications and subscriptions without a driver, and a stand-in for a driver that answers commands."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.clock import Clock
+from aeron_core._native.counter import Counter
+from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.image import Image
+from aeron_core.client.publication import Publication
+from aeron_core.client.publication_params import PublicationParams
+from aeron_core.client.subscription import Subscription
+from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
+from aeron_core.concurrent.counters import CountersManager
+from aeron_core.concurrent.mapped_file import create_mapped_file
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.metadata import LogBufferParams
+from aeron_core.protocol import commands, responses
+from aeron_core.protocol.cnc import CncFile, CncLayout
+from aeron_core.settings.client import ClientSettings
+
+TERM_LENGTH = 65536
+LIMIT = 32768
+
+
+@dataclass
+class Stream:
+    """A log in memory with a publication, and a subscription that reads it."""
+
+    log: LogBuffer
+    values: AtomicBuffer
+    publication: Any
+    subscription: Subscription
+    image: Image
+
+    @property
+    def position_counter(self) -> Counter:
+        return Counter(self.values, 1)
+
+    def set_limit(self, position: int) -> None:
+        Counter(self.values, 0).set(position)
+
+    def read(self) -> list[bytes]:
+        """Return the fragments that one poll delivers."""
+        fragments: list[bytes] = []
+        self.subscription.poll(lambda buffer, header: fragments.append(bytes(buffer)), 1000)
+        return fragments
+
+
+def new_log(session_id: int = 11, **changes: Any) -> LogBuffer:
+    fields = {"initial_term_id": 7, "term_length": TERM_LENGTH, "mtu_length": 1408, "stream_id": 22}
+    params = LogBufferParams(session_id=session_id, **(fields | changes))
+    log = LogBuffer.initialize(AtomicBuffer.allocate(params.log_length), params)
+    log.set_is_connected(True)
+    return log
+
+
+@pytest.fixture
+def make_log() -> Callable[..., LogBuffer]:
+    return new_log
+
+
+def make_image(log: LogBuffer, session_id: int = 11, subscription: Subscription | None = None) -> Image:
+    return Image(
+        subscription, session_id, log, Counter(AtomicBuffer.allocate(128), 0), "aeron:ipc", session_id + 1000
+    )
+
+
+@pytest.fixture(params=[Publication, ExclusivePublication])
+def stream(request: pytest.FixtureRequest) -> Stream:
+    """Return a stream of 64 KiB terms whose limit is half a term, with either kind of publication."""
+    return make_stream(request.param)
+
+
+@pytest.fixture
+def exclusive_stream() -> Stream:
+    return make_stream(ExclusivePublication)
+
+
+def make_stream(kind: type) -> Stream:
+    log = new_log()
+    values = AtomicBuffer.allocate(2 * wire.COUNTER_VALUE_LENGTH)
+    limit = values.view(0, wire.COUNTER_VALUE_LENGTH)
+    limit.put_i64(0, LIMIT)
+    publication = kind(
+        PublicationParams(
+            owner=None,  # type: ignore[arg-type] - never asked
+            channel="aeron:ipc",
+            stream_id=22,
+            session_id=11,
+            registration_id=1,
+            original_registration_id=1,
+            channel_status_id=-1,
+            position_limit_id=0,
+            log=log,
+            limit=limit,
+        )
+    )
+    subscription = Subscription(None, "aeron:ipc", 22, 2, -1)  # type: ignore[arg-type]
+    image = Image(subscription, 11, log, Counter(values, 1), "aeron:ipc", 3)
+    subscription.add_image(image)
+    return Stream(log, values, publication, subscription, image)
+
+
+@pytest.fixture
+def images() -> Callable[..., tuple[Subscription, list[LogBuffer]]]:
+    """Return what makes a subscription with images of several sessions, and their logs."""
+
+    def make(count: int) -> tuple[Subscription, list[LogBuffer]]:
+        subscription = Subscription(None, "aeron:ipc", 22, 2, -1)  # type: ignore[arg-type]
+        logs = [new_log(session_id) for session_id in range(count)]
+        for session_id, log in enumerate(logs):
+            subscription.add_image(make_image(log, session_id, subscription))
+        return subscription, logs
+
+    return make
+
+
+@dataclass
+class DriverDouble:
+    """Answers commands as a driver does, for streams that never leave memory; runs when it is told to."""
+
+    directory: Path
+    clock: Clock
+    received: list[commands.Command] = field(default_factory=list)
+    is_silent: bool = False
+    refusal: tuple[int, str] | None = None
+
+    def __post_init__(self) -> None:
+        layout = CncLayout.of(
+            to_driver_length=65536 + wire.RING_TRAILER_LENGTH,
+            to_clients_length=65536 + wire.BROADCAST_TRAILER_LENGTH,
+            counters_values_length=64 * wire.COUNTER_VALUE_LENGTH,
+            error_log_length=4096,
+            page_size=4096,
+        )
+        self.cnc = CncFile.create(
+            self.directory / "cnc.dat",
+            layout,
+            client_liveness_timeout_ns=10_000_000_000,
+            start_timestamp_ms=self.clock.epoch_ms(),
+            pid=1,
+            fill=False,
+        )
+        self.ring = ManyToOneRingBuffer(self.cnc.to_driver)
+        self.transmitter = BroadcastTransmitter(self.cnc.to_clients)
+        self.counters = CountersManager(self.cnc.counters_metadata, self.cnc.counters_values, self.clock, 0)
+        self.clients: dict[int, int] = {}  # heartbeat counters
+        self.publications: dict[int, tuple[int, str]] = {}  # stream and log of each
+        self.subscriptions: dict[int, int] = {}  # stream of each
+        self.ring.next_correlation_id()
+        self.beat()
+        self.cnc.publish()
+
+    def beat(self) -> None:
+        self.ring.consumer_heartbeat_ms = self.clock.epoch_ms()
+
+    def do_work(self) -> int:
+        if self.is_silent:
+            return 0
+        return self.ring.read(self._on_command, 10)
+
+    def answer(self, response: responses.Response) -> None:
+        self.transmitter.transmit(response.TYPE_ID, response.encode())
+
+    def of_type(self, kind: type) -> list[Any]:
+        return [command for command in self.received if isinstance(command, kind)]
+
+    def _on_command(self, type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> None:
+        command = commands.decode_command(type_id, buffer, offset, length)
+        self.received.append(command)
+        if isinstance(command, commands.ClientClose):
+            return
+        if command.client_id not in self.clients:
+            counter_id = self.counters.allocate(
+                11, f"client-heartbeat: id={command.client_id}", registration_id=command.client_id
+            )
+            self.clients[command.client_id] = counter_id
+            self.answer(responses.OnCounterReady(command.client_id, counter_id))
+        if self.refusal is not None:
+            self.answer(responses.OnError(command.correlation_id, *self.refusal))
+            return
+        handler = getattr(self, f"_on_{type(command).__name__}", None)
+        if handler is None:
+            self.answer(responses.OnOperationSuccess(command.correlation_id))
+        else:
+            handler(command)
+
+    def _add_publication(self, command: Any, response: type) -> None:
+        id_ = command.correlation_id
+        path = self.directory / f"{id_}.logbuffer"
+        params = LogBufferParams(
+            initial_term_id=7,
+            term_length=TERM_LENGTH,
+            mtu_length=1408,
+            session_id=100 + id_,
+            stream_id=command.stream_id,
+            correlation_id=id_,
+        )
+        log = LogBuffer.initialize(create_mapped_file(path, params.log_length, sparse=True), params)
+        log.set_is_connected(True)
+        limit_id = self.counters.allocate(1, "pub-lmt")
+        self.counters.set_value(limit_id, LIMIT)
+        self.publications[id_] = (command.stream_id, str(path))
+        self.answer(response(id_, id_, 100 + id_, command.stream_id, limit_id, -1, str(path)))
+        for subscription_id, stream_id in self.subscriptions.items():
+            if stream_id == command.stream_id:
+                self.make_image(id_, subscription_id)
+
+    def make_image(self, publication_id: int, subscription_id: int) -> None:
+        stream_id, path = self.publications[publication_id]
+        position_id = self.counters.allocate(4, "sub-pos")
+        self.answer(
+            responses.OnAvailableImage(
+                publication_id,
+                100 + publication_id,
+                stream_id,
+                subscription_id,
+                position_id,
+                path,
+                "aeron:ipc",
+            )
+        )
+
+    def take_image(self, publication_id: int, subscription_id: int) -> None:
+        stream_id, _ = self.publications[publication_id]
+        self.answer(responses.OnUnavailableImage(publication_id, subscription_id, stream_id, "aeron:ipc"))
+
+    def _on_AddPublication(self, command: commands.AddPublication) -> None:  # noqa: N802
+        self._add_publication(command, responses.OnPublicationReady)
+
+    def _on_AddExclusivePublication(self, command: commands.AddExclusivePublication) -> None:  # noqa: N802
+        self._add_publication(command, responses.OnExclusivePublicationReady)
+
+    def _on_AddSubscription(self, command: commands.AddSubscription) -> None:  # noqa: N802
+        self.subscriptions[command.correlation_id] = command.stream_id
+        self.answer(responses.OnSubscriptionReady(command.correlation_id, -1))
+        for publication_id, (stream_id, _) in self.publications.items():
+            if stream_id == command.stream_id:
+                self.make_image(publication_id, command.correlation_id)
+
+    def _on_AddCounter(self, command: commands.AddCounter) -> None:  # noqa: N802
+        counter_id = self.counters.allocate(
+            command.counter_type_id, command.label, command.key, registration_id=command.correlation_id
+        )
+        self.answer(responses.OnCounterReady(command.correlation_id, counter_id))
+
+    def _on_AddStaticCounter(self, command: commands.AddStaticCounter) -> None:  # noqa: N802
+        counter_id = self.counters.find(command.counter_type_id, command.registration_id)
+        if counter_id < 0:
+            counter_id = self.counters.allocate(
+                command.counter_type_id,
+                command.label,
+                command.key,
+                registration_id=command.registration_id,
+            )
+        self.answer(responses.OnStaticCounter(command.correlation_id, counter_id))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock.manual(now_ns=1)
+
+
+@pytest.fixture
+def double(tmp_path: Path, clock: Clock) -> DriverDouble:
+    """Return a driver that runs only when a client waits for it, and when its test tells it to."""
+    return DriverDouble(tmp_path, clock)
+
+
+@pytest.fixture
+def make_client(double: DriverDouble, clock: Clock) -> Callable[..., Aeron]:
+    """Return what connects a client that runs in the test's own thread, on its manual clock."""
+
+    def make(*, settings: dict[str, Any] | None = None, **arguments: Any) -> Aeron:
+        return connect(
+            double.directory,
+            ClientSettings(**(settings or {})),
+            clock=clock,
+            use_conductor_invoker=True,
+            driver_invoker=double.do_work,
+            **arguments,
+        )
+
+    return make
+
+
+@pytest.fixture
+def aeron(make_client: Callable[..., Aeron]) -> Aeron:
+    return make_client()

@@ -1,0 +1,391 @@
+"""A client against a stand-in for a driver: commands that go out, answers that come back."""
+
+import threading
+
+import pytest
+
+from aeron_core import (
+    CLOSED,
+    ClientError,
+    ClientHandlers,
+    ClientSettings,
+    ClosedError,
+    DriverTimeoutError,
+    ErrorCode,
+    NotConnectedError,
+    RegistrationError,
+    connect,
+)
+from aeron_core.client.registrations import RegistrationState
+from aeron_core.errors import StorageError
+from aeron_core.protocol import commands, responses
+
+IPC = "aeron:ipc"
+SECOND = 1_000_000_000
+
+
+def test_a_publication_is_what_the_driver_answered(aeron, double):
+    publication = aeron.add_publication(IPC, 5)
+
+    [command] = double.of_type(commands.AddPublication)
+    assert (command.client_id, command.channel, command.stream_id) == (aeron.client_id, IPC, 5)
+    assert publication.registration_id == publication.original_registration_id == command.correlation_id
+    assert (publication.session_id, publication.stream_id) == (100 + command.correlation_id, 5)
+    assert publication.is_original
+    assert publication.offer(b"x") == 64
+
+
+def test_messages_go_from_a_publication_to_a_subscription(aeron, double):
+    subscription = aeron.add_subscription(IPC, 5)
+    publication = aeron.add_exclusive_publication(IPC, 5)
+    subscription.await_connected()
+    publication.offer(b"hello")
+    seen = []
+
+    subscription.poll(lambda buffer, header: seen.append(bytes(buffer)))
+
+    assert seen == [b"hello"]
+    assert subscription.images[0].source_identity == "aeron:ipc"
+
+
+def test_two_publications_of_one_stream_share_one_mapping(aeron, double):
+    first = aeron.add_publication(IPC, 5)
+    double._on_AddPublication = lambda command: double.answer(
+        responses.OnPublicationReady(
+            command.correlation_id, first.registration_id, first.session_id, 5, 1, -1, "never opened"
+        )
+    )
+
+    second = aeron.add_publication(IPC, 5)
+    first.offer(b"x")
+
+    assert second.original_registration_id == first.registration_id != second.registration_id
+    assert not second.is_original
+    assert second.position == first.position == 64
+
+
+def test_a_refusal_carries_code_and_text_of_the_driver_and_names_the_channel(aeron, double):
+    double.refusal = (int(ErrorCode.INVALID_CHANNEL), "no such parameter")
+
+    with pytest.raises(RegistrationError, match=r"'aeron:ipc[?]x=1' 5: no such parameter") as caught:
+        aeron.add_publication("aeron:ipc?x=1", 5)
+
+    assert caught.value.code is ErrorCode.INVALID_CHANNEL
+
+
+def test_a_driver_that_does_not_answer_in_time_is_an_error_and_a_late_answer_is_given_back(
+    aeron, double, clock
+):
+    registration = aeron.add_publication_async(IPC, 5)
+    for _ in range(11):
+        clock.advance(SECOND)
+        double.beat()
+        aeron.do_work()
+
+    with pytest.raises(DriverTimeoutError, match="add_publication 'aeron:ipc' 5: no answer"):
+        registration.poll()
+    double.do_work()
+    aeron.do_work()
+    double.do_work()
+
+    [command] = double.of_type(commands.RemovePublication)
+    assert command.registration_id == registration.registration_id
+
+
+def test_a_registration_is_polled_until_it_is_there(aeron, double):
+    registration = aeron.add_subscription_async(IPC, 5)
+    assert registration.poll() is None
+    assert registration.state is RegistrationState.AWAITING
+
+    double.do_work()
+    aeron.do_work()
+
+    assert registration.poll().registration_id == registration.registration_id
+    assert registration.result() is registration.poll()
+
+
+def test_waiting_for_a_registration_ends_after_its_own_timeout(make_client, double):
+    registration = make_client().add_publication_async(IPC, 5)
+    double.is_silent = True
+
+    with pytest.raises(TimeoutError, match="no answer within 0 s"):
+        registration.result(timeout=0)
+
+    assert not registration.is_done
+
+
+def test_what_was_cancelled_is_given_back_when_it_arrives(aeron, double):
+    registration = aeron.add_subscription_async(IPC, 5)
+
+    assert registration.cancel()
+    double.do_work()
+    aeron.do_work()
+    double.do_work()
+
+    assert double.of_type(commands.RemoveSubscription)[0].registration_id == registration.registration_id
+    with pytest.raises(ClientError, match="cancelled"):
+        registration.poll()
+
+
+def test_a_log_that_cannot_be_mapped_fails_the_call_and_is_given_back(aeron, double):
+    double._on_AddPublication = lambda command: double.answer(
+        responses.OnPublicationReady(command.correlation_id, 1, 2, 5, 1, -1, "/nowhere/1.logbuffer")
+    )
+
+    with pytest.raises(StorageError, match="/nowhere"):
+        aeron.add_publication(IPC, 5)
+    double.do_work()
+
+    assert len(double.of_type(commands.RemovePublication)) == 1
+
+
+@pytest.mark.parametrize("stream_id", [1 << 31, -(1 << 31) - 1])
+def test_a_stream_id_beyond_32_bits_is_refused(aeron, stream_id):
+    with pytest.raises(ValueError, match="stream_id"):
+        aeron.add_publication(IPC, stream_id)
+
+
+def test_closing_a_publication_gives_it_back_once(aeron, double):
+    publication = aeron.add_publication(IPC, 5)
+
+    publication.close()
+    publication.close()
+    double.do_work()
+
+    [command] = double.of_type(commands.RemovePublication)
+    assert (command.registration_id, command.revoke) == (publication.registration_id, False)
+    assert publication.offer(b"x") == CLOSED
+
+
+def test_revoking_tells_the_driver_so(aeron, double):
+    with aeron.add_exclusive_publication(IPC, 5) as publication:
+        publication.revoke()
+    double.do_work()
+
+    [command] = double.of_type(commands.RemovePublication)
+    assert command.revoke
+
+
+def test_image_handlers_hear_of_images_that_come_and_go(aeron, double):
+    events = []
+    subscription = aeron.add_subscription(
+        IPC,
+        5,
+        on_available_image=lambda image: events.append(("available", image)),
+        on_unavailable_image=lambda image: events.append(("unavailable", image)),
+    )
+    publication = aeron.add_publication(IPC, 5)
+    subscription.await_connected()
+    [image] = subscription.images
+
+    double.take_image(publication.registration_id, subscription.registration_id)
+    aeron.do_work()
+
+    assert events == [("available", image), ("unavailable", image)]
+    assert image.is_closed
+    assert not subscription.is_connected
+
+
+def test_closing_a_subscription_closes_its_images_and_says_so(aeron, double):
+    gone = []
+    subscription = aeron.add_subscription(IPC, 5, on_unavailable_image=gone.append)
+    aeron.add_publication(IPC, 5)
+    subscription.await_connected()
+    [image] = subscription.images
+
+    subscription.close()
+    subscription.close()
+    double.do_work()
+
+    assert gone == [image]
+    assert image.is_closed
+    assert subscription.is_closed
+    assert len(double.of_type(commands.RemoveSubscription)) == 1
+
+
+def test_images_of_other_clients_are_left_alone(aeron, double):
+    subscription = aeron.add_subscription(IPC, 5)
+    double.answer(responses.OnAvailableImage(1, 2, 5, subscription.registration_id + 999, 0, "/nowhere", "x"))
+    double.answer(responses.OnUnavailableImage(1, subscription.registration_id + 999, 5, IPC))
+
+    aeron.do_work()
+
+    assert subscription.images == ()
+
+
+def test_waiting_for_a_connection_ends_after_its_timeout(aeron):
+    subscription = aeron.add_subscription(IPC, 5)
+
+    with pytest.raises(NotConnectedError, match="nobody has connected within 0 s"):
+        subscription.await_connected(timeout=0)
+
+
+def test_waiting_for_a_connection_ends_when_the_resource_is_closed(aeron):
+    subscription = aeron.add_subscription(IPC, 5)
+    subscription.close()
+
+    with pytest.raises(ClosedError):
+        subscription.await_connected()
+
+
+@pytest.mark.parametrize(
+    ("operation", "command"),
+    [
+        (lambda p, s: p.add_destination("aeron:udp?endpoint=a:1"), commands.AddDestination),
+        (lambda p, s: p.remove_destination("aeron:udp?endpoint=a:1"), commands.RemoveDestination),
+        (lambda p, s: s.add_destination("aeron:udp?endpoint=a:1"), commands.AddRcvDestination),
+        (lambda p, s: s.remove_destination("aeron:udp?endpoint=a:1"), commands.RemoveRcvDestination),
+    ],
+)
+def test_destinations_are_added_and_removed_by_channel(aeron, double, operation, command):
+    publication, subscription = aeron.add_publication(IPC, 5), aeron.add_subscription(IPC, 6)
+
+    operation(publication, subscription)
+
+    [sent] = double.of_type(command)
+    resource = subscription if "Rcv" in command.__name__ else publication
+    assert (sent.registration_id, sent.channel) == (resource.registration_id, "aeron:udp?endpoint=a:1")
+
+
+def test_a_destination_is_removed_by_the_id_that_adding_it_returned(aeron, double):
+    publication = aeron.add_publication(IPC, 5)
+    destination_id = publication.add_destination("aeron:udp?endpoint=a:1")
+
+    publication.remove_destination_by_id(destination_id)
+
+    [sent] = double.of_type(commands.RemoveDestinationById)
+    assert sent.resource_registration_id == publication.registration_id
+    assert sent.destination_registration_id == destination_id
+
+
+def test_rejecting_an_image_names_it_its_position_and_the_reason(aeron, double):
+    subscription = aeron.add_subscription(IPC, 5)
+    publication = aeron.add_publication(IPC, 5)
+    subscription.await_connected()
+
+    subscription.images[0].reject("not wanted")
+
+    [sent] = double.of_type(commands.RejectImage)
+    assert (sent.image_correlation_id, sent.position, sent.reason) == (
+        publication.registration_id,
+        0,
+        "not wanted",
+    )
+
+
+def test_an_error_of_a_receiver_reaches_the_handler_of_the_publication_it_concerns(make_client, double):
+    frames = []
+    aeron = make_client(handlers=ClientHandlers(on_publication_error=frames.append))
+    publication = aeron.add_publication(IPC, 5)
+    for registration_id in (publication.registration_id, publication.registration_id + 999):
+        double.answer(
+            responses.OnPublicationError(
+                registration_id, -1, 1, 5, 77, -1, 1, 4000, b"\x7f\0\0\1" + bytes(12), 13, "not wanted"
+            )
+        )
+
+    aeron.do_work()
+
+    [frame] = frames
+    assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
+    assert (frame.source, frame.receiver_id) == (("127.0.0.1", 4000), 77)
+
+
+def test_a_handler_must_not_wait_for_the_driver_but_may_ask(make_client, double):
+    errors, asked = [], []
+    aeron = make_client(error_handler=errors.append)
+
+    def on_image(image):
+        asked.append(aeron.add_publication_async(IPC, 6))
+        aeron.add_publication(IPC, 7)
+
+    subscription = aeron.add_subscription(IPC, 5, on_available_image=on_image)
+    aeron.add_publication(IPC, 5)
+    subscription.await_connected()
+
+    assert "must not wait" in str(errors[0])
+    assert asked[0].result().stream_id == 6
+
+
+def test_a_handler_that_raises_is_reported_and_the_client_goes_on(make_client, double):
+    errors = []
+    aeron = make_client(error_handler=errors.append)
+
+    def on_image(image):
+        raise RuntimeError("handler")
+
+    subscription = aeron.add_subscription(IPC, 5, on_available_image=on_image)
+    aeron.add_publication(IPC, 5)
+    subscription.await_connected()
+
+    assert [str(error) for error in errors] == ["handler"]
+    assert not aeron.is_closed
+
+
+def test_a_channel_that_fails_later_is_reported_with_its_name(make_client, double):
+    errors = []
+    aeron = make_client(error_handler=errors.append)
+    aeron.add_publication(IPC, 5)
+    double.answer(responses.OnError(-1, int(ErrorCode.CHANNEL_ENDPOINT_ERROR), "port taken"))
+
+    aeron.do_work()
+
+    assert "aeron:ipc" in str(errors[0])
+    assert errors[0].code is ErrorCode.CHANNEL_ENDPOINT_ERROR
+
+
+def test_messages_of_types_that_are_not_known_are_left(aeron, double):
+    double.transmitter.transmit(0x0FFF, b"from a later driver")
+
+    aeron.do_work()
+
+    assert not aeron.is_closed
+
+
+def test_closing_the_client_closes_everything_and_tells_the_driver_last(make_client, double):
+    closed = []
+    with make_client(handlers=ClientHandlers(on_close=lambda: closed.append(True))) as aeron:
+        publication, subscription = aeron.add_publication(IPC, 5), aeron.add_subscription(IPC, 5)
+        counter = aeron.add_counter(1000)
+        registration = aeron.add_publication_async(IPC, 6)
+
+    double.do_work()
+    assert isinstance(double.received[-1], commands.ClientClose)
+    assert publication.is_closed
+    assert subscription.is_closed
+    assert counter.is_closed
+    assert closed == [True]
+    with pytest.raises(ClosedError):
+        registration.result()
+    with pytest.raises(ClosedError, match="is closed"):
+        aeron.add_publication(IPC, 5)
+    aeron.close()
+    assert aeron.do_work() == 0
+
+
+def test_the_next_session_id_is_the_drivers_where_the_driver_knows_the_command(aeron, double):
+    for _ in range(43 - double.counters._high_water_mark):
+        double.counters.allocate(0, "system")
+    double.counters.set_value(43, 1 << 16)
+    double._on_GetNextAvailableSessionId = lambda command: double.answer(
+        responses.OnNextAvailableSessionId(command.correlation_id, -7)
+    )
+
+    assert aeron.next_session_id(5) == -7
+
+
+def test_the_next_session_id_is_left_to_chance_with_an_older_driver(aeron, double):
+    assert -(1 << 31) <= aeron.next_session_id(5) < 1 << 31
+    assert double.received == []
+
+
+def test_a_client_with_a_thread_of_its_own_needs_nobody_to_run_it(double, clock):
+    arrived = threading.Event()
+    with connect(double.directory, ClientSettings(), clock=clock) as aeron:
+        aeron.add_available_counter_handler(lambda counters, registration_id, counter_id: arrived.set())
+        registration = aeron.add_counter_async(1000)
+        double.do_work()
+
+        assert arrived.wait(10)
+        assert registration.result(10).registration_id == registration.registration_id
+    assert "aeron-client-conductor" not in [thread.name for thread in threading.enumerate()]

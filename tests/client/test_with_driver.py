@@ -1,0 +1,82 @@
+"""A client and a media driver in one process."""
+
+import asyncio
+
+import numpy as np
+import pytest
+
+from aeron_core import CLOSED, RegistrationError, aio, connect
+
+CHANNELS = ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:0"]
+TIMEOUT_S = 10
+
+
+@pytest.fixture
+def aeron(driver):
+    with connect(driver.aeron_dir) as aeron:
+        yield aeron
+
+
+@pytest.fixture(params=CHANNELS)
+def pair(request, aeron):
+    """Return a connected publication and its subscription."""
+    subscription = aeron.add_subscription(request.param, 1001)
+    publication = aeron.add_publication(subscription.resolved_channel(), 1001)
+    publication.await_connected(TIMEOUT_S)
+    subscription.await_connected(TIMEOUT_S)
+    return publication, subscription
+
+
+async def take(subscription, count):
+    received = []
+    async for message in aio.messages(subscription):
+        received.append(message.data)
+        if len(received) == count:
+            break
+    return received
+
+
+def test_messages_arrive_in_order_whole_and_once(pair):
+    publication, subscription = pair
+    sent = [bytes([i % 256]) * (i * 37 % 5000) for i in range(500)]
+
+    async def send():
+        for message in sent:
+            await aio.async_offer(publication, message, TIMEOUT_S)
+
+    async def run():
+        return await asyncio.gather(send(), asyncio.wait_for(take(subscription, len(sent)), TIMEOUT_S))
+
+    assert asyncio.run(run())[1] == sent
+
+
+def test_a_batch_arrives_as_it_was_sent(pair):
+    publication, subscription = pair
+    offsets = np.arange(0, 32 * 101, 32, dtype=np.int64)
+    data = np.arange(32 * 100, dtype=np.uint8)
+
+    assert publication.offer_batch(data, offsets) == 100
+    received = asyncio.run(asyncio.wait_for(take(subscription, 100), TIMEOUT_S))
+
+    assert b"".join(received) == data.tobytes()
+
+
+def test_a_channel_that_the_driver_refuses_is_named(aeron):
+    with pytest.raises(RegistrationError, match="term-length=5"):
+        aeron.add_publication("aeron:udp?endpoint=127.0.0.1:0|term-length=5", 1001)
+
+
+def test_closing_the_client_closes_its_publications(pair, aeron):
+    publication, _ = pair
+
+    aeron.close()
+
+    assert publication.offer(b"x") == CLOSED
+
+
+def test_a_counter_shows_in_the_file_of_the_driver(aeron):
+    with aeron.add_counter(1000, label="mine") as counter:
+        counter.value = 7
+
+        assert aeron.counters_reader.value(counter.id) == 7
+        assert "mine" in [record.label for record in aeron.counters_reader]

@@ -1,0 +1,35 @@
+"""The names that programs import."""
+
+import subprocess
+import sys
+
+import pytest
+
+import aeron_core
+
+
+@pytest.mark.parametrize("name", aeron_core.__all__)
+def test_every_public_name_can_be_imported(name):
+    assert getattr(aeron_core, name) is not None
+    assert name in dir(aeron_core)
+
+
+def test_an_unknown_name_is_no_attribute():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = aeron_core.nothing
+
+
+def test_importing_the_package_imports_neither_numpy_nor_pydantic():
+    code = "import sys, aeron_core; print({'numpy', 'pydantic', 'asyncio'} & set(sys.modules))"
+
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.strip() == "set()"
+
+
+def test_connecting_needs_no_numpy():
+    code = "import sys, aeron_core; aeron_core.connect; print('numpy' in sys.modules)"
+
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.strip() == "False"
