@@ -19,6 +19,7 @@ from aeron_core._native.counter import Counter
 from aeron_core.client._native.views import ViewFactory
 from aeron_core.client.action import Action
 from aeron_core.client.header import Header
+from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
@@ -234,14 +235,24 @@ class Image:
         return length
 
     def poll_into(self, batch: MessageBatch, max_messages: int) -> int:
-        """Append up to `max_messages` whole messages to `batch` and return their number."""
+        """Append up to `max_messages` whole messages to `batch` and return their number.
+
+        A frame that cannot be one raises ProtocolError, once nothing stands in front of it.
+        """
         if self.is_closed:
             return 0
-        position = self._position.get()
-        with cython.nogil:
-            count = self._reader.read_batch(position, self._log.max_possible_position, max_messages, batch)
-        self._publish(position, self._reader.position)
-        return count
+        begin = position = self._position.get()
+        first = batch.count
+        try:
+            with cython.nogil:
+                self._reader.read_batch(begin, self._log.max_possible_position, max_messages, batch)
+            position = self._reader.position
+        except ProtocolError:
+            if batch.count == first:
+                raise
+            position = batch.positions.get_i64((batch.count - 1) * 8)
+        self._publish(begin, position)
+        return batch.count - first
 
     @property
     def required_length(self) -> int:

@@ -20,6 +20,7 @@ from aeron_core.client.image import (
     Image,
 )
 from aeron_core.client.message_batch import MessageBatch as MessageColumns
+from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.message_batch import MessageBatch
 
 if TYPE_CHECKING:
@@ -235,7 +236,13 @@ class Subscription:
         messages = 0
         for i in range(count):
             image = cython.cast(Image, images[first + i if first + i < count else first + i - count])
-            messages += image.poll_into(self._batch, max_messages - messages)
+            try:
+                messages += image.poll_into(self._batch, max_messages - messages)
+            except ProtocolError:
+                # What the other images gave is consumed already: deliver it. A later batch raises this.
+                if messages == 0:
+                    raise
+                break
             if messages == 0 and image.required_length > 0:
                 self._make_room(max_messages, image.required_length)
                 messages += image.poll_into(self._batch, max_messages)

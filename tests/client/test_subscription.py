@@ -6,6 +6,7 @@ import pytest
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
 from aeron_core.client.image import Image
+from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 
 
@@ -165,3 +166,16 @@ def test_a_message_longer_than_the_room_of_a_batch_gets_the_room_it_needs(images
 
     assert [len(subscription.poll_batch()) for _ in range(3)] == [1, 1, 1]
     assert image.position == log.producer_position()
+
+
+def test_a_broken_image_costs_no_message_of_another_or_of_its_own(images):
+    subscription, logs = images(2)
+    fill(logs[0], 0, b"a")
+    fill(logs[1], 1, b"b", b"c")
+    logs[1].buffer.put_i32(64, 5)
+
+    assert list(subscription.poll_batch()) == [b"a", b"b"]
+    with pytest.raises(ProtocolError):
+        subscription.poll_batch()
+
+    assert [image.position for image in subscription.images] == [64, 64]
