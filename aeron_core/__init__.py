@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from aeron_core.client.registrations import Registration as Registration
     from aeron_core.client.subscription import Subscription as Subscription
     from aeron_core.concurrent.counters import CountersReader as CountersReader
+    from aeron_core.driver.media_driver import MediaDriver as MediaDriver
     from aeron_core.errors import AeronError as AeronError
     from aeron_core.errors import ClientError as ClientError
     from aeron_core.errors import ClientTimeoutError as ClientTimeoutError
     from aeron_core.errors import ClosedError as ClosedError
+    from aeron_core.errors import ConfigurationError as ConfigurationError
+    from aeron_core.errors import DriverError as DriverError
     from aeron_core.errors import DriverTimeoutError as DriverTimeoutError
     from aeron_core.errors import ErrorCode as ErrorCode
     from aeron_core.errors import NoClaimError as NoClaimError
     from aeron_core.errors import NotConnectedError as NotConnectedError
+    from aeron_core.errors import PluginError as PluginError
     from aeron_core.errors import RegistrationError as RegistrationError
     from aeron_core.logbuffer.results import ADMIN_ACTION as ADMIN_ACTION
     from aeron_core.logbuffer.results import BACK_PRESSURED as BACK_PRESSURED
     from aeron_core.logbuffer.results import CLOSED as CLOSED
     from aeron_core.logbuffer.results import MAX_POSITION_EXCEEDED as MAX_POSITION_EXCEEDED
     from aeron_core.logbuffer.results import NOT_CONNECTED as NOT_CONNECTED
-    from aeron_core.driver.media_driver import MediaDriver as MediaDriver
-    from aeron_core.errors import ConfigurationError as ConfigurationError
-    from aeron_core.errors import DriverError as DriverError
-    from aeron_core.errors import PluginError as PluginError
     from aeron_core.settings.client import ClientSettings as ClientSettings
     from aeron_core.settings.driver import DriverSettings as DriverSettings
     from aeron_core.uri import ChannelUri as ChannelUri
