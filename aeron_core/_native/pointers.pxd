@@ -62,6 +62,16 @@ cdef class PointerMap:
     cdef inline int32_t size(self) noexcept nogil:
         return self._map.size
 
+    # Walk the entries, as those of a LongMap.
+    cdef inline int32_t capacity(self) noexcept nogil:
+        return self._map.capacity
+
+    cdef inline bint is_used(self, int32_t slot) noexcept nogil:
+        return self._map.is_used(slot)
+
+    cdef inline int64_t key_at(self, int32_t slot) noexcept nogil:
+        return self._map.key_at(slot)
+
 
 cdef inline int64_t pair_key(int32_t high, int32_t low) noexcept nogil:
     return (<int64_t>high << 32) | <int64_t><uint32_t>low

@@ -5,8 +5,6 @@ Source: aeron_agent.c; `signal` is our own.
 
 from __future__ import annotations
 
-from cython.cimports.aeron_core._native.park import ac_pause, ac_sleep_ns, ac_yield
-
 from aeron_core._native import park
 from aeron_core._native.semaphore import NamedSemaphore
 from aeron_core.spi.idle_strategy import IdleStrategy

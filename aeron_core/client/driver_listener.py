@@ -30,7 +30,7 @@ class DriverListener:
     Raises ClientTimeoutError when the driver says that it gave this client up.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts of the conductor that messages change
+    def __init__(  # noqa: PLR0913 - the parts of the conductor that messages change
         self,
         client_id: int,
         registrations: Registrations,

@@ -38,7 +38,7 @@ BlockHandler = Callable[[memoryview, int, int], object]  # frames with their hea
 class Image:
     """One thread polls it, alone or through its subscription; any thread may ask for its state."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the fields of the driver's message
+    def __init__(  # noqa: PLR0913 - the fields of the driver's message
         self,
         subscription: Subscription | None,
         session_id: int,

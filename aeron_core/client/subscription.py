@@ -38,7 +38,7 @@ BATCH_DATA_LENGTH = 1024 * 1024
 class Subscription:
     """One thread polls it; any thread may ask for its state, change its destinations and close it."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a client asked for and a driver answered
+    def __init__(  # noqa: PLR0913 - what a client asked for and a driver answered
         self,
         owner: ResourceOwner,
         channel: str,

@@ -1,0 +1,1 @@
+"""The media driver: conductor, sender, receiver, and what they work with."""

@@ -32,6 +32,7 @@ from aeron_core.spi.name_resolver import NameResolverParams
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import Counter
     from aeron_core.registry import Registry
@@ -114,7 +115,7 @@ class Assembly:
             pid=os.getpid(),
         )
 
-    def _create_loss_report(self):  # type: ignore[no-untyped-def]
+    def _create_loss_report(self) -> AtomicBuffer:
         return create_mapped_file(
             self._settings.aeron_dir / LOSS_REPORT_FILE,
             self._settings.loss_report_buffer_length,
@@ -150,9 +151,9 @@ class Assembly:
         """Let go of everything; no agent runs any more."""
         self.conductor.on_close()
         resources = self.conductor.resources
-        for stream in [*resources.ipc.streams, *resources.network.streams, *resources.images.streams]:
-            self.context.logs.delete(stream.stored)
-        for endpoint in [*resources.network.endpoints.values(), *resources.subscriptions.endpoints.values()]:
+        for stored in resources.stored_logs():
+            self.context.logs.delete(stored)
+        for endpoint in resources.endpoints():
             endpoint.transport.close_endpoint(endpoint.native)
 
 

@@ -12,11 +12,15 @@ from aeron_core.driver import stream_counters
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
+    from aeron_core.spi.endpoints import ChannelEndpoint as NativeEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
 
 class ChannelEndpoint:
     """One end of a channel. Used by the conductor only."""
+
+    #: What the agent works with.
+    native: NativeEndpoint
 
     def __init__(
         self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
@@ -33,9 +37,9 @@ class ChannelEndpoint:
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
 
-    def publish_addresses(self, status: Counter, name: str, native: object) -> None:
+    def publish_addresses(self, status: Counter, name: str) -> None:
         """State where the endpoint is bound, and that it is active."""
-        for address in self.transport.local_addresses(native):
+        for address in self.transport.local_addresses(self.native):
             self._address_counters.append(
                 stream_counters.allocate_local_address(
                     self.context.counters, name, status.id, address, self.registration_id
@@ -51,9 +55,9 @@ class ChannelEndpoint:
         self._address_counters.clear()
         self.context.counters.free(status.id)
 
-    def record_fault(self, native: object) -> None:
+    def record_fault(self) -> None:
         """Keep the last malformed datagram in the error log, once for each reason and source."""
-        fault = native.take_fault() if hasattr(native, "take_fault") else None
+        fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
             self.context.errors.record(0, f"malformed datagram from {source} on {self.channel.uri}: {reason}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core.driver.client import Client
     from aeron_core.driver.clients import Clients
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.resources import Resources, Unfinished
@@ -110,7 +111,7 @@ class CommandHandler:
                 )
         return None
 
-    def _client(self, command: commands.Command):  # type: ignore[no-untyped-def]
+    def _client(self, command: commands.Command) -> Client:
         return self._clients.get_or_add(command.client_id)
 
     def _refuse(self, command: commands.Command, error: BaseException) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.agent_proxy import AgentProxy
     from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.network_publication import NetworkPublication
     from aeron_core.driver.resolution import Resolution
 
 #: Events of an agent that are handled in one duty cycle.
@@ -83,7 +84,7 @@ class Conductor:
 
     def _on_publication_error(self) -> None:
         event = self._event
-        publication = event.target
+        publication = cast("NetworkPublication", event.target)
         source = event.source
         error_code, has_group_tag = event.numbers[:2]
         receiver_id, group_tag = event.values[:2]

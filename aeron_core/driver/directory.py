@@ -39,7 +39,7 @@ def prepare_directory(settings: DriverSettings) -> None:
     except OSError as error:
         raise StorageError(
             error.errno,
-            f"cannot create aeron.dir={path}: {error.strerror}; choose a directory that you may write to with AERON_DIR",
+            f"cannot create aeron.dir={path}: {error.strerror}; choose one that you may write to with AERON_DIR",
         ) from error
 
 

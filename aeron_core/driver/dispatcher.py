@@ -93,9 +93,9 @@ class StreamInterest:
         found = True
         while found:
             found = False
-            for slot in range(self._images._map.capacity):
-                session_id = self._images._map.key_at(slot)
-                if self._images._map.is_used(slot) and self._sessions.get(session_id, 0) == 0:
+            for slot in range(self._images.capacity()):
+                session_id = self._images.key_at(slot)
+                if self._images.is_used(slot) and self._sessions.get(session_id, 0) == 0:
                     self._images.remove(session_id)
                     found = True
                     break
@@ -115,7 +115,7 @@ class Dispatcher(ReceiveDispatcher):
         self._rttm = Rttm()
         self._session_limit = session_limit
 
-    def on_data(
+    def on_data(  # noqa: PLR0913
         self,
         endpoint: ReceiveChannelEndpoint,
         buffer: AtomicBuffer,
@@ -191,9 +191,9 @@ class Dispatcher(ReceiveDispatcher):
             cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
             & operations.SESSION_STATE_MASK
         )
-        if (
-            state != operations.SESSION_UNKNOWN and state != operations.SESSION_PENDING_SETUP
-        ) or not cython.cast(StreamInterest, found).has_room(now_ns):
+        if (state not in (operations.SESSION_UNKNOWN, operations.SESSION_PENDING_SETUP)) or not cython.cast(
+            StreamInterest, found
+        ).has_room(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
             cython.cast(StreamInterest, found)._states.put(setup.session_id, operations.SESSION_NO_INTEREST)

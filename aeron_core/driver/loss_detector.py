@@ -38,6 +38,13 @@ class UnicastNakDelay(NakDelay):
 class LossDetector:
     """The gaps of one image; used by the receiver only."""
 
+    has_gap: bool
+    is_new_gap: bool
+    is_due: bool
+    gap_term_id: int
+    gap_offset: int
+    gap_length: int
+
     def __init__(self, log: LogBuffer, delay: NakDelay) -> None:
         self._log = log
         self._delay = delay

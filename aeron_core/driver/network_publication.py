@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 class NetworkPublication(Resender):
     """One stream that is being sent; see the module."""
 
+    _has_initial_connection: bool
+    _is_setup_elicited: bool
+    _is_connected: bool
+
     def __init__(self, params: NetworkPublicationParams) -> None:
         position = params.position
         self.registration_id = params.registration_id

@@ -239,4 +239,4 @@ class NetworkPublications(Publications):
                 self.streams.remove(stream)
                 stream.stop(partial(self._on_stopped, stream.endpoint))
         for endpoint in self.endpoints.values():
-            endpoint.record_fault(endpoint.native)
+            endpoint.record_fault()

@@ -84,7 +84,7 @@ class PublicationImage:
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
 
-    def insert_packet(
+    def insert_packet(  # noqa: PLR0913
         self,
         buffer: AtomicBuffer,
         offset: int,

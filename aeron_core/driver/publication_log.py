@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
 
 
-def publication_log_params(
+def publication_log_params(  # noqa: PLR0913
     context: DriverContext,
     command: AddPublication | AddExclusivePublication,
     params: PublicationParams,

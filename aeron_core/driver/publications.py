@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core.channel_params import PublicationParams
 from aeron_core.driver.publication_links import PublicationLink
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.published_stream import PublishedStream
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri import ChannelUri
+
+_Stream = TypeVar("_Stream", bound="PublishedStream")
 
 
 class Publications:
@@ -55,8 +57,8 @@ class Publications:
 
     @staticmethod
     def find_shared(
-        streams: Iterable[PublishedStream], stream_id: int, params: PublicationParams, uri: ChannelUri
-    ) -> PublishedStream | None:
+        streams: Iterable[_Stream], stream_id: int, params: PublicationParams, uri: ChannelUri
+    ) -> _Stream | None:
         """Return the publication that a client can share, after checking that it is what the URI asks for."""
         for stream in streams:
             if (

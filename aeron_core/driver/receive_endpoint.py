@@ -14,11 +14,14 @@ from aeron_core.spi.media import LossRates, ReceiveEndpointParams
 if TYPE_CHECKING:
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.subscription import Subscription
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
 
 class ReceiveEndpoint(ChannelEndpoint):
     """A receiving end with its subscriptions and images."""
+
+    native: ReceiveChannelEndpoint
 
     def __init__(  # noqa: PLR0913 - what an endpoint is made from
         self,
@@ -45,7 +48,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         except BaseException:
             self.context.counters.free(self.status.id)
             raise
-        self.publish_addresses(self.status, "rcv-local-sockaddr", self.native)
+        self.publish_addresses(self.status, "rcv-local-sockaddr")
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
 
     def _params(self, receiver_id: int) -> ReceiveEndpointParams:

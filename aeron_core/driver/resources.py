@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
+    from aeron_core.driver.channel_endpoint import ChannelEndpoint
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.resolution import Resolution
     from aeron_core.driver.stream import Stream
     from aeron_core.protocol import commands
-    from aeron_core.spi.media import Channel
+    from aeron_core.spi.media import Channel, MediaTransport
 
     Continuation = Callable[[Channel], None]
     #: A command that goes on once a channel is resolved.
@@ -46,6 +48,15 @@ class Resources:
 
     def _streams(self) -> Iterator[Stream]:
         return chain(self.ipc.streams, self.network.streams, self.images.streams)
+
+    def stored_logs(self) -> list[StoredLog]:
+        """Return all log buffers that exist."""
+        published = [stream.stored for stream in chain(self.ipc.streams, self.network.streams)]
+        return [*published, *(image.stored for image in self.images.streams)]
+
+    def endpoints(self) -> list[ChannelEndpoint]:
+        """Return all channel endpoints that are open."""
+        return [*self.network.endpoints.values(), *self.subscriptions.endpoints.values()]
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of everything."""
@@ -103,7 +114,9 @@ class Resources:
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
 
-    def _add_network_subscription(self, client, command, transport, channel) -> None:  # type: ignore[no-untyped-def]
+    def _add_network_subscription(
+        self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel
+    ) -> None:
         self.subscriptions.add_network(client, command, transport, channel, self.images.streams)
 
     def remove_subscription(self, client: Client, command: commands.RemoveSubscription) -> None:

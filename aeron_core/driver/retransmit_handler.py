@@ -9,7 +9,7 @@ Source: aeron_retransmit_handler.c.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aeron_core.driver._native import operations
 from aeron_core.spi.endpoints import SendStream
@@ -29,6 +29,9 @@ class Resender(SendStream):
 class RetransmitHandler:
     """The retransmissions of one publication; used by the sender only."""
 
+    # An array of C structs; Any because only the compiled module can have one.
+    _actions: Any
+
     def __init__(
         self, *, is_group: bool, max_resend: int, delay_ns: int, linger_ns: int, initial_window_length: int
     ) -> None:
@@ -39,7 +42,7 @@ class RetransmitHandler:
         self._initial_window_length = initial_window_length
         self._active_count = 0
 
-    def on_nak(
+    def on_nak(  # noqa: PLR0913
         self,
         resender: Resender,
         flow_control: FlowControl,
@@ -49,7 +52,7 @@ class RetransmitHandler:
         term_length: int,
         now_ns: int,
     ) -> int:
-        """Act on a valid request; return operations.RETRANSMIT_ACCEPTED, COVERED by an earlier one, or OVERFLOW of the pool."""
+        """Act on a valid request; return ACCEPTED, COVERED by an earlier one, or OVERFLOW of the pool."""
         slot = self._slot_for(term_id, term_offset)
         if slot < 0:
             return operations.RETRANSMIT_COVERED if slot == -1 else operations.RETRANSMIT_OVERFLOW
@@ -120,4 +123,4 @@ class RetransmitHandler:
         # Source: aeron_flow_control.c, aeron_flow_control_calculate_retransmission_length.
         window = min(self._initial_window_length, term_length >> 1)
         longest = window * flow_control.retransmit_window_multiple
-        return min(min(longest, term_length - term_offset), length)
+        return min(longest, term_length - term_offset, length)

@@ -11,11 +11,14 @@ from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
     from aeron_core.driver.context import DriverContext
+    from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
 
 class SendEndpoint(ChannelEndpoint):
     """A sending end with the number of its publications."""
+
+    native: SendChannelEndpoint
 
     def __init__(
         self, context: DriverContext, transport: MediaTransport, channel: Channel, registration_id: int
@@ -28,7 +31,7 @@ class SendEndpoint(ChannelEndpoint):
         except BaseException:
             self.context.counters.free(self.status.id)
             raise
-        self.publish_addresses(self.status, "snd-local-sockaddr", self.native)
+        self.publish_addresses(self.status, "snd-local-sockaddr")
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
 
     def _params(self) -> SendEndpointParams:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 class Sender(Agent):
     """The agent of the sending side."""
 
+    _round_robin: int
+    _sends_since_poll: int
+
     def __init__(self, params: AgentParams) -> None:
         super().__init__("sender")
         self._clock = params.clock

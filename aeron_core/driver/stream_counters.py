@@ -68,7 +68,7 @@ class CounterOwner:
         )
 
 
-def allocate_stream_counter(
+def allocate_stream_counter(  # noqa: PLR0913
     manager: CountersManager,
     type_id: int,
     name: str,

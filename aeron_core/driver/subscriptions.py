@@ -166,4 +166,4 @@ class Subscriptions:
     def on_timer(self) -> None:
         """Keep what the receiving ends found wrong."""
         for endpoint in self.endpoints.values():
-            endpoint.record_fault(endpoint.native)
+            endpoint.record_fault()

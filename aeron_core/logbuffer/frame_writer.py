@@ -120,7 +120,7 @@ class FrameWriter:
         claim.open(frame, length)
         return 0
 
-    def measure_run(  # noqa: PLR0913, PLR0917 - called without the GIL: no params object
+    def measure_run(  # noqa: PLR0913 - called without the GIL: no params object
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, room: int, allowance: int
     ) -> int:
         """Return a pair: how many messages from `first` on may be one claim, and the bytes that they need.
@@ -143,7 +143,7 @@ class FrameWriter:
             begin = end
         return positions.pack_pair(taken, run_length)
 
-    def write_run(  # noqa: PLR0913, PLR0917 - called without the GIL: no params object
+    def write_run(  # noqa: PLR0913 - called without the GIL: no params object
         self,
         position: int,
         run: int,

@@ -40,7 +40,16 @@ class CongestionControlParams:
 
 
 class RebuildState:
-    """What happened to an image since the last call; reused, valid during the call only."""
+    """What happened to an image since the last call; reused, valid during the call only. Positions are bytes."""
+
+    now_ns: int
+    consumption_position: int
+    last_sm_position: int
+    hwm_position: int
+    rebuild_position_before: int
+    rebuild_position_after: int
+    loss_occurred: bool
+    force_status_message: bool
 
 
 class CongestionControlStrategy(Protocol):

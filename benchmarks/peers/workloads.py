@@ -1,6 +1,6 @@
 """The same work for both libraries; run as a program by `pyaeron_side_by_side.py` under either Python.
 
-    workloads.py LIBRARY WORKLOAD CHANNEL LENGTH COUNT
+workloads.py LIBRARY WORKLOAD CHANNEL LENGTH COUNT
 """
 
 from __future__ import annotations

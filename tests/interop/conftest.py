@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+import aeron_core
+
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
 FOREIGN_VERSIONS = ("3.14", "3.13", "3.12")
@@ -173,8 +175,6 @@ DRIVER_ENVIRONMENT = {"AERON_TERM_BUFFER_LENGTH": "1m", "AERON_IPC_TERM_BUFFER_L
 
 
 def _await_driver(directory: Path, peer: Peer) -> None:
-    import aeron_core
-
     with aeron_core.connect(directory):
         assert peer.process.poll() is None, peer.lines
 

@@ -242,9 +242,7 @@ def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_fr
     ],
 )
 @pytest.mark.parametrize("at_once", [True, False])
-def test_messages_of_which_fragments_are_missing_are_dropped(  # noqa: PLR0917
-    log, put_frame, frames, kept, dropped, at_once
-):
+def test_messages_of_which_fragments_are_missing_are_dropped(log, put_frame, frames, kept, dropped, at_once):
     reader, batch, position = TermReader(log), MessageBatch(10, 100), 0
     for payload, flags in frames:
         if payload is None:  # a gap that the receiver filled with padding
