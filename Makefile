@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON := $(BIN)/python
+# cython-lint starts pycodestyle by its name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 ROOTS := aeron_core plugins
 # What is compiled: every module with a sibling .pxd, and what it includes.
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \

@@ -1,1 +1,1 @@
-"""The command `aeron-core`."""
+"""The command `aeron-core`: one file a command, each a thin face over the library."""

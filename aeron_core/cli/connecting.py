@@ -1,0 +1,58 @@
+"""Connects a command to a driver, and its stream to the other side, or says within seconds that it cannot."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.options import directory_of, is_terminal
+from aeron_core.cli.outcome import say
+from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.publication import Publication
+from aeron_core.client.subscription import Subscription
+from aeron_core.errors import CncNotReadyError, DriverTimeoutError, NotConnectedError
+
+# A person waits for the message. An invented number: time enough for a driver that is only starting.
+_DRIVER_WAIT_S: Final = 3.0
+_LOOK_INTERVAL_S: Final = 0.02
+
+
+def connect_to_driver(aeron_dir: Path | None) -> Aeron:
+    """Return a client of the driver, which may be only starting.
+
+    Not with a short driver timeout: the same setting says how long a driver may be silent later on.
+    """
+    directory = directory_of(aeron_dir)
+    deadline_s = time.monotonic() + _DRIVER_WAIT_S
+    while (problem := _problem(directory)) is not None:
+        if time.monotonic() >= deadline_s:
+            raise DriverTimeoutError(problem)
+        time.sleep(_LOOK_INTERVAL_S)
+    return connect(directory)
+
+
+def _problem(directory: Path) -> str | None:
+    try:
+        files = DriverFiles.open(directory)
+    except CncNotReadyError as error:
+        return f"{error}; start one with `aeron-core driver`"
+    if files.is_alive:
+        return None
+    return f"the media driver of {directory} is dead; start one with `aeron-core driver`"
+
+
+def await_other_side(
+    stream: Publication | ExclusivePublication | Subscription, timeout: float | None
+) -> None:
+    """Wait until somebody is connected; raises NotConnectedError after `timeout` seconds, None for ever."""
+    if not stream.is_connected and is_terminal():
+        say(f"waiting for the other side of {stream.channel} stream {stream.stream_id}")
+    try:
+        stream.await_connected(timeout)
+    except NotConnectedError:
+        raise NotConnectedError(
+            f"nobody connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s"
+        ) from None

@@ -1,0 +1,88 @@
+"""The command `aeron-core`: its sub-commands, and how it ends.
+
+Not here: what the sub-commands do, and the exit codes (outcome).
+Invariant: what a user can get wrong ends in one line on stderr, never in a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from aeron_core.cli.demo import demo
+from aeron_core.cli.driver import driver
+from aeron_core.cli.error_log import errors
+from aeron_core.cli.loss import loss
+from aeron_core.cli.outcome import EXIT_OK, ended, exit_code_of, message_of, say
+from aeron_core.cli.ping import ping
+from aeron_core.cli.plugins import plugins_app
+from aeron_core.cli.pong import pong
+from aeron_core.cli.pub import pub
+from aeron_core.cli.settings import settings_app
+from aeron_core.cli.stat import stat
+from aeron_core.cli.sub import sub
+from aeron_core.errors import PluginError
+from aeron_core.registry import Registry
+from aeron_core.version import VERSION
+
+PROGRAM = "aeron-core"
+
+
+def main() -> None:
+    """Run the command line of this process, and end the process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        # Without markup and without the standalone mode: usage errors are one line, as all others are.
+        result = make_app()(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
+    except Exception as error:
+        code = exit_code_of(error)
+        if code is None:
+            raise
+        say(f"error: {message_of(error)}")
+        return code
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def make_app() -> typer.Typer:
+    """Return the application with the sub-commands of this package and of all plugins."""
+    app = typer.Typer(
+        help="Media driver and client that speak Aeron.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_program)
+    for command in (driver, pub, sub, ping, pong, stat, errors, loss, demo):
+        app.command(command.__name__)(command)
+    app.add_typer(plugins_app, name="plugins")
+    app.add_typer(settings_app, name="settings")
+    try:
+        Registry.load().hook.aeron_cli(app=app)
+    except PluginError as error:
+        # Who repairs an installation needs the other commands.
+        say(f"warning: without the commands of plugins: {error}")
+    return app
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"{PROGRAM} {VERSION}")
+        raise ended(EXIT_OK)
+
+
+def _program(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end."),
+    ] = False,
+) -> None:
+    """Media driver and client that speak Aeron."""

@@ -1,0 +1,69 @@
+"""How a command ends: exit codes, and what a user is told in one line.
+
+    0     done
+    1     could not be done: no driver, nobody connected, no room, a port in use, a driver already there
+    2     asked wrongly: usage, settings, channel, plugins
+    130   interrupted before there was anything to end in order
+
+Everything else is a fault of this program, and shows a traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import typer
+
+from aeron_core.errors import AeronError, ConfigurationError, ErrorCode, PluginError, RegistrationError
+
+EXIT_OK: Final = 0
+EXIT_FAILURE: Final = 1
+EXIT_USAGE: Final = 2
+
+#: Codes of a driver for what was asked wrongly.
+_ASKED_WRONGLY: Final = (ErrorCode.INVALID_CHANNEL, ErrorCode.NOT_SUPPORTED)
+
+
+def say(text: str) -> None:
+    """Tell the user something that is not the command's output."""
+    print(f"aeron-core: {text}", file=sys.stderr)
+
+
+def ended(code: int) -> typer.Exit:
+    """Return the exception that ends the command with that code; raise it."""
+    return typer.Exit(code)
+
+
+def failed(text: str) -> typer.Exit:
+    """Say why the command failed, and return the exception that ends it."""
+    say(f"error: {text}")
+    return typer.Exit(EXIT_FAILURE)
+
+
+def exit_code_of(error: BaseException) -> int | None:
+    """Return the exit code for what a user can mend or must bear, None for a fault of this program."""
+    if isinstance(error, ConfigurationError | PluginError):
+        return EXIT_USAGE
+    if isinstance(error, RegistrationError):
+        return EXIT_USAGE if error.code in _ASKED_WRONGLY else EXIT_FAILURE
+    if isinstance(error, AeronError | OSError):
+        return EXIT_FAILURE
+    if isinstance(error, typer.Abort):
+        return EXIT_FAILURE
+    # typer's own usage errors have no public base class.
+    return EXIT_USAGE if hasattr(error, "format_message") else None
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception in one line."""
+    if hasattr(error, "format_message"):
+        text = str(error.format_message())
+    elif isinstance(error, OSError) and not isinstance(error, AeronError):
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    elif isinstance(error, OSError) and error.strerror:
+        # Without `[Errno 28]`, which says nothing that the text does not.
+        text = error.strerror
+    else:
+        text = str(error)
+    return " ".join(text.split()) or type(error).__name__

@@ -1,0 +1,17 @@
+"""What `ping` and `pong` have in common: their channels and streams, those of the reference's samples."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+PING_CHANNEL = "aeron:udp?endpoint=localhost:20123"
+PONG_CHANNEL = "aeron:udp?endpoint=localhost:20124"
+PING_STREAM = 1002
+PONG_STREAM = 1003
+
+PingChannel = Annotated[str, typer.Option(help="Channel from ping to pong.")]
+PongChannel = Annotated[str, typer.Option(help="Channel from pong to ping.")]
+PingStream = Annotated[int, typer.Option(help="Stream from ping to pong.")]
+PongStream = Annotated[int, typer.Option(help="Stream from pong to ping.")]

@@ -1,0 +1,78 @@
+"""`aeron-core pong`: sends back what a `ping`, ours or the reference's, has sent."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, closing, suppress
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.offering import Offerer
+from aeron_core.cli.options import AeronDir, Json, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.ping_pong import (
+    PING_CHANNEL,
+    PING_STREAM,
+    PONG_CHANNEL,
+    PONG_STREAM,
+    PingChannel,
+    PingStream,
+    PongChannel,
+    PongStream,
+)
+from aeron_core.client.header import Header
+from aeron_core.client.subscription import Subscription
+from aeron_core.errors import ClosedError, NotConnectedError
+
+_LIMIT: Final = 10
+# After so many looks without a message the thread sleeps between two: an idle pong should not keep a
+# processor busy, one in the middle of a measurement must not sleep. Both are invented numbers.
+_BUSY_LOOKS: Final = 50_000
+_PAUSE_S: Final = 0.001
+_GONE_S: Final = 1.0
+
+
+def pong(  # noqa: PLR0913, PLR0917 - the options of the command
+    once: Annotated[bool, typer.Option("--once", help="End when the first ping has gone.")] = False,
+    ping_channel: PingChannel = PING_CHANNEL,
+    ping_stream: PingStream = PING_STREAM,
+    pong_channel: PongChannel = PONG_CHANNEL,
+    pong_stream: PongStream = PONG_STREAM,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Send back every message, until an interrupt."""
+    with ExitStack() as stack:
+        aeron = stack.enter_context(connect_to_driver(aeron_dir))
+        subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
+        publication = stack.enter_context(closing(aeron.add_exclusive_publication(pong_channel, pong_stream)))
+        offerer = Offerer(publication, _GONE_S)
+        with suppress(KeyboardInterrupt):
+            _answer(subscription, offerer, once=once)
+    if json:
+        print_json({"messages": offerer.messages, "bytes": offerer.bytes})
+    else:
+        say(f"sent {offerer.messages:,} messages back")
+
+
+def _answer(subscription: Subscription, offerer: Offerer, *, once: bool) -> None:
+    def on_fragment(buffer: memoryview, header: Header) -> None:
+        try:
+            offerer.offer(buffer, header.reserved_value)
+        except NotConnectedError:
+            # That ping has gone before its answer; the next one finds us ready.
+            return
+
+    idle_looks = 0
+    while not subscription.is_closed:
+        if subscription.poll(on_fragment, _LIMIT):
+            idle_looks = 0
+            continue
+        if once and offerer.messages and not subscription.is_connected:
+            return
+        idle_looks += 1
+        if idle_looks > _BUSY_LOOKS:
+            time.sleep(_PAUSE_S)
+    raise ClosedError("the media driver is gone")

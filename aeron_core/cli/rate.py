@@ -1,0 +1,95 @@
+"""How much went through, and how fast: shown on a terminal while it goes, and summed up at the end."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from aeron_core.cli.options import is_terminal
+
+_INTERVAL_S: Final = 0.1
+_MEGABYTE: Final = 1_000_000
+
+
+class RateDisplay:
+    """Messages and bytes so far; drawn on stderr, where a person sees it."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self.messages = 0
+        self.bytes = 0
+        self._start_s = time.monotonic()
+        self._next_s = 0.0
+        self._end_s: float | None = None
+        self._progress: Progress | None = None
+        if is_terminal():
+            columns = [TextColumn(what), TextColumn("{task.fields[rate]}"), TimeElapsedColumn()]
+            bar = [BarColumn(), TaskProgressColumn()] if total else []
+            self._progress = Progress(*columns, *bar, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("", total=total, rate="")
+
+    def add(self, messages: int, length: int) -> None:
+        """Count; cheap enough for every message."""
+        self.messages += messages
+        self.bytes += length
+        now_s = time.monotonic()
+        if self._progress is not None and now_s >= self._next_s:
+            self._next_s = now_s + _INTERVAL_S
+            rate = (
+                f"{self.messages:,} messages, {self.messages_per_s:,.0f}/s, {self.megabytes_per_s:,.1f} MB/s"
+            )
+            self._progress.update(self._task, completed=self.messages, rate=rate)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken so far."""
+        return (time.monotonic() if self._end_s is None else self._end_s) - self._start_s
+
+    @property
+    def messages_per_s(self) -> float:
+        """Messages a second."""
+        return self.messages / max(self.seconds, 1e-9)
+
+    @property
+    def megabytes_per_s(self) -> float:
+        """Megabytes of payload a second."""
+        return self.bytes / _MEGABYTE / max(self.seconds, 1e-9)
+
+    def summary(self) -> dict[str, object]:
+        """Return the totals for a JSON document."""
+        return {
+            "messages": self.messages,
+            "bytes": self.bytes,
+            "seconds": round(self.seconds, 6),
+            "messages_per_second": round(self.messages_per_s, 1),
+            "megabytes_per_second": round(self.megabytes_per_s, 3),
+        }
+
+    def sentence(self, verb: str) -> str:
+        """Return the totals for people."""
+        return (
+            f"{verb} {self.messages:,} messages of {self.bytes:,} bytes in {self.seconds:.3f} s: "
+            f"{self.messages_per_s:,.0f} messages/s, {self.megabytes_per_s:,.1f} MB/s"
+        )
+
+    def start(self) -> None:
+        """Let the time begin now, not when the display was made."""
+        self._start_s = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end_s = time.monotonic()
+        if self._progress is not None:
+            self._progress.stop()
