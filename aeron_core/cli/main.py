@@ -52,6 +52,17 @@ def run(arguments: Sequence[str]) -> int:
 
 def make_app() -> typer.Typer:
     """Return the application with the sub-commands of this package and of all plugins."""
+    app = make_core_app()
+    try:
+        Registry.load().hook.aeron_cli(app=app)
+    except PluginError as error:
+        # Who repairs an installation needs the other commands.
+        say(f"warning: without the commands of plugins: {error}")
+    return app
+
+
+def make_core_app() -> typer.Typer:
+    """Return the application with the sub-commands of this package alone."""
     app = typer.Typer(
         help="Media driver and client that speak Aeron.",
         no_args_is_help=True,
@@ -65,11 +76,6 @@ def make_app() -> typer.Typer:
         app.command(command.__name__)(command)
     app.add_typer(plugins_app, name="plugins")
     app.add_typer(settings_app, name="settings")
-    try:
-        Registry.load().hook.aeron_cli(app=app)
-    except PluginError as error:
-        # Who repairs an installation needs the other commands.
-        say(f"warning: without the commands of plugins: {error}")
     return app
 
 

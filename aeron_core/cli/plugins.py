@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aeron_core.cli.options import Json, print_json
-from aeron_core.registry import InstalledPlugin, Registry
+from aeron_core.registry import TABLES, InstalledPlugin, Registry
 
 plugins_app = typer.Typer(help="Plugins of this installation.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -24,12 +24,12 @@ def list_plugins(json: Json = False) -> None:
     if json:
         print_json([_document(plugin) for plugin in plugins])
         return
-    table = Table("plugin", "distribution", "hook", "provides")
+    table = Table("plugin", "distribution", "provides", "names")
     for plugin in plugins:
         distribution = f"{plugin.distribution} {plugin.version}".strip()
-        hooks = sorted(plugin.provides)
-        names = "\n".join(", ".join(sorted(plugin.provides[hook])) for hook in hooks)
-        table.add_row(plugin.name, distribution, "\n".join(hooks), names)
+        # A plugin may provide nothing by name, but commands or events.
+        for hook, names in sorted(plugin.provides.items()) or [("", [])]:
+            table.add_row(plugin.name, distribution, TABLES.get(hook, ""), ", ".join(sorted(names)))
     Console().print(table)
 
 
