@@ -78,7 +78,12 @@ class ImageStream(Stream):
 
     @property
     def accepts_subscriptions(self) -> bool:
-        """Whether a subscription may still be linked."""
+        """Whether a subscription may still be linked.
+
+        Not once the last has gone: with it the dispatcher forgot the image, and no frame reaches it any more.
+        """
+        if not self.links:
+            return False
         return self.state is ImageState.ACTIVE or (
             self.state is ImageState.DRAINING and not self._is_drained()
         )
