@@ -1,8 +1,9 @@
-"""Public test kit: a simulated network, recorders of what endpoints hand over, probes that call C methods."""
+"""Public test kit: a simulated network, drivers and clients on it, recorders, probes that call C methods."""
 
 from aeron_core.testing.counters import counted, make_counters
-from aeron_core.testing.frames import data_frame, encode_frame
+from aeron_core.testing.frames import data_frame, decode_frame, encode_frame, frames_of
 from aeron_core.testing.network import Fate, Link, Sent, SimulatedHost, SimulatedNetwork
+from aeron_core.testing.pair import DriverPair, DriverUnderTest, SimulatedDriver, Simulation
 from aeron_core.testing.probes import (
     CongestionControlProbe,
     DatagramProbe,
@@ -15,12 +16,16 @@ from aeron_core.testing.probes import (
     Taken,
 )
 from aeron_core.testing.recorders import Call, RecordingDispatcher, RecordingSendStream
+from aeron_core.testing.traffic import Feed, Sink, make_messages
 
 __all__ = [
     "Call",
     "CongestionControlProbe",
     "DatagramProbe",
+    "DriverPair",
+    "DriverUnderTest",
     "Fate",
+    "Feed",
     "FlowControlProbe",
     "IdleStrategyProbe",
     "Link",
@@ -30,12 +35,18 @@ __all__ = [
     "RunBatch",
     "SendEndpointProbe",
     "Sent",
+    "SimulatedDriver",
     "SimulatedHost",
     "SimulatedNetwork",
+    "Simulation",
+    "Sink",
     "Slot",
     "Taken",
     "counted",
     "data_frame",
+    "decode_frame",
     "encode_frame",
+    "frames_of",
     "make_counters",
+    "make_messages",
 ]

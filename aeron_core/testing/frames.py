@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Protocol, TypeVar, cast
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.protocol.frames.data import DataHeader
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.header import Frame
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.protocol.frames.status_message import StatusMessage
 
 _ALIGNMENT = wire.FRAME_ALIGNMENT
+_TYPES: dict[int, type[Frame]] = {
+    wire.TYPE_DATA: DataHeader,
+    wire.TYPE_PAD: DataHeader,
+    wire.TYPE_NAK: Nak,
+    wire.TYPE_SM: StatusMessage,
+    wire.TYPE_ERR: ErrorFrame,
+    wire.TYPE_SETUP: Setup,
+    wire.TYPE_RTTM: Rttm,
+}
+F = TypeVar("F", bound=Frame)
 
 
 class Encodable(Protocol):
@@ -36,3 +53,17 @@ def data_frame(payload: bytes = b"", **fields: int) -> bytes:
     }
     header = encode_frame(DataHeader(**preset | fields))
     return header + payload + bytes(-length % _ALIGNMENT)
+
+
+def decode_frame(data: bytes) -> Frame:
+    """Return the first frame of a datagram; raises KeyError for a type that is not of a stream."""
+    buffer = AtomicBuffer(data)
+    frame = _TYPES[buffer.get_u16(wire.FRAME_TYPE_OFFSET)]()
+    frame.decode(buffer, 0, len(data))
+    return frame
+
+
+def frames_of(kind: type[F], datagrams: Iterable[bytes]) -> list[F]:
+    """Return the first frames of those datagrams that begin with this kind."""
+    frames = (decode_frame(data) for data in datagrams)
+    return [cast(F, frame) for frame in frames if type(frame) is kind]

@@ -1,7 +1,8 @@
 """Hosts and links in memory: datagrams that are lost, doubled, late or overtaken exactly as a seed says.
 
-Nothing happens by itself: a datagram arrives when it is asked for after the clock has passed its time. What a link
-does depends on the seed, the two addresses and how many datagrams went that way before, not on other links.
+Nothing happens by itself: a datagram arrives when it is asked for after the clock has passed its time. What a
+link does depends on the seed, the two addresses and how many datagrams went that way before, not on other
+links.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ class SimulatedNetwork:
     def set_link(self, link: Link, *, source: str | None = None, destination: str | None = None) -> None:
         """Let datagrams of a direction be treated as `link` says from now on.
 
-        An end is a host (`10.0.0.1`), an address (`10.0.0.1:20121`) or None for any; the more precise rule wins,
-        the destination's before the source's.
+        An end is a host (`10.0.0.1`), an address (`10.0.0.1:20121`) or None for any; the more precise rule
+        wins, the destination's before the source's.
         """
         with self._lock:
             self._links[source, destination] = link

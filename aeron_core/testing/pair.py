@@ -1,0 +1,258 @@
+"""Drivers, clients, a clock and a network that one thread steps: what happens depends on seeds alone.
+
+    with DriverPair(tmp_path, seed=3, link=Link(loss=0.1)) as pair:
+        subscription = pair.add_subscription("aeron:udp?endpoint=10.0.0.2:20121", 1001)
+        publication = pair.add_publication("aeron:udp?endpoint=10.0.0.2:20121", 1001)
+        pair.run_until(lambda: publication.is_connected)
+
+Nobody sleeps and no thread runs, so that a second of simulated time costs milliseconds. Channels name
+addresses, not hosts: a name is looked up on a thread.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from aeron_core._native.clock import Clock
+from aeron_core.client.aeron import Aeron, connect
+from aeron_core.concurrent.counters import CounterRecord, CountersReader
+from aeron_core.concurrent.error_log import ErrorRecord, read_errors
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+from aeron_core.settings.client import ClientSettings
+from aeron_core.testing.network import Link, SimulatedNetwork
+
+if TYPE_CHECKING:
+    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publication import Publication
+    from aeron_core.client.registrations import Registration
+    from aeron_core.client.subscription import Subscription
+
+T = TypeVar("T")
+
+US: Final = 1_000
+MS: Final = 1_000_000
+S: Final = 1_000_000_000
+
+# Small files, so that a test does not spend its time on making them.
+_SETTINGS: Final[dict[str, Any]] = {
+    "term_buffer_length": "64k",
+    "ipc_term_buffer_length": "64k",
+    "counters_buffer_length": "1m",
+    "loss_report_buffer_length": "64k",
+    "dir_delete_on_shutdown": True,
+    "perform_storage_checks": False,
+}
+_SYSTEM_IDS: Final = {name: index for index, (name, _) in enumerate(labelled(SystemCounterLabels()))}
+
+
+class SimulatedDriver:
+    """One driver of a simulation, with its clients."""
+
+    def __init__(self, simulation: Simulation, media_driver: MediaDriver) -> None:
+        self.media_driver = media_driver
+        self.aeron_dir = media_driver.aeron_dir
+        self.clients: list[Aeron] = []
+        self.client_errors: list[Exception] = []
+        self.is_stalled = False
+        self.cnc = CncFile.open(self.aeron_dir / CNC_FILE)
+        self.counters = CountersReader(self.cnc.counters_metadata, self.cnc.counters_values)
+        self._simulation = simulation
+
+    def connect(self, **settings: Any) -> Aeron:
+        """Return a new client, which is stepped with the driver until it is closed or `forsake`n."""
+        client = connect(
+            settings=ClientSettings(aeron_dir=self.aeron_dir, use_conductor_agent_invoker=True, **settings),
+            clock=self._simulation.clock,
+            error_handler=self.client_errors.append,
+        )
+        self.clients.append(client)
+        return client
+
+    def forsake(self, client: Aeron) -> None:
+        """Step a client no longer, as if its process had died."""
+        self.clients.remove(client)
+
+    def do_work(self) -> int:
+        """Run one cycle of the driver, unless it `is_stalled`, and of its clients."""
+        work = 0 if self.is_stalled else self.media_driver.do_work()
+        return work + sum(client.do_work() for client in self.clients)
+
+    def counted(self, name: str) -> int:
+        """Return the value of a system counter by its name in `SystemCounters`."""
+        return self.counters.value(_SYSTEM_IDS[name])
+
+    def find_counters(self, prefix: str) -> list[CounterRecord]:
+        """Return the allocated counters whose label starts with `prefix`, by id."""
+        return [record for record in self.counters if record.label.startswith(prefix)]
+
+    def find_counter(self, prefix: str) -> CounterRecord:
+        """Return the one allocated counter whose label starts with `prefix`."""
+        (record,) = self.find_counters(prefix)
+        return record
+
+    def errors(self) -> list[ErrorRecord]:
+        """Return what the distinct error log says."""
+        return list(read_errors(self.cnc.error_log))
+
+    def log_files(self) -> list[Path]:
+        """Return the log buffers in the driver's directory."""
+        return sorted(self.aeron_dir.glob("*/*.logbuffer"))
+
+    def close(self) -> None:
+        """Close the clients, then the driver."""
+        for client in self.clients:
+            client.close()
+        self.media_driver.close()
+
+
+class Simulation:
+    """Any number of drivers on one network, which a manual clock drives.
+
+    A round runs each driver and its clients once, then moves the clock: by `busy_step_ns` after a round with
+    work, by `idle_step_ns` after one without.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        seed: int = 1,
+        link: Link | None = None,
+        busy_step_ns: int = 10 * US,
+        idle_step_ns: int = 1 * MS,
+    ) -> None:
+        # What a failed test prints is what repeats it.
+        print(f"seed={seed} link={link}")
+        # Drivers draw session ids, term ids and receiver ids.
+        random.seed(seed)
+        self.clock = Clock.manual(now_ns=S)
+        self.network = SimulatedNetwork(self.clock, seed, link=link)
+        self.drivers: list[SimulatedDriver] = []
+        self.busy_step_ns = busy_step_ns
+        self.idle_step_ns = idle_step_ns
+        self._directory = directory
+
+    @property
+    def now_ns(self) -> int:
+        """The simulated time."""
+        return self.clock.nano_time()
+
+    def add_driver(self, *addresses: str, **settings: Any) -> SimulatedDriver:
+        """Start a driver on a host with these addresses, on 127.0.0.1 without any."""
+        open_datagrams = self.network.host(*addresses).open if addresses else self.network.open
+        aeron_dir = str(self._directory / f"driver-{len(self.drivers)}")
+        arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}
+        driver = SimulatedDriver(
+            self,
+            MediaDriver(arguments, invoker=True, clock=self.clock, open_datagrams=open_datagrams),
+        )
+        self.drivers.append(driver)
+        return driver
+
+    def step(self) -> int:
+        """Run one round; return how much there was to do."""
+        work = sum(driver.do_work() for driver in self.drivers)
+        self.clock.advance(self.busy_step_ns if work else self.idle_step_ns)
+        return work
+
+    def run_for(self, duration_ns: int, each: Callable[[], object] | None = None) -> None:
+        """Run rounds until `duration_ns` has passed, calling `each` after every one."""
+        end_ns = self.now_ns + duration_ns
+        while self.now_ns < end_ns:
+            self.step()
+            if each is not None:
+                each()
+
+    def run_until(self, condition: Callable[[], object], *, within_ns: int = 10 * S) -> int:
+        """Run rounds until `condition` holds; return the time that took. AssertionError when it does not."""
+        start_ns = self.now_ns
+        while not condition():
+            assert self.now_ns - start_ns < within_ns, (
+                f"did not happen within {within_ns / S} simulated seconds"
+            )
+            self.step()
+        return self.now_ns - start_ns
+
+    def result(self, registration: Registration[T]) -> T:
+        """Run rounds until a command has been answered; return the answer, or raise what it raises."""
+        self.run_until(lambda: registration.is_done)
+        value = registration.poll()
+        assert value is not None
+        return value
+
+    def close(self) -> None:
+        """Close all drivers."""
+        for driver in self.drivers:
+            driver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class DriverUnderTest(Simulation):
+    """One driver with one client."""
+
+    def __init__(self, directory: Path, *, seed: int = 1, link: Link | None = None, **settings: Any) -> None:
+        super().__init__(directory, seed=seed, link=link)
+        self.driver = self.add_driver(**settings)
+        self.client = self.driver.connect()
+
+    def add_publication(self, channel: str, stream_id: int) -> Publication:
+        """Add a publication of the client."""
+        return self.result(self.client.add_publication_async(channel, stream_id))
+
+    def add_exclusive_publication(self, channel: str, stream_id: int) -> ExclusivePublication:
+        """Add an exclusive publication of the client."""
+        return self.result(self.client.add_exclusive_publication_async(channel, stream_id))
+
+    def add_subscription(self, channel: str, stream_id: int, **handlers: Any) -> Subscription:
+        """Add a subscription of the client."""
+        return self.result(self.client.add_subscription_async(channel, stream_id, **handlers))
+
+
+class DriverPair(Simulation):
+    """A driver with a publishing client on 10.0.0.1, and one with a subscribing client on 10.0.0.2."""
+
+    SENDER: Final = "10.0.0.1"
+    RECEIVER: Final = "10.0.0.2"
+
+    def __init__(self, directory: Path, *, seed: int = 1, link: Link | None = None, **settings: Any) -> None:
+        super().__init__(directory, seed=seed, link=link)
+        self.sender = self.add_driver(self.SENDER, **settings)
+        self.receiver = self.add_driver(self.RECEIVER, **settings)
+        self.publisher = self.sender.connect()
+        self.subscriber = self.receiver.connect()
+
+    def add_publication(self, channel: str, stream_id: int) -> Publication:
+        """Add a publication at the sending driver."""
+        return self.result(self.publisher.add_publication_async(channel, stream_id))
+
+    def add_exclusive_publication(self, channel: str, stream_id: int) -> ExclusivePublication:
+        """Add an exclusive publication at the sending driver."""
+        return self.result(self.publisher.add_exclusive_publication_async(channel, stream_id))
+
+    def add_subscription(self, channel: str, stream_id: int, **handlers: Any) -> Subscription:
+        """Add a subscription at the receiving driver."""
+        return self.result(self.subscriber.add_subscription_async(channel, stream_id, **handlers))
+
+    def sent(self) -> list[bytes]:
+        """Return the datagrams that the sending driver has sent."""
+        return self.network.sent(source=self.SENDER)
+
+    def answered(self) -> list[bytes]:
+        """Return the datagrams that the receiving driver has sent."""
+        return self.network.sent(source=self.RECEIVER)

@@ -1,0 +1,72 @@
+"""Messages that are offered in the order of a list, and the list that arrives."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aeron_core.client.fragment_assembler import FragmentAssembler
+
+if TYPE_CHECKING:
+    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.header import Header
+    from aeron_core.client.publication import Publication
+    from aeron_core.client.subscription import Subscription
+
+
+def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:
+    """Return `count` different messages of up to `max_length` bytes, many of them short."""
+    chance = random.Random(seed)
+    return [
+        f"{number} ".encode() + chance.randbytes(int(chance.random() ** 3 * max(max_length - 8, 0)))
+        for number in range(count)
+    ]
+
+
+class Feed:
+    """Offers messages as fast as they are taken."""
+
+    def __init__(self, publication: Publication | ExclusivePublication, messages: Sequence[bytes]) -> None:
+        self.publication = publication
+        self.messages = messages
+        self.offered = 0
+        self.last_result = 0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all were taken."""
+        return self.offered == len(self.messages)
+
+    def offer(self) -> int:
+        """Offer until one is not taken; return how many were."""
+        before = self.offered
+        while not self.is_done:
+            self.last_result = self.publication.offer(self.messages[self.offered])
+            if self.last_result < 0:
+                break
+            self.offered += 1
+        return self.offered - before
+
+
+class Sink:
+    """Takes whole messages, by session."""
+
+    def __init__(self, subscription: Subscription, *, fragment_limit: int = 64) -> None:
+        self.subscription = subscription
+        self.messages: defaultdict[int, list[bytes]] = defaultdict(list)
+        self._fragment_limit = fragment_limit
+        self._assembler = FragmentAssembler(self._take)
+
+    def _take(self, message: memoryview, header: Header) -> None:
+        self.messages[header.session_id].append(bytes(message))
+
+    def poll(self) -> int:
+        """Take what is there, up to the limit of fragments; return their number."""
+        return self.subscription.poll(self._assembler, self._fragment_limit)
+
+    @property
+    def all(self) -> list[bytes]:
+        """The messages of all sessions, one after the other."""
+        return [message for messages in self.messages.values() for message in messages]
