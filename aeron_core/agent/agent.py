@@ -64,20 +64,28 @@ class PythonAgent(Agent):
 
 
 class CompositeAgent(Agent):
-    """Several agents that share a thread, one after the other."""
+    """Several agents that share a thread, one after the other.
+
+    Where one raises, the next call goes on with the one after it: an agent that is broken for good must not
+    keep the others from working.
+    """
 
     def __init__(self, agents: Sequence[Agent]) -> None:
         super().__init__("[" + ",".join(agent.role_name for agent in agents) + "]")
         self._agents = list(agents)
         self._pointers = PointerList()
+        self._next = 0
         for agent in self._agents:
             self._pointers.append(cython.cast(cython.pointer(PyObject), agent))
 
     def do_work(self) -> int:
         """See `Agent.do_work`."""
-        work: int = 0
-        for i in range(self._pointers.size):
-            work += cython.cast(Agent, self._pointers.at(i)).do_work()
+        work = 0
+        while self._next < self._pointers.size:
+            index = self._next
+            self._next += 1
+            work += cython.cast(Agent, self._pointers.at(index)).do_work()
+        self._next = 0
         return work
 
     def on_start(self) -> None:
@@ -86,6 +94,12 @@ class CompositeAgent(Agent):
             agent.on_start()
 
     def on_close(self) -> None:
-        """See `Agent.on_close`."""
+        """See `Agent.on_close`; all are closed, whatever one raises."""
+        errors = []
         for agent in reversed(self._agents):
-            agent.on_close()
+            try:
+                agent.on_close()
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]

@@ -95,6 +95,10 @@ class SignalIdleStrategy(IdleStrategy):
             self._semaphore.wait(self._bound_ns)
         return 0
 
+    def wake(self) -> None:
+        """Post the semaphore."""
+        self._semaphore.signal()
+
     def close(self) -> None:
         """Remove the semaphore's name."""
         self._semaphore.unlink()

@@ -5,3 +5,4 @@ cdef class AgentInvoker:
     cdef Agent _agent
     cdef object _on_error
     cdef bint _is_started
+    cdef bint _is_closed

@@ -16,13 +16,14 @@ class AgentInvoker:
         self._agent = agent
         self._on_error = on_error
         self._is_started = False
+        self._is_closed = False
 
     def do_work(self) -> int:
         """Run one duty cycle; return 0 if there was nothing to do. Exceptions go to `on_error`."""
-        if not self._is_started:
-            self._is_started = True
-            self._agent.on_start()
         try:
+            if not self._is_started:
+                self._is_started = True
+                self._agent.on_start()
             with cython.nogil:
                 work = self._agent.do_work()
         except Exception as error:
@@ -31,6 +32,11 @@ class AgentInvoker:
         return work
 
     def close(self) -> None:
-        """End the agent."""
-        if self._is_started:
+        """End the agent, if it has not ended; one that was never run is ended too."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
             self._agent.on_close()
+        except Exception as error:
+            self._on_error(error)

@@ -40,9 +40,9 @@ def _signal(params: IdleStrategyParams) -> IdleStrategy:
 def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:
     """See `aeron_core.spi.hookspecs`."""
     return {
-        "noop": lambda params: NoOpIdleStrategy(),
-        "spin": lambda params: SpinIdleStrategy(),
-        "yield": lambda params: YieldIdleStrategy(),
+        "noop": lambda _: NoOpIdleStrategy(),
+        "spin": lambda _: SpinIdleStrategy(),
+        "yield": lambda _: YieldIdleStrategy(),
         "sleep-ns": _sleep,
         "sleeping": _sleep,
         "backoff": _backoff,

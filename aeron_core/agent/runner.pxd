@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core.agent.agent cimport Agent
@@ -11,5 +11,7 @@ cdef class AgentRunner:
     cdef object _on_error
     cdef object _thread
     cdef AtomicLong _is_running
+    cdef bint _is_closed
+    cdef int64_t _error_pause_ns
 
     cdef int32_t _run_cycles(self) except -1 nogil

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
+from typing import Final
 
 import cython
+from cython.cimports.aeron_core._native.park import ac_sleep_ns
 
 from aeron_core._native.cell import AtomicLong
 from aeron_core.agent.agent import Agent
 from aeron_core.spi.idle_strategy import IdleStrategy
+
+#: Ours: what an agent that raises in each duty cycle leaves to all others, who need the GIL as its report
+#: does.
+ERROR_PAUSE_NS: Final = 1_000_000
 
 
 class AgentRunner:
     """Runs the duty cycles of one agent until it is closed.
 
     The thread never holds the GIL but where the agent or the idle strategy takes it. What an agent raises
-    goes to `on_error`, and the agent goes on.
+    goes to `on_error`, on the agent's thread, and the agent goes on after a pause.
     """
 
     def __init__(
@@ -26,6 +33,8 @@ class AgentRunner:
         self._idle_strategy = idle_strategy
         self._on_error = on_error
         self._is_running = AtomicLong(0)
+        self._is_closed = False
+        self._error_pause_ns = ERROR_PAUSE_NS
         self._thread = threading.Thread(target=self.run, name=f"aeron-{agent.role_name}", daemon=True)
 
     def start(self) -> None:
@@ -34,15 +43,21 @@ class AgentRunner:
         self._thread.start()
 
     def run(self) -> None:
-        """Run duty cycles on this thread until another calls `close`."""
-        self._agent.on_start()
+        """Run duty cycles on this thread until `close` is called; none if the agent cannot start."""
+        try:
+            self._agent.on_start()
+        except Exception as error:
+            self._is_running.set_release(0)
+            self._report(error)
         while self._is_running.get_acquire():
             try:
                 with cython.nogil:
                     self._run_cycles()
             except Exception as error:
-                self._on_error(error)
-        self._agent.on_close()
+                self._report(error)
+                with cython.nogil:
+                    ac_sleep_ns(self._error_pause_ns)
+        self._end()
 
     def _run_cycles(self) -> int:
         while self._is_running.get_acquire():
@@ -50,7 +65,29 @@ class AgentRunner:
         return 0
 
     def close(self) -> None:
-        """Stop after the current duty cycle and wait for it."""
+        """Stop after the current duty cycle, at most one idle period later, and wait for it."""
         self._is_running.set_release(0)
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+        self._idle_strategy.wake()
+        if self._thread.ident is None:
+            self._end()
+        elif threading.current_thread() is not self._thread:
             self._thread.join()
+
+    def _end(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for end in (self._agent.on_close, self._idle_strategy.close):
+            try:
+                end()
+            except Exception as error:
+                self._report(error)
+
+    def _report(self, error: BaseException) -> None:
+        try:
+            self._on_error(error)
+        except Exception:
+            # The thread must not die of it, nor may it be lost.
+            logging.getLogger(__name__).exception(
+                "cannot report %r of agent %s", error, self._agent.role_name
+            )

@@ -8,4 +8,6 @@ cdef class IdleStrategy:
 
 
 cdef class PythonIdleStrategy(IdleStrategy):
-    cdef object _idle
+    cdef object _idle       # bound methods, None where the strategy leaves one out
+    cdef object _wake
+    cdef object _close

@@ -25,7 +25,7 @@ class IdleStrategyParams:
 
 
 class IdleStrategyLike(Protocol):
-    """An idle strategy in plain Python."""
+    """An idle strategy in plain Python; it may also have `wake` and `close`."""
 
     def idle(self, work_count: int) -> object:
         """Wait a little if `work_count` is 0; the answer is not looked at."""
@@ -37,6 +37,12 @@ class IdleStrategy:
     def idle(self, work_count: int) -> int:
         """Wait if `work_count` is 0, start over otherwise; return 0. Runs on the agent's thread, no GIL."""
         return 0
+
+    def wake(self) -> None:
+        """Let `idle` return at once, if it can; any thread may call it."""
+
+    def close(self) -> None:
+        """Let go of what other processes see, such as a name; the agent has ended."""
 
     def _reserved_0(self) -> int:
         return 0
@@ -52,12 +58,24 @@ class PythonIdleStrategy(IdleStrategy):
         methods = python_methods(strategy, METHODS)
         require_methods(strategy, "idle strategy", methods, METHODS)
         self._idle = methods["idle"]
+        self._wake = getattr(strategy, "wake", None)
+        self._close = getattr(strategy, "close", None)
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
         with cython.gil:
             self._idle(work_count)
         return 0
+
+    def wake(self) -> None:
+        """See `IdleStrategy.wake`."""
+        if self._wake is not None:
+            self._wake()
+
+    def close(self) -> None:
+        """See `IdleStrategy.close`."""
+        if self._close is not None:
+            self._close()
 
 
 def adapt_idle_strategy(strategy: IdleStrategy | IdleStrategyLike) -> IdleStrategy:

@@ -1,0 +1,128 @@
+import threading
+import time
+
+import pytest
+
+from aeron_core._native.semaphore import NamedSemaphore
+from aeron_core.agent import plugin
+from aeron_core.agent.idle_strategies import (
+    BackoffIdleStrategy,
+    NoOpIdleStrategy,
+    SignalIdleStrategy,
+    SleepIdleStrategy,
+    SpinIdleStrategy,
+    YieldIdleStrategy,
+)
+from aeron_core.errors import ConfigurationError
+from aeron_core.spi.idle_strategy import IdleStrategyParams
+from aeron_core.testing import IdleStrategyProbe
+
+MS = 1_000_000
+
+
+def time_of(strategy, work_count=0, times=1):
+    """Return the seconds that idling takes."""
+    probe = IdleStrategyProbe(strategy)
+    started = time.monotonic()
+    for _ in range(times):
+        probe.idle(work_count)
+    return time.monotonic() - started
+
+
+@pytest.mark.parametrize("strategy", [NoOpIdleStrategy(), SpinIdleStrategy(), YieldIdleStrategy()])
+@pytest.mark.parametrize("work_count", [0, 1])
+def test_an_eager_strategy_comes_back_at_once(strategy, work_count):
+    assert time_of(strategy, work_count, times=100) < 1
+
+
+def test_sleeping_takes_its_time_when_there_was_no_work():
+    strategy = SleepIdleStrategy(20 * MS)
+
+    assert time_of(strategy) >= 0.02
+    assert time_of(strategy, work_count=1, times=100) < 1
+
+
+def test_backing_off_waits_longer_and_longer_up_to_its_limit():
+    strategy = BackoffIdleStrategy(2, 3, 10 * MS, 20 * MS)
+
+    assert time_of(strategy, times=5) < 0.01
+    assert 0.01 <= time_of(strategy)
+    assert 0.02 <= time_of(strategy)
+    assert 0.02 <= time_of(strategy) < 0.2
+
+
+def test_work_starts_backing_off_over():
+    strategy = BackoffIdleStrategy(1, 0, 20 * MS, 20 * MS)
+    time_of(strategy, times=3)
+
+    assert time_of(strategy, work_count=1) < 0.02
+    assert time_of(strategy) < 0.02
+    assert time_of(strategy) >= 0.02
+
+
+def test_a_signal_is_waited_for_at_most_its_bound():
+    strategy = SignalIdleStrategy("/aeron-core-test-bound", 20 * MS)
+
+    assert 0.02 <= time_of(strategy) < 5
+    assert time_of(strategy, work_count=1) < 0.02
+    strategy.close()
+
+
+def test_a_post_from_elsewhere_ends_the_wait():
+    strategy = SignalIdleStrategy("/aeron-core-test-post", 60_000 * MS)
+    poster = threading.Timer(0.01, NamedSemaphore("/aeron-core-test-post").signal)
+    poster.start()
+
+    assert time_of(strategy) < 30
+
+    poster.join()
+    strategy.close()
+
+
+def test_a_wake_up_is_kept_for_the_next_wait():
+    strategy = SignalIdleStrategy("/aeron-core-test-kept", 60_000 * MS)
+
+    strategy.wake()
+
+    assert time_of(strategy) < 30
+    strategy.close()
+
+
+def test_a_closed_signal_leaves_no_name():
+    SignalIdleStrategy("/aeron-core-test-closed", MS).close()
+
+    with pytest.raises(OSError, match="/aeron-core-test-closed"):
+        NamedSemaphore("/aeron-core-test-closed")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "kind"),
+    [
+        ("noop", "", NoOpIdleStrategy),
+        ("spin", "", SpinIdleStrategy),
+        ("yield", "", YieldIdleStrategy),
+        ("sleep-ns", "", SleepIdleStrategy),
+        ("sleep-ns", "5us", SleepIdleStrategy),
+        ("backoff", "", BackoffIdleStrategy),
+        ("backoff", "1-2-3us-4ms", BackoffIdleStrategy),
+    ],
+)
+def test_the_plugin_makes_strategies_from_the_settings(name, options, kind):
+    factory = plugin.aeron_idle_strategies()[name]
+
+    assert isinstance(factory(IdleStrategyParams("sender", options)), kind)
+
+
+def test_the_plugin_makes_a_signal_that_others_find_by_name():
+    params = IdleStrategyParams("sender", "1ms", signal_name="/aeron-core-test-plugin")
+
+    strategy = plugin.aeron_idle_strategies()["signal"](params)
+
+    assert NamedSemaphore("/aeron-core-test-plugin").name == "/aeron-core-test-plugin"
+    strategy.close()
+
+
+@pytest.mark.parametrize(("name", "options"), [("backoff", "10-20"), ("sleep-ns", "often")])
+def test_wrong_options_are_refused(name, options):
+    with pytest.raises(ConfigurationError, match=options):
+        plugin.aeron_idle_strategies()[name](IdleStrategyParams("sender", options))

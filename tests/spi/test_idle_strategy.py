@@ -1,0 +1,41 @@
+import pytest
+
+from aeron_core.agent.idle_strategies import SpinIdleStrategy
+from aeron_core.errors import PluginError
+from aeron_core.spi.idle_strategy import IdleStrategy, adapt_idle_strategy
+from aeron_core.testing import IdleStrategyProbe
+
+
+def test_a_compiled_strategy_is_used_as_it_is():
+    strategy = SpinIdleStrategy()
+
+    assert adapt_idle_strategy(strategy) is strategy
+
+
+@pytest.mark.parametrize("base", [object, IdleStrategy, SpinIdleStrategy])
+def test_a_strategy_written_in_python_is_called(base):
+    class Counting(base):
+        def __init__(self):
+            self.counts = []
+
+        def idle(self, work_count):
+            self.counts.append(work_count)
+
+    strategy = Counting()
+    IdleStrategyProbe(adapt_idle_strategy(strategy)).idle(3)
+
+    assert strategy.counts == [3]
+
+
+def test_what_a_strategy_raises_comes_back():
+    class Broken:
+        def idle(self, work_count):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        IdleStrategyProbe(adapt_idle_strategy(Broken())).idle(0)
+
+
+def test_an_object_without_the_method_is_refused():
+    with pytest.raises(PluginError, match="is no idle strategy: it lacks idle"):
+        adapt_idle_strategy(object())
