@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -10,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 import pluggy
 
 from aeron_core._native import wire
-from aeron_core.errors import PluginError
+from aeron_core.errors import AeronError, PluginError
 from aeron_core.spi import hookspecs
-from aeron_core.spi.congestion_control import CongestionControl, PythonCongestionControl
-from aeron_core.spi.flow_control import FlowControl, PythonFlowControl
-from aeron_core.spi.idle_strategy import IdleStrategy, PythonIdleStrategy
+from aeron_core.spi.congestion_control import adapt_congestion_control
+from aeron_core.spi.flow_control import adapt_flow_control
+from aeron_core.spi.idle_strategy import adapt_idle_strategy
 
 if TYPE_CHECKING:
-    from aeron_core.spi.congestion_control import CongestionControlParams
-    from aeron_core.spi.flow_control import FlowControlParams
-    from aeron_core.spi.idle_strategy import IdleStrategyParams
+    from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams
+    from aeron_core.spi.flow_control import FlowControl, FlowControlParams
+    from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
     from aeron_core.spi.media import MediaTransport
     from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
 
@@ -44,6 +45,10 @@ class InstalledPlugin:
     version: str
     provides: dict[str, list[str]] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        version = f" {self.version}" if self.version else ""
+        return f"plugin {self.name!r} of distribution {self.distribution!r}{version}"
+
 
 class Registry:
     """The pluggy manager with the merged tables. Made once for each driver; any thread may read it."""
@@ -51,7 +56,7 @@ class Registry:
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hookspecs.PROJECT)
         self._manager.add_hookspecs(hookspecs)
-        self._installed: dict[str, InstalledPlugin] = {}
+        self._installed: dict[tuple[str, str], InstalledPlugin] = {}
         self._tables: dict[str, dict[str, tuple[Any, InstalledPlugin]]] = {hook: {} for hook in TABLES}
         self._media: dict[str, MediaTransport] = {}
 
@@ -69,10 +74,8 @@ class Registry:
         distribution = entry_point.dist
         name = distribution.name if distribution else "unknown"
         installed = InstalledPlugin(entry_point.name, name, distribution.version if distribution else "")
-        if any(
-            other.name == installed.name and other.distribution == name for other in self._installed.values()
-        ):
-            return
+        if (name, entry_point.name) in self._installed:
+            return  # as metadata of an editable install may be found twice
         try:
             plugin = entry_point.load()
         except Exception as error:
@@ -83,19 +86,23 @@ class Registry:
         self._register(plugin, installed)
 
     def register(self, plugin: object, name: str | None = None) -> None:
-        """Add a plugin that no distribution brings, such as one of a test."""
+        """Add a plugin that no distribution brings, such as one of a test; a second time is none."""
+        if self._manager.is_registered(plugin):
+            return
         own_name = name or str(getattr(plugin, "__name__", type(plugin).__name__))
         self._register(plugin, InstalledPlugin(own_name, "(registered by hand)", ""))
 
     def _register(self, plugin: object, installed: InstalledPlugin) -> None:
-        built_for = getattr(plugin, "AERON_CORE_SPI_VERSION", wire.SPI_VERSION)
-        if built_for != wire.SPI_VERSION:
+        _check_spi_version(plugin, installed)
+        try:
+            self._manager.register(plugin, name=f"{installed.distribution}:{installed.name}")
+            self._manager.check_pending()
+        except (ValueError, pluggy.PluginValidationError) as error:
             raise PluginError(
-                f"plugin {installed.name!r} of distribution {installed.distribution!r} was built for SPI version "
-                f"{built_for}, this is {wire.SPI_VERSION}: rebuild it against this aeron-core"
-            )
-        self._manager.register(plugin, name=f"{installed.distribution}:{installed.name}")
-        self._installed[installed.name] = installed
+                f"{installed} does not fit the hooks of aeron_core.spi.hookspecs: {error}; it was written "
+                "for another version"
+            ) from error
+        self._installed[installed.distribution, installed.name] = installed
         for hook in TABLES:
             implementation = getattr(plugin, hook, None)
             if implementation is not None:
@@ -105,12 +112,10 @@ class Registry:
         self, hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin
     ) -> None:
         table = self._tables[hook]
-        for name, factory in implementation().items():
+        for name, factory in _call_table(hook, implementation, installed).items():
             if name in table:
-                other = table[name][1]
                 raise PluginError(
-                    f"two plugins provide the {TABLES[hook]} {name!r}: {other.name!r} of distribution "
-                    f"{other.distribution!r} and {installed.name!r} of distribution {installed.distribution!r}: "
+                    f"two plugins provide the {TABLES[hook]} {name!r}: {table[name][1]} and {installed}: "
                     "uninstall one of them"
                 )
             table[name] = (factory, installed)
@@ -132,19 +137,22 @@ class Registry:
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
         found = self._tables[hook].get(name)
         if found is None:
-            raise PluginError(
-                f"no {TABLES[hook]} {name!r}; installed: {', '.join(self.names(hook)) or 'none'}"
-            )
+            names = ", ".join(self.names(hook)) or "none"
+            raise PluginError(f"no {TABLES[hook]} {name!r}; installed: {names}")
         return found
 
     def _make(self, hook: str, name: str, *args: Any) -> Any:
         factory, installed = self._find(hook, name)
         try:
-            return factory(*args)
-        except (ValueError, TypeError, RuntimeError, LookupError) as error:
+            made = factory(*args)
+        except AeronError:
+            raise  # on purpose: a wrong channel or setting, with the code that a client is told
+        except Exception as error:
             raise PluginError(
-                f"{TABLES[hook]} {name!r} of distribution {installed.distribution!r} refused: {error}"
+                f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}"
             ) from error
+        _check_compiled_classes(made, installed)
+        return made
 
     def media(self, name: str) -> MediaTransport:
         """Return a medium, made once."""
@@ -154,19 +162,13 @@ class Registry:
 
     def flow_control(self, name: str, params: FlowControlParams, report: Report) -> FlowControl:
         """Return a new strategy; one in plain Python is wrapped, and its exceptions go to `report`."""
-        strategy = self._make("aeron_flow_controls", name, params)
-        if isinstance(strategy, FlowControl) and _is_compiled(strategy):
-            return strategy
-        return PythonFlowControl(strategy, report)
+        return adapt_flow_control(self._make("aeron_flow_controls", name, params), report)
 
     def congestion_control(
         self, name: str, params: CongestionControlParams, report: Report
     ) -> CongestionControl:
         """Return a new strategy; one in plain Python is wrapped, and its exceptions go to `report`."""
-        strategy = self._make("aeron_congestion_controls", name, params)
-        if isinstance(strategy, CongestionControl) and _is_compiled(strategy):
-            return strategy
-        return PythonCongestionControl(strategy, report)
+        return adapt_congestion_control(self._make("aeron_congestion_controls", name, params), report)
 
     def name_resolver(self, name: str, params: NameResolverParams) -> NameResolver:
         """Return a new name resolver."""
@@ -175,19 +177,34 @@ class Registry:
 
     def idle_strategy(self, name: str, params: IdleStrategyParams) -> IdleStrategy:
         """Return a new idle strategy; one in plain Python is wrapped."""
-        strategy = self._make("aeron_idle_strategies", name, params)
-        if isinstance(strategy, IdleStrategy) and _is_compiled(strategy):
-            return strategy
-        return PythonIdleStrategy(strategy)
+        return adapt_idle_strategy(self._make("aeron_idle_strategies", name, params))
 
 
-def _is_compiled(strategy: object) -> bool:
-    """Return whether no class written in Python stands between the object and the compiled base.
+def _call_table(
+    hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin
+) -> Mapping[str, Any]:
+    try:
+        table = implementation()
+    except Exception as error:
+        raise PluginError(f"{hook} of {installed} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(table, Mapping):
+        raise PluginError(
+            f"{hook} of {installed} returned {type(table).__name__}: must be a mapping of names to factories"
+        )
+    return table
 
-    The overrides of a Python subclass are invisible to compiled callers: they would never be called.
-    """
-    return not type(strategy).__flags__ & _HEAP_TYPE_WITH_DICT or "__pyx_vtable__" in type(strategy).__dict__
+
+def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
+    built_for = getattr(module, "AERON_CORE_SPI_VERSION", wire.SPI_VERSION)
+    if built_for != wire.SPI_VERSION:
+        raise PluginError(
+            f"{installed} was built for SPI version {built_for}, this is {wire.SPI_VERSION}: rebuild it "
+            "against this aeron-core"
+        )
 
 
-#: Py_TPFLAGS_HEAPTYPE: classes of a `class` statement.
-_HEAP_TYPE_WITH_DICT = 1 << 9
+def _check_compiled_classes(made: object, installed: InstalledPlugin) -> None:
+    """Refuse an object with compiled methods that were built for another version, wherever they come from."""
+    for cls in type(made).__mro__:
+        if "__pyx_vtable__" in vars(cls):
+            _check_spi_version(sys.modules.get(cls.__module__), installed)

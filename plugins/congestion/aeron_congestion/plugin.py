@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
+from aeron_congestion import static_window
 from aeron_congestion.static_window import StaticWindowCongestionControl
 from aeron_core.spi.hookspecs import CongestionControlFactory, hookimpl
+
+#: What the strategies were compiled against.
+AERON_CORE_SPI_VERSION: Final = static_window.AERON_CORE_SPI_VERSION
 
 
 @hookimpl

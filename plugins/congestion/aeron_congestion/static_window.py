@@ -5,7 +5,13 @@ Source: aeron_congestion_control.c, aeron_static_window_congestion_control_strat
 
 from __future__ import annotations
 
+from typing import Final
+
+from aeron_core._native import wire
 from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams, RebuildState
+
+#: Compiled in: the tables of C functions that this module was built against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class StaticWindowCongestionControl(CongestionControl):

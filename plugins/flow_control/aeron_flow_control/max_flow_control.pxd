@@ -1,3 +1,4 @@
+from aeron_core._native cimport wire
 from aeron_core.spi.flow_control cimport FlowControl
 
 

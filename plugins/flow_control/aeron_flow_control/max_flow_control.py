@@ -6,8 +6,14 @@ Source: aeron_flow_control.c.
 
 from __future__ import annotations
 
+from typing import Final
+
+from aeron_core._native import wire
 from aeron_core.spi.flow_control import FlowControl, FlowControlParams
 from aeron_flow_control.options import parse_options
+
+#: Compiled in: the tables of C functions that this module was built against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UnicastFlowControl(FlowControl):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
-from aeron_core.errors import ChannelUriError
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.values import INT32_MAX
+
+_NUMBER: Final = re.compile(r"0*[1-9][0-9]{0,9}")
 
 
 def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[str, int]:
@@ -14,9 +19,13 @@ def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[st
         key, separator, value = part.partition(":")
         if key not in allowed or not separator:
             raise ChannelUriError(
-                f"fc option {part!r} in {channel}: must be one of {', '.join(f'{name}:<number>' for name in allowed)}"
+                f"fc option {part!r} in {channel}: must be one of {', '.join(allowed)} with ':' and a number",
+                ErrorCode.GENERIC_ERROR,
             )
-        if not value.isdigit() or int(value) < 1:
-            raise ChannelUriError(f"fc option {part!r} in {channel}: must be a number from 1 on")
+        if not _NUMBER.fullmatch(value) or int(value) > INT32_MAX:
+            raise ChannelUriError(
+                f"fc option {part!r} in {channel}: must be a number from 1 to {INT32_MAX}",
+                ErrorCode.GENERIC_ERROR,
+            )
         options[key] = int(value)
     return options

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from aeron_core.spi.hookspecs import FlowControlFactory, hookimpl
+from aeron_flow_control import max_flow_control
 from aeron_flow_control.max_flow_control import MaxFlowControl, UnicastFlowControl
+
+#: What the strategies were compiled against.
+AERON_CORE_SPI_VERSION: Final = max_flow_control.AERON_CORE_SPI_VERSION
 
 
 @hookimpl

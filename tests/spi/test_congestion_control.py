@@ -1,0 +1,116 @@
+import pytest
+from aeron_congestion.static_window import StaticWindowCongestionControl
+
+from aeron_core.errors import PluginError
+from aeron_core.spi.congestion_control import (
+    CongestionControl,
+    CongestionControlParams,
+    RebuildState,
+    adapt_congestion_control,
+    initial_window_length_of,
+)
+from aeron_core.testing import CongestionControlProbe
+
+PARAMS = CongestionControlParams("aeron:udp?endpoint=a:1", 1, 2, 3, 65536, 1408, 4096, 131072, "b:1")
+
+
+class Complete:
+    """A strategy in plain Python with all methods."""
+
+    def __init__(self):
+        self.calls = []
+
+    def on_track_rebuild(self, state):
+        if state.now_ns < 0:
+            raise ZeroDivisionError
+        state.force_status_message = state.loss_occurred
+        return state.hwm_position // 2
+
+    def on_rtt_measurement_sent(self, now_ns):
+        self.calls.append(("sent", now_ns))
+
+    def on_rtt_measurement(self, now_ns, rtt_ns):
+        self.calls.append(("measured", now_ns, rtt_ns))
+
+    def should_measure_rtt(self, now_ns):
+        return now_ns > 5
+
+    def initial_window_length(self):
+        return 100
+
+    def max_window_length(self):
+        return 200
+
+
+def probe_of(strategy, report=None):
+    return CongestionControlProbe(adapt_congestion_control(strategy, report or pytest.fail))
+
+
+def state_of(**fields):
+    state = RebuildState()
+    for name, value in fields.items():
+        setattr(state, name, value)
+    return state
+
+
+def test_a_strategy_in_plain_python_is_called_through_an_adapter():
+    strategy = Complete()
+    probe = probe_of(strategy)
+    state = state_of(hwm_position=64, loss_occurred=True)
+
+    assert (probe.initial_window_length(), probe.max_window_length()) == (100, 200)
+    assert probe.on_track_rebuild(state) == 32
+    assert state.force_status_message
+    assert [probe.on_rtt_measurement_sent(1), probe.on_rtt_measurement(2, 3)] == [0, 0]
+    assert [probe.should_measure_rtt(5), probe.should_measure_rtt(6)] == [False, True]
+    assert strategy.calls == [("sent", 1), ("measured", 2, 3)]
+
+
+def test_a_strategy_that_raises_is_reported_once_and_its_last_window_stays():
+    strategy = Complete()
+    errors = []
+    probe = probe_of(strategy, errors.append)
+    probe.on_track_rebuild(state_of(hwm_position=64))
+
+    probe.on_track_rebuild(state_of(now_ns=-1))
+
+    assert [probe.on_track_rebuild(state_of(hwm_position=640)) for _ in range(2)] == [32, 32]
+    assert len(errors) == 1
+    assert not probe.should_measure_rtt(6)
+
+
+def test_a_compiled_strategy_is_used_as_it_is():
+    strategy = StaticWindowCongestionControl(PARAMS)
+
+    assert adapt_congestion_control(strategy, pytest.fail) is strategy
+
+
+def test_a_python_subclass_keeps_the_compiled_methods_that_it_leaves_out():
+    class Measuring(StaticWindowCongestionControl):
+        def should_measure_rtt(self, now_ns):
+            return True
+
+    probe = probe_of(Measuring(PARAMS))
+
+    assert probe.should_measure_rtt(0)
+    assert [probe.on_track_rebuild(RebuildState()), probe.initial_window_length()] == [4096, 4096]
+    assert probe.max_window_length() == 4096
+
+
+def test_the_initial_window_stays_what_it_was():
+    probe = probe_of(Complete())
+
+    probe.on_track_rebuild(state_of(hwm_position=64))
+
+    assert probe.initial_window_length() == initial_window_length_of(probe.strategy) == 100
+
+
+def test_an_object_without_the_methods_is_refused():
+    with pytest.raises(PluginError, match="lacks initial_window_length, max_window_length, on_track_rebuild"):
+        adapt_congestion_control(object(), pytest.fail)
+
+
+def test_the_base_offers_nothing():
+    probe = probe_of(CongestionControl())
+
+    assert [probe.initial_window_length(), probe.on_track_rebuild(RebuildState())] == [0, 0]

@@ -1,0 +1,304 @@
+import importlib
+import sys
+import textwrap
+
+import aeron_congestion.plugin
+import aeron_flow_control.plugin
+import aeron_media.ipc.plugin
+import aeron_media.udp.plugin
+import aeron_resolvers.plugin
+import pytest
+from aeron_flow_control.max_flow_control import MaxFlowControl
+
+import aeron_core.agent.plugin
+from aeron_core.errors import ChannelUriError, PluginError
+from aeron_core.protocol.frames import StatusMessage
+from aeron_core.registry import Registry
+from aeron_core.spi import (
+    FlowControl,
+    FlowControlParams,
+    IdleStrategyParams,
+    NameResolverParams,
+    hookimpl,
+)
+from aeron_core.testing import FlowControlProbe
+
+BUILT_INS = [
+    aeron_core.agent.plugin,
+    aeron_flow_control.plugin,
+    aeron_congestion.plugin,
+    aeron_resolvers.plugin,
+    aeron_media.udp.plugin,
+    aeron_media.ipc.plugin,
+]
+PARAMS = FlowControlParams("aeron:udp?endpoint=a:1", 1, 2, 3, 0, 65536, 1408, False)
+
+
+class Stranger:
+    """A plugin with one flow control, `mine`."""
+
+    def __init__(self, factory=MaxFlowControl):
+        self._factory = factory
+
+    @hookimpl
+    def aeron_flow_controls(self):
+        return {"mine": self._factory}
+
+
+@pytest.fixture
+def registry():
+    made = Registry()
+    for plugin in BUILT_INS:
+        made.register(plugin)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("hook", "names"),
+    [
+        ("aeron_media_transports", ["ipc", "udp"]),
+        ("aeron_flow_controls", ["max", "unicast"]),
+        ("aeron_congestion_controls", ["default", "static"]),
+        ("aeron_name_resolvers", ["default"]),
+        (
+            "aeron_idle_strategies",
+            ["backoff", "noop", "signal", "sleep-ns", "sleeping", "spin", "yield"],
+        ),
+    ],
+)
+def test_the_built_ins_are_there(registry, hook, names):
+    assert set(names) <= set(registry.names(hook))
+
+
+def test_a_medium_is_made_once(registry):
+    assert registry.media("udp") is registry.media("udp")
+    assert registry.media("ipc").is_shared_memory
+
+
+def test_strategies_are_made_anew(registry):
+    made = [registry.flow_control("max", PARAMS, pytest.fail) for _ in range(2)]
+
+    assert made[0] is not made[1]
+    assert type(made[0]) is MaxFlowControl
+
+
+def test_resolvers_and_idle_strategies_are_made_from_their_params(registry):
+    assert registry.name_resolver("default", NameResolverParams()).lookup("a:1", "endpoint", False) == "a:1"
+    assert registry.idle_strategy("noop", IdleStrategyParams("sender")) is not None
+
+
+def test_an_unknown_name_is_answered_with_what_is_installed(registry):
+    with pytest.raises(PluginError, match="no congestion control 'bbr'; installed: default, static"):
+        registry.congestion_control("bbr", None, pytest.fail)
+
+
+def test_a_table_without_plugins_says_so():
+    with pytest.raises(PluginError, match="no medium 'udp'; installed: none"):
+        Registry().media("udp")
+
+
+def test_two_plugins_with_one_name_stop_the_start_up_and_are_named(registry):
+    class Other(Stranger):
+        pass
+
+    registry.register(Stranger())
+
+    with pytest.raises(
+        PluginError, match=r"two plugins provide the flow control 'mine': .*'Stranger'.*'Other'"
+    ):
+        registry.register(Other())
+
+
+def test_the_same_plugin_twice_is_one(registry):
+    before = len(registry.plugins())
+
+    registry.register(aeron_flow_control.plugin)
+
+    assert len(registry.plugins()) == before
+
+
+def test_the_list_of_plugins_says_what_each_provides(registry):
+    provided = {plugin.name: plugin.provides for plugin in registry.plugins()}
+
+    assert provided["aeron_media.udp.plugin"] == {"aeron_media_transports": ["udp"]}
+
+
+def test_a_strategy_in_plain_python_is_adapted_and_its_fault_reported(registry):
+    class Broken:
+        def on_status_message(self, sm, position, limit, now_ns):
+            raise ZeroDivisionError
+
+    registry.register(Stranger(lambda params: Broken()))
+    errors = []
+
+    probe = FlowControlProbe(registry.flow_control("mine", PARAMS, errors.append))
+
+    assert probe.on_status_message(StatusMessage(receiver_window=5), 10, 0, 0) == 15
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+def test_a_python_subclass_of_a_built_in_is_adapted(registry):
+    class Generous(MaxFlowControl):
+        def on_status_message(self, sm, position, limit, now_ns):
+            return 2**40
+
+    registry.register(Stranger(Generous))
+
+    strategy = registry.flow_control("mine", PARAMS, pytest.fail)
+
+    assert FlowControlProbe(strategy).on_status_message(StatusMessage(), 0, 0, 0) == 2**40
+    assert strategy.retransmit_window_multiple == 4
+    assert isinstance(strategy, FlowControl)
+
+
+def test_a_factory_that_fails_is_named_with_its_distribution(registry):
+    def fail(params):
+        raise KeyError("missing")
+
+    registry.register(Stranger(fail), name="mine")
+
+    with pytest.raises(PluginError, match=r"flow control 'mine' of plugin 'mine' of .* failed: KeyError"):
+        registry.flow_control("mine", PARAMS, pytest.fail)
+
+
+def test_what_a_factory_refuses_on_purpose_keeps_its_kind(registry):
+    def refuse(params):
+        raise ChannelUriError("fc=mine,g:5")
+
+    registry.register(Stranger(refuse))
+
+    with pytest.raises(ChannelUriError, match="fc=mine,g:5"):
+        registry.flow_control("mine", PARAMS, pytest.fail)
+
+
+def test_a_table_that_is_none_is_refused(registry):
+    class NoTable:
+        @hookimpl
+        def aeron_flow_controls(self):
+            return ["mine"]
+
+    with pytest.raises(PluginError, match="returned list: must be a mapping"):
+        registry.register(NoTable())
+
+
+def test_a_table_that_fails_is_refused(registry):
+    class Failing:
+        @hookimpl
+        def aeron_flow_controls(self):
+            raise OSError("no licence")
+
+    with pytest.raises(PluginError, match=r"aeron_flow_controls of plugin 'Failing' .* no licence"):
+        registry.register(Failing())
+
+
+def test_a_hook_that_does_not_exist_is_refused(registry):
+    class Misspelt:
+        @hookimpl
+        def aeron_flow_contols(self):
+            return {}
+
+    with pytest.raises(PluginError, match="aeron_flow_contols"):
+        registry.register(Misspelt())
+
+
+def test_a_hook_with_unknown_arguments_is_refused(registry):
+    class Demanding:
+        @hookimpl
+        def aeron_flow_controls(self, weather):
+            return {}
+
+    with pytest.raises(PluginError, match="weather"):
+        registry.register(Demanding())
+
+
+def test_a_plugin_that_was_built_for_another_version_must_be_rebuilt(registry):
+    plugin = Stranger()
+    plugin.AERON_CORE_SPI_VERSION = 0
+
+    with pytest.raises(PluginError, match="built for SPI version 0, this is 1: rebuild it"):
+        registry.register(plugin)
+
+
+def test_events_reach_plugins(registry):
+    class Following:
+        def __init__(self):
+            self.seen = []
+
+        @hookimpl
+        def aeron_driver_started(self, driver):
+            self.seen.append(driver)
+
+    plugin = Following()
+    registry.register(plugin)
+
+    registry.hook.aeron_driver_started(driver="this one")
+
+    assert plugin.seen == ["this one"]
+
+
+@pytest.fixture
+def distribution(tmp_path, monkeypatch):
+    """Install a distribution with one plugin, in a folder of its own."""
+
+    def install(name, source):
+        module = f"{name}_plugin"
+        (tmp_path / f"{module}.py").write_text(textwrap.dedent(source))
+        info = tmp_path / f"{name}-1.5.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n")
+        (info / "entry_points.txt").write_text(f"[aeron_core]\nmain = {module}\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    return install
+
+
+SOURCE = """
+    from aeron_core.spi import FlowControl, hookimpl
+
+    @hookimpl
+    def aeron_flow_controls():
+        return {"theirs": lambda params: FlowControl()}
+"""
+
+
+def test_plugins_of_installed_distributions_are_found(distribution):
+    distribution("theirs", SOURCE)
+
+    registry = Registry.load()
+
+    (plugin,) = [plugin for plugin in registry.plugins() if plugin.distribution == "theirs"]
+    assert (plugin.name, plugin.version) == ("main", "1.5")
+    assert plugin.provides == {"aeron_flow_controls": ["theirs"]}
+    assert type(registry.flow_control("theirs", PARAMS, pytest.fail)) is FlowControl
+
+
+def test_two_distributions_with_one_name_are_both_named(distribution):
+    distribution("first", SOURCE)
+    distribution("second", SOURCE)
+
+    with pytest.raises(PluginError, match=r"'theirs': (?=.*'first' 1\.5)(?=.*'second' 1\.5)"):
+        Registry.load()
+
+
+def test_two_distributions_may_name_their_plugins_alike(distribution):
+    distribution("first", SOURCE)
+    distribution("second", SOURCE.replace("theirs", "others"))
+
+    listed = [(plugin.distribution, plugin.name) for plugin in Registry.load().plugins()]
+
+    assert {("first", "main"), ("second", "main")} <= set(listed)
+
+
+def test_a_plugin_that_cannot_be_imported_is_named(distribution):
+    distribution("broken", "import no_such_module_at_all")
+
+    with pytest.raises(PluginError, match=r"'main' of distribution 'broken'.*no_such_module_at_all"):
+        Registry.load()
+
+
+def test_extra_plugins_come_after_the_installed_ones():
+    plugin = Stranger()
+
+    assert Registry.load([plugin]).plugins()[-1].name == "Stranger"
