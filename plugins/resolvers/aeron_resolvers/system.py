@@ -22,8 +22,8 @@ class SystemNameResolver:
         for family in (socket.AF_INET, socket.AF_INET6):
             try:
                 found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
-            except socket.gaierror:
-                continue
+            except (socket.gaierror, UnicodeError):
+                continue  # unknown, or no name that DNS could hold
             if found:
                 return str(found[0][4][0])
         return None
