@@ -1,7 +1,7 @@
 """Hosts and links in memory: datagrams that are lost, doubled, late or overtaken exactly as a seed says.
 
-Nothing happens by itself: a datagram arrives when it is asked for after the clock has passed its time. What a
-link does depends on the seed, the two addresses and how many datagrams went that way before, not on other
+Nothing happens by itself: a datagram arrives when it is asked for after the clock has passed its time. What
+a link does depends on the seed, the two addresses and how many datagrams went that way before, not on other
 links.
 """
 

@@ -1,7 +1,8 @@
 """Let Python call the C methods of what a plugin implements, as the driver's agents do.
 
-Each probe has the methods of what it is made from, under the same names. What they raise comes back. Batches,
-polls and idling run without the GIL, as they do in the driver, so that two threads may measure them.
+Each probe has the methods of what it is made from, under the same names. What they raise comes back.
+Batches, polls and idling run without the GIL, as they do in the driver, so that two threads may measure
+them.
 """
 
 from __future__ import annotations
