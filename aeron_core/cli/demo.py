@@ -21,7 +21,7 @@ _SHIPPED_LOG: Final = "data/dpkg.log"
 _PERCENT: Final = 100
 
 
-def demo(  # noqa: PLR0913, PLR0917 - the options of the command
+def demo(  # noqa: PLR0913 - the options of the command
     input: Annotated[  # noqa: A002 - the name of the option
         Path | None,
         typer.Option(

@@ -63,7 +63,7 @@ class _Pinger:
             raise NotConnectedError(f"a ping did not come back within {self._timeout:g} s")
 
 
-def ping(  # noqa: PLR0913, PLR0917 - the options of the command
+def ping(  # noqa: PLR0913 - the options of the command
     messages: Annotated[int, typer.Option(help="Round trips to measure.")] = 100_000,
     warm_up: Annotated[int, typer.Option(help="Round trips before that.")] = 10_000,
     size: Annotated[int, typer.Option(help="Bytes of a message, at least 8, in one datagram.")] = 32,

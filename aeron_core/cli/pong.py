@@ -34,7 +34,7 @@ _PAUSE_S: Final = 0.001
 _GONE_S: Final = 1.0
 
 
-def pong(  # noqa: PLR0913, PLR0917 - the options of the command
+def pong(  # noqa: PLR0913 - the options of the command
     once: Annotated[bool, typer.Option("--once", help="End when the first ping has gone.")] = False,
     ping_channel: PingChannel = PING_CHANNEL,
     ping_stream: PingStream = PING_STREAM,

@@ -20,7 +20,7 @@ from aeron_core.cli.outcome import say
 from aeron_core.cli.rate import RateDisplay
 
 
-def pub(  # noqa: PLR0913, PLR0917 - the options of the command
+def pub(  # noqa: PLR0913 - the options of the command
     channel: Channel,
     stream_id: StreamId,
     input: Annotated[  # noqa: A002 - the name of the option

@@ -22,7 +22,7 @@ _BATCH: Final = 4096
 _PAUSE_S: Final = 0.001
 
 
-def sub(  # noqa: PLR0913, PLR0917 - the options of the command
+def sub(  # noqa: PLR0913 - the options of the command
     channel: Channel,
     stream_id: StreamId,
     count: Annotated[int | None, typer.Option(help="Messages to receive, then end.")] = None,

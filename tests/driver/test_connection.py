@@ -1,5 +1,7 @@
 """How a stream begins, stays and ends on the wire of a unicast UDP channel."""
 
+from itertools import pairwise
+
 import pytest
 
 from aeron_core._native import wire
@@ -23,7 +25,7 @@ def times_of(pair, kind, source):
 
 
 def intervals(times):
-    return [after - before for before, after in zip(times, times[1:], strict=False)]
+    return [after - before for before, after in pairwise(times)]
 
 
 def connected(pair, channel=CHANNEL, stream_id=1001):
