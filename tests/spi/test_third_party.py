@@ -23,7 +23,7 @@ def stranger_python(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("stranger")
     shutil.copytree(SOURCE, root / "source")
     environment = root / "environment"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
     site = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
@@ -34,7 +34,8 @@ def stranger_python(tmp_path_factory) -> Path:
         f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n", encoding="utf-8"
     )
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", root / "source"],
+        [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+        + ["--no-build-isolation", "--no-deps", root / "source"],
         check=True,
     )
     return python
@@ -45,7 +46,7 @@ def run_stream(python: Path, name: str) -> dict:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     done = subprocess.run(
-        [python, SOURCE / "run_stream.py", name, str(port)],
+        [python, Path(__file__).with_name("run_stream.py"), name, str(port)],
         capture_output=True,
         text=True,
         timeout=60,
