@@ -1,0 +1,176 @@
+"""When one side is killed the other notices within its timeout, nothing hangs, and a restart works."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import aeron_core
+
+pytestmark = pytest.mark.interop
+
+PEERS = Path(__file__).parent / "peers"
+#: Timeouts of drivers: short, and the timer shorter still.
+QUICK = {
+    "AERON_CLIENT_LIVENESS_TIMEOUT": "1500ms",
+    "AERON_PUBLICATION_UNBLOCK_TIMEOUT": "2s",
+    "AERON_IMAGE_LIVENESS_TIMEOUT": "1s",
+    "AERON_PUBLICATION_CONNECTION_TIMEOUT": "1s",
+    "AERON_UNTETHERED_WINDOW_LIMIT_TIMEOUT": "1s",
+    "AERON_UNTETHERED_RESTING_TIMEOUT": "1s",
+    "AERON_TIMER_INTERVAL": "200ms",
+}
+#: Far beyond any timeout above, so that only a hang is called one.
+PATIENCE_S = 30
+
+
+def await_true(condition, what: str) -> float:
+    """Wait for a condition and return how long it took in seconds."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < PATIENCE_S, f"waited in vain for: {what}"
+        time.sleep(0.005)
+    return time.monotonic() - started
+
+
+def receive_one(subscription, publication) -> bytes:
+    """Offer until something arrives."""
+    received = []
+
+    def arrived() -> bool:
+        publication.offer(b"again")
+        subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10)
+        return bool(received)
+
+    await_true(arrived, "a message after the restart")
+    return received[-1]
+
+
+def test_our_client_notices_that_the_real_driver_was_killed_and_works_with_its_successor(foreign_driver):
+    directory = foreign_driver()
+    errors = []
+    settings = aeron_core.ClientSettings(driver_timeout_ms=2000)
+    aeron = aeron_core.connect(directory, settings, error_handler=errors.append)
+    publication = aeron.add_publication("aeron:ipc", 1)
+    subscription = aeron.add_subscription("aeron:ipc", 1)
+    publication.await_connected(timeout=5)
+
+    foreign_driver.peers[-1].kill()
+    took = await_true(lambda: aeron.is_closed, "the client to close itself")
+
+    assert any(isinstance(error, aeron_core.DriverTimeoutError) for error in errors)
+    assert took < 10
+    assert publication.offer(b"nobody") == aeron_core.CLOSED
+    assert subscription.poll(lambda buffer, header: None) == 0
+
+    foreign_driver(directory, AERON_DRIVER_TIMEOUT="1000")
+    with aeron_core.connect(directory) as successor:
+        publication = successor.add_publication("aeron:ipc", 1)
+        subscription = successor.add_subscription("aeron:ipc", 1)
+        assert receive_one(subscription, publication) == b"again"
+
+
+def test_a_real_client_notices_that_our_driver_was_killed(start, our_driver, foreign_python):
+    directory = our_driver()
+    client = start(foreign_python, PEERS / "foreign.py", "receive", directory, "aeron:ipc", 1, 1)
+    client.await_line("ready")
+
+    our_driver.peers[-1].kill()
+
+    # The C client's own answer to a dead driver is to end its process.
+    assert client.process.wait(PATIENCE_S) != 0
+    our_driver(directory, AERON_DRIVER_TIMEOUT="1000")
+    with aeron_core.connect(directory) as aeron:
+        assert aeron.add_publication("aeron:ipc", 1).session_id is not None
+
+
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+def test_our_driver_gives_up_a_real_publisher_that_was_killed(
+    start, our_driver, foreign_python, udp_channel, medium
+):
+    directory = our_driver(**QUICK)
+    channel = "aeron:ipc" if medium == "ipc" else udp_channel
+    gone = []
+    with aeron_core.connect(directory) as aeron:
+        subscription = aeron.add_subscription(channel, 1, on_unavailable_image=gone.append)
+        publisher = start(foreign_python, PEERS / "foreign.py", "send", directory, channel, 1, 10_000_000)
+        received = [0]
+        await_true(lambda: _count(subscription, received) > 1000, "messages of the publisher")
+
+        publisher.kill()
+        await_true(lambda: _count(subscription, received) >= 0 and bool(gone), "the image to go")
+
+        publication = aeron.add_publication(channel, 1)
+        assert receive_one(subscription, publication) == b"again"
+
+
+def _count(subscription, received) -> int:
+    def on_fragment(buffer, header) -> None:
+        received[0] += 1
+
+    subscription.poll(on_fragment, 1000)
+    return received[0]
+
+
+def test_our_driver_notices_that_the_real_sending_driver_was_killed_and_takes_its_successor(
+    start, our_driver, foreign_driver, foreign_python, udp_channel
+):
+    ours = our_driver(**QUICK)
+    theirs = foreign_driver()
+    gone = []
+    with aeron_core.connect(ours) as aeron:
+        subscription = aeron.add_subscription(udp_channel, 1, on_unavailable_image=gone.append)
+        start(foreign_python, PEERS / "foreign.py", "send", theirs, udp_channel, 1, 10_000_000)
+        received = [0]
+        await_true(lambda: _count(subscription, received) > 1000, "messages of the sender")
+
+        foreign_driver.peers[-1].kill()
+        await_true(lambda: _count(subscription, received) >= 0 and bool(gone), "the image to go")
+
+        successor = foreign_driver()
+        start(foreign_python, PEERS / "foreign.py", "send", successor, udp_channel, 1, 10_000_000)
+        before = received[0]
+        await_true(lambda: _count(subscription, received) > before + 1000, "messages of the successor")
+
+
+def test_our_publication_notices_that_the_real_receiving_driver_was_killed_and_meets_its_successor(
+    start, our_driver, foreign_driver, foreign_python, udp_channel
+):
+    ours = our_driver(**QUICK)
+    theirs = foreign_driver()
+    start(foreign_python, PEERS / "foreign.py", "receive", theirs, udp_channel, 1, 10_000_000)
+    with aeron_core.connect(ours) as aeron:
+        publication = aeron.add_publication(udp_channel, 1)
+        publication.await_connected(timeout=PATIENCE_S)
+
+        foreign_driver.peers[-1].kill()
+        await_true(lambda: not publication.is_connected, "the publication to be disconnected")
+        assert publication.offer(b"nobody") == aeron_core.NOT_CONNECTED
+
+        successor = foreign_driver()
+        start(foreign_python, PEERS / "foreign.py", "receive", successor, udp_channel, 1, 10_000_000)
+        await_true(lambda: publication.offer(b"somebody") > 0, "the successor to be connected")
+
+
+def test_the_real_driver_notices_that_our_sending_driver_was_killed(
+    start, our_driver, foreign_driver, udp_channel
+):
+    ours = our_driver()
+    theirs = foreign_driver(**QUICK)
+    gone = []
+    with aeron_core.connect(theirs) as receiver:
+        subscription = receiver.add_subscription(udp_channel, 1, on_unavailable_image=gone.append)
+        sender = aeron_core.connect(ours, error_handler=lambda error: None)
+        publication = sender.add_publication(udp_channel, 1)
+        publication.await_connected(timeout=PATIENCE_S)
+        assert receive_one(subscription, publication) == b"again"
+
+        our_driver.peers[-1].kill()
+        await_true(lambda: bool(gone), "the image to go")
+        sender.close()
+
+        successor = our_driver()
+        with aeron_core.connect(successor) as sender:
+            assert receive_one(subscription, sender.add_publication(udp_channel, 1)) == b"again"
