@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 import cython
-from cython.cimports.aeron_core._native.park import ac_sleep_ns
 
 from aeron_core._native.cell import AtomicLong
+from aeron_core._native.park import sleep_ns
 from aeron_core.agent.agent import Agent
 from aeron_core.spi.idle_strategy import IdleStrategy
 
@@ -56,7 +56,7 @@ class AgentRunner:
             except Exception as error:
                 self._report(error)
                 with cython.nogil:
-                    ac_sleep_ns(self._error_pause_ns)
+                    sleep_ns(self._error_pause_ns)
         self._end()
 
     def _run_cycles(self) -> int:
