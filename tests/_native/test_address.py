@@ -1,0 +1,86 @@
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aeron_core._native.address import SocketAddress
+
+ip4 = st.ip_addresses(v=4).map(str)
+ip6 = st.ip_addresses(v=6).map(str)
+
+
+@given(st.one_of(ip4, ip6), st.integers(0, 65535))
+def test_an_address_keeps_host_and_port(host, port):
+    address = SocketAddress.of(host, port)
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    assert (address.family, address.port) == (family, port)
+    assert address.packed == socket.inet_pton(family, host)
+    assert SocketAddress.of(address.host, port) == address
+    assert hash(SocketAddress.of(address.host, port)) == hash(address)
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "text", "as_tuple"),
+    [
+        ("127.0.0.1", 20121, "127.0.0.1:20121", ("127.0.0.1", 20121)),
+        ("::1", 20121, "[::1]:20121", ("::1", 20121, 0, 0)),
+    ],
+)
+def test_an_address_is_written_as_channels_write_it(host, port, text, as_tuple):
+    address = SocketAddress.of(host, port)
+
+    assert (str(address), repr(address)) == (text, f"SocketAddress({text})")
+    assert address.as_tuple() == as_tuple
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("127.0.0.1", 1), ("127.0.0.1", 2)),
+        (("127.0.0.1", 1), ("127.0.0.2", 1)),
+        (("0.0.0.0", 1), ("::", 1)),
+        (("fe80::1", 1, 1), ("fe80::1", 1, 2)),
+    ],
+)
+def test_addresses_that_differ_in_anything_are_not_equal(one, other):
+    assert SocketAddress.of(*one) != SocketAddress.of(*other)
+
+
+def test_a_scope_is_given_by_number_or_by_the_name_of_an_interface():
+    assert SocketAddress.of("fe80::1%7", 1).scope_id == 7
+    assert SocketAddress.of("fe80::1%lo", 1).scope_id == socket.if_nametoindex("lo")
+    assert SocketAddress.of("fe80::1", 1, 7) == SocketAddress.of("fe80::1%7", 1)
+
+
+def test_a_copy_stays_when_its_model_goes():
+    address = SocketAddress.of("127.0.0.1", 1)
+    copy = address.copy()
+
+    assert copy == address
+    assert copy is not address
+
+
+def test_another_port_leaves_the_host():
+    assert SocketAddress.of("fe80::1%7", 1).with_port(2) == SocketAddress.of("fe80::1%7", 2)
+
+
+def test_no_address_is_none():
+    nothing = SocketAddress()
+
+    assert (str(nothing), nothing.host, nothing.port, nothing.packed) == ("none", "", 0, b"")
+    assert nothing.family == socket.AF_UNSPEC
+    assert nothing == SocketAddress()
+
+
+@pytest.mark.parametrize("host", ["localhost", "", "1.2.3", "1.2.3.4.5", "::g"])
+def test_a_name_is_not_resolved(host):
+    with pytest.raises(OSError, match="illegal IP address"):
+        SocketAddress.of(host, 1)
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_a_port_out_of_range_is_refused(port):
+    with pytest.raises(ValueError, match=f"port={port}: must be from 0 to 65535"):
+        SocketAddress.of("127.0.0.1", port)

@@ -1,0 +1,108 @@
+"""Batches without a network; sockets are tested with the medium that opens them."""
+
+import pytest
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import (
+    BATCH_CAPACITY,
+    SLOT_LENGTH,
+    DatagramChannel,
+    PythonDatagramChannel,
+    ReceiveBatch,
+)
+from aeron_core.testing import DatagramProbe, RunBatch, Taken
+
+HERE, THERE = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("::1", 2)
+
+
+class Wire:
+    """A delegate that hands over `waiting` and keeps what is sent."""
+
+    def __init__(self, waiting=()):
+        self.waiting, self.sent, self.is_open = list(waiting), [], True
+
+    def receive(self, limit):
+        taken, self.waiting = self.waiting[:limit], self.waiting[limit:]
+        return taken
+
+    def send(self, datagram, destination):
+        self.sent.append((datagram, destination))
+
+    def local_address(self):
+        return HERE
+
+    def close(self):
+        self.is_open = False
+
+
+def test_a_batch_takes_as_many_datagrams_as_it_has_slots():
+    batch = ReceiveBatch(2)
+
+    assert batch.fill([(b"one", HERE), (b"two", THERE), (b"three", HERE)]) == 2
+
+    assert (batch.slots, batch.count) == (2, 2)
+    assert batch.buffer.get_bytes(SLOT_LENGTH, 3) == b"two"
+
+
+@pytest.mark.parametrize("slots", [0, -1, BATCH_CAPACITY + 1])
+def test_a_batch_without_or_with_too_many_slots_is_refused(slots):
+    with pytest.raises(ValueError, match=f"slots={slots}: must be from 1 to {BATCH_CAPACITY}"):
+        ReceiveBatch(slots)
+
+
+def test_a_batch_that_is_full_takes_no_more():
+    with pytest.raises(IndexError, match=f"holds {BATCH_CAPACITY} entries already"):
+        RunBatch([(b"x", 1)] * (BATCH_CAPACITY + 1))
+
+
+def test_a_delegate_gets_each_datagram_of_a_run():
+    wire = Wire()
+
+    taken = DatagramProbe(PythonDatagramChannel(wire)).send([(b"aabbc", 2), (b"d", 1), (b"", 1)], THERE)
+
+    assert taken == Taken(3, 6)
+    assert wire.sent == [(part, THERE) for part in (b"aa", b"bb", b"c", b"d", b"")]
+
+
+def test_what_a_delegate_hands_over_is_received_with_its_source():
+    probe = DatagramProbe(PythonDatagramChannel(Wire([(b"one", HERE), (b"", THERE)])))
+
+    slots = probe.receive()
+
+    assert [(slot.datagrams, slot.source) for slot in slots] == [([b"one"], HERE), ([b""], THERE)]
+    assert probe.receive() == []
+
+
+def test_a_datagram_may_fill_a_slot_and_not_more():
+    batch = ReceiveBatch(1)
+
+    assert batch.fill([(b"x" * SLOT_LENGTH, HERE)]) == 1
+    with pytest.raises(IndexError):
+        batch.fill([(b"x" * (SLOT_LENGTH + 1), HERE)])
+
+
+def test_a_channel_passes_address_and_close_on_to_its_delegate():
+    wire = Wire()
+    channel = PythonDatagramChannel(wire)
+
+    assert channel.local_address() == HERE
+    channel.close()
+    assert not wire.is_open
+
+
+def test_what_a_delegate_raises_comes_back():
+    class Broken(Wire):
+        def receive(self, limit):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        DatagramProbe(PythonDatagramChannel(Broken())).receive()
+
+
+def test_the_base_can_neither_send_nor_receive():
+    probe = DatagramProbe(DatagramChannel())
+
+    with pytest.raises(OSError, match="cannot receive"):
+        probe.receive()
+    with pytest.raises(OSError, match="cannot send"):
+        probe.send([(b"x", 1)], HERE)
