@@ -54,6 +54,8 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _on_status_message(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_nak(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_error(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
-    cdef int32_t _on_rare(self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_rare(
+        self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns
+    ) except -1 nogil
     cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil
