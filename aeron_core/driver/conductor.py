@@ -38,7 +38,6 @@ class Conductor:
         terminate: Callable[[bytes], None],
     ) -> None:
         self._context = context
-        self._resolution = resolution
         self._duty_cycle = duty_cycle
         self.resources = Resources(context, resolution)
         self.clients = Clients(context, self.resources.release)
@@ -127,5 +126,4 @@ class Conductor:
 
     def on_close(self) -> None:
         """Tell clients that the driver is gone."""
-        self._resolution.close()
         self._context.to_driver.consumer_heartbeat_ms = -1

@@ -5,12 +5,13 @@ Source: aeron_driver.c, aeron_driver_ensure_dir_is_recreated.
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
@@ -20,15 +21,21 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 if TYPE_CHECKING:
     from aeron_core.settings import DriverSettings
 
+#: All that a driver puts into its directory.
+_ENTRIES: Final = frozenset({CNC_FILE, "loss-report.dat", "publications", "images"})
+
 
 def prepare_directory(settings: DriverSettings) -> None:
     """Make `aeron_dir` anew with its folders; raises ActiveDriverError where a driver lives in it."""
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():
-        raise StorageError(20, f"aeron.dir={path} is not a directory: choose another with AERON_DIR")
+        raise StorageError(
+            errno.ENOTDIR, f"aeron.dir={path} is not a directory: choose another with AERON_DIR"
+        )
     if path.is_dir():
         if settings.dir_warn_if_exists:
             print(f"WARNING: {path} exists", file=sys.stderr)
+        _check_is_ours(path)
         if not settings.dir_delete_on_start:
             _check_no_active_driver(path, settings.driver_timeout_ms)
             _save_errors(path)
@@ -41,6 +48,17 @@ def prepare_directory(settings: DriverSettings) -> None:
             error.errno,
             f"cannot create aeron.dir={path}: {error.strerror}; choose one that you may write to with AERON_DIR",
         ) from error
+
+
+def _check_is_ours(path: Path) -> None:
+    # The directory is deleted with all that it holds: never one that somebody else keeps things in.
+    strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _ENTRIES)
+    if strange:
+        raise StorageError(
+            errno.ENOTEMPTY,
+            f"aeron.dir={path} holds {strange[0]!r}, which no media driver put there: it would be deleted; choose "
+            "another directory with AERON_DIR",
+        )
 
 
 def _check_no_active_driver(path: Path, timeout_ms: int) -> None:

@@ -6,7 +6,8 @@ the conductor reads no further command meanwhile, but goes on with everything el
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
@@ -45,7 +46,6 @@ class Resolution:
         self._clock = clock
         self._counters = counters
         self._threshold_ns = threshold_ns
-        self._executor: ThreadPoolExecutor | None = None
 
     def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return the resolved channel, at once where no name has to be looked up."""
@@ -63,9 +63,17 @@ class Resolution:
         return done
 
     def _submit(self, work: Callable[[], Channel]) -> Future[Channel]:
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, thread_name_prefix="aeron-resolver")
-        return self._executor.submit(work)
+        future: Future[Channel] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as error:
+                future.set_exception(error)
+
+        # A daemon: neither the driver nor the process waits for a look-up that hangs.
+        threading.Thread(target=run, name="aeron-resolver", daemon=True).start()
+        return future
 
     def _resolve_literal(self, text: str, uri_key: str) -> SocketAddress:
         try:
@@ -98,8 +106,3 @@ class Resolution:
         self._counters.name_resolver_max_time.propose_max_release(duration_ns)
         if duration_ns > self._threshold_ns:
             self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)
-
-    def close(self) -> None:
-        """Give up the helper thread; a look-up that hangs is not waited for."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)

@@ -12,7 +12,7 @@ cdef class LogBuffer:
     cdef readonly int64_t max_possible_position  # where the stream runs out of term counts
     cdef readonly int32_t term_length            # bytes, a power of two
     cdef readonly int32_t term_length_mask       # a position & this is its term offset
-    cdef readonly int32_t position_bits_to_shift # a position >> this is its term count
+    cdef readonly int32_t position_bits_to_shift  # a position >> this is its term count
     cdef readonly int32_t initial_term_id
     cdef readonly int32_t mtu_length             # bytes of the longest frame, header included
     cdef readonly int32_t max_payload_length     # bytes of the longest message in one frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
@@ -58,12 +58,13 @@ def data_frame(payload: bytes = b"", **fields: int) -> bytes:
 def decode_frame(data: bytes) -> Frame:
     """Return the first frame of a datagram; raises KeyError for a type that is not of a stream."""
     buffer = AtomicBuffer(data)
-    frame = _TYPES[buffer.get_u16(wire.FRAME_TYPE_OFFSET)]()
+    frame: Any = _TYPES[buffer.get_u16(wire.FRAME_TYPE_OFFSET)]()
     frame.decode(buffer, 0, len(data))
-    return frame
+    decoded: Frame = frame
+    return decoded
 
 
 def frames_of(kind: type[F], datagrams: Iterable[bytes]) -> list[F]:
     """Return the first frames of those datagrams that begin with this kind."""
     frames = (decode_frame(data) for data in datagrams)
-    return [cast(F, frame) for frame in frames if type(frame) is kind]
+    return [frame for frame in frames if isinstance(frame, kind)]

@@ -34,8 +34,10 @@ def stranger_python(tmp_path_factory) -> Path:
         f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n", encoding="utf-8"
     )
     subprocess.run(
-        [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
-        + ["--no-build-isolation", "--no-deps", root / "source"],
+        [
+            *(sys.executable, "-m", "pip", "--python", python, "install", "--quiet"),
+            *("--no-build-isolation", "--no-deps", root / "source"),
+        ],
         check=True,
     )
     return python
