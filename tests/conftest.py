@@ -10,8 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import aeron_core
+
+# A machine that is busy with something else is no reason to fail.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
