@@ -27,17 +27,18 @@ help:
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make clean   delete everything that was made"
 
-# The environment itself: everything that pyproject.toml names, and the first compilation.
+# The environment itself: everything that pyproject.toml names, and this package without its extensions.
 $(VENV)/.installed: pyproject.toml setup.py
 	@command -v gcc >/dev/null || { echo "error: found no gcc: on Debian, apt-get install gcc libc6-dev" >&2; exit 1; }
-	@found="$$(tools/find-python)"; \
-	test -x $(PYTHON) || { echo "making $(VENV) with $$found"; "$$found" -m venv $(VENV); }
+	@test -x $(PYTHON) || { found="$$(tools/find-python)"; echo "making $(VENV) with $$found"; "$$found" -m venv $(VENV); }
 	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/pip install --quiet --editable . --group dev
-	@touch $@ $(VENV)/.built
+	AERON_CORE_COMPILED_ELSEWHERE=1 $(BIN)/pip install --quiet --editable . --group dev 2>&1 \
+		| sed '/BuildBackendWarning/,/WheelFile/d'
+	@touch $@
 
-# Only what changed since is compiled again. Order-only: the installation has just compiled everything itself.
-$(VENV)/.built: $(HOT) | $(VENV)/.installed
+# Only what has changed since is compiled again: its objects stay in build/.
+$(VENV)/.built: $(VENV)/.installed $(HOT)
+	@echo "compiling: some minutes the first time"
 	$(PYTHON) setup.py --quiet build_ext --inplace
 	@touch $@
 

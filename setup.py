@@ -50,8 +50,14 @@ def extensions() -> list[Extension]:
 
 CORES = os.cpu_count() or 1
 
+# For a build that compiles by itself: an editable installation compiles in a folder that it throws away, so
+# that the next `setup.py build_ext --inplace` would do all of it again.
+IS_COMPILED_ELSEWHERE = bool(os.environ.get("AERON_CORE_COMPILED_ELSEWHERE"))
+
 setup(
-    ext_modules=cythonize(
+    ext_modules=[]
+    if IS_COMPILED_ELSEWHERE
+    else cythonize(
         extensions(), compiler_directives=DIRECTIVES, include_path=ROOTS, nthreads=CORES, quiet=True
     ),
     options={"build_ext": {"parallel": CORES}},

@@ -1,0 +1,199 @@
+"""Writes docs/reference from the code itself, or with --check says what is out of date.
+
+Run it after a change of a setting, a hook, a counter, an error or a command: the tests compare.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from aeron_core import errors
+from aeron_core.cli import outcome
+from aeron_core.cli.main import make_core_app
+from aeron_core.driver import stream_counters
+from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.settings import ClientSettings, DriverSettings
+from aeron_core.settings.model import SettingsModel
+from aeron_core.spi import hookspecs
+
+REFERENCE = Path(__file__).parent / "reference"
+NOTE = "<!-- Written by docs/generate.py from the code: do not edit. -->\n"
+
+STREAM_COUNTERS = {
+    "PUBLISHER_LIMIT": ("pub-lmt", "position up to which publishers may offer"),
+    "SENDER_POSITION": ("snd-pos", "position up to which the sender has sent"),
+    "RECEIVER_HWM": ("rcv-hwm", "highest position that has been received, gaps or not"),
+    "SUBSCRIBER_POSITION": ("sub-pos", "position up to which a subscriber has read"),
+    "RECEIVER_POSITION": ("rcv-pos", "position up to which everything has been received"),
+    "SEND_CHANNEL_STATUS": ("snd-channel", "state of a sending channel: 1 active, 2 closing, -1 errored"),
+    "RECEIVE_CHANNEL_STATUS": ("rcv-channel", "state of a receiving channel, likewise"),
+    "SENDER_LIMIT": ("snd-lmt", "position up to which flow control lets the sender send"),
+    "CLIENT_HEARTBEAT": ("client-heartbeat", "when a client was last heard of, in ms since the epoch"),
+    "PUBLISHER_POSITION": ("pub-pos", "position up to which publishers have offered, as of the last check"),
+    "SENDER_BPE": ("snd-bpe", "how often flow control has stopped the sender"),
+    "LOCAL_SOCKADDR": ("snd-local-sockaddr, rcv-local-sockaddr", "a bound address; 1 while it is"),
+    "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
+    "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
+}
+
+
+def settings_page() -> Iterator[str]:
+    """Yield the reference of settings."""
+    yield "# Settings\n"
+    yield (
+        "A value comes from the strongest source that has one: channel URI, argument, `-D`, environment, "
+        "file, default. `aeron-core settings show` says which it was.\n"
+    )
+    yield (
+        "In the environment a setting has the name below; in a properties file and after `-D` it is the same "
+        "in lower case with dots (`aeron.mtu.length=8k`); in TOML and in Python it is the name of the field. "
+        "Sizes take `64k`, `16m`, `1g`; durations take `100ms`, `5s`.\n"
+    )
+    for title, table, model in (("Driver", "driver", DriverSettings), ("Client", "client", ClientSettings)):
+        yield f"## {title}\n\nTOML table `[{table}]`.\n"
+        yield from settings_table(model)
+
+
+def settings_table(model: type[SettingsModel]) -> Iterator[str]:
+    """Yield one model as a table."""
+    yield "| setting | environment | default | meaning |\n|---|---|---|---|"
+    for name, field in model.model_fields.items():
+        variable = model.variable(name)
+        default = field.get_default()
+        text = "" if default is None else f"`{variable.format(default)}`" if variable.format(default) else ""
+        if field.default_factory is not None:
+            text = "of the user"
+        effect = f" *Accepted without effect: {variable.without_effect}.*" if variable.without_effect else ""
+        yield f"| `{name}` | `{variable.name}` | {text} | {field.description}{effect} |"
+    yield ""
+
+
+def hooks_page() -> Iterator[str]:
+    """Yield the reference of hooks."""
+    yield "# Hooks\n"
+    yield (
+        "A plugin registers by an entry point in the group `aeron_core`. Hooks that return a table map a name, "
+        "as written in a channel URI or a setting, to a factory; a name that two plugins provide stops the "
+        "start. Hooks are called when things start or are bound, never for a message.\n"
+    )
+    for name, function in inspect.getmembers(hookspecs, inspect.isfunction):
+        if name.startswith("aeron_"):
+            signature = str(inspect.signature(function)).replace("'", "")
+            yield f"## `{name}`\n\n```python\ndef {name}{signature}: ...\n```\n\n{inspect.getdoc(function)}\n"
+
+
+def counters_page() -> Iterator[str]:
+    """Yield the reference of counters."""
+    yield "# Counters\n"
+    yield (
+        "Counters lie in `cnc.dat`, where tools of any origin read them; `aeron-core stat` shows all. Ids, types, labels and keys are those of the reference driver.\n\n## Of the driver\n"
+    )
+    yield "Type 0; the id never changes.\n\n| id | label |\n|---|---|"
+    for index, (_, label) in enumerate(labelled(SystemCounterLabels())):
+        yield f"| {index} | {label} |"
+    yield "\n## Of streams, channels and clients\n\n| type | label begins with | value |\n|---|---|---|"
+    for name, (label, meaning) in STREAM_COUNTERS.items():
+        yield f"| {getattr(stream_counters, name)} | `{label}` | {meaning} |"
+    yield ""
+
+
+def errors_page() -> Iterator[str]:
+    """Yield the reference of errors."""
+    tree = inspect.getdoc(errors) or ""
+    yield f"# Errors\n\n```text\n{tree.split(chr(10), 2)[2].rpartition(chr(10) * 2)[0]}\n```\n"
+    yield "Results of hot calls such as `offer` are negative numbers with names, never exceptions.\n"
+    yield "| exception | meaning |\n|---|---|"
+    for name, kind in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(kind, errors.AeronError):
+            yield f"| `{name}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
+    yield "\n## Codes\n\nWhat a driver tells clients and other drivers.\n\n| code | name |\n|---|---|"
+    for code in errors.ErrorCode:
+        yield f"| {code.value} | `{code.name}` |"
+    yield ""
+
+
+def cli_page() -> Iterator[str]:
+    """Yield the reference of the command line."""
+    yield "# Command line\n"
+    yield (
+        "`aeron-core` finds its driver by `--aeron-dir`, else by `AERON_DIR`, else in the user's own "
+        "directory. Messages for people go to stderr, in one line each; output goes to stdout.\n"
+    )
+    yield "## Exit codes\n"
+    yield "| code | meaning |\n|---|---|"
+    for line in (inspect.getdoc(outcome) or "").splitlines():
+        code, _, meaning = line.strip().partition(" ")
+        if code.isdigit():
+            yield f"| {code} | {meaning.strip()} |"
+    yield ""
+    yield from command_pages("aeron-core", typer.main.get_command(make_core_app()))
+
+
+def command_pages(path: str, command: object) -> Iterator[str]:
+    """Yield a chapter for each command below `command`."""
+    for name, child in getattr(command, "commands", {}).items():
+        here = f"{path} {name}"
+        if getattr(child, "commands", None):
+            yield from command_pages(here, child)
+            continue
+        arguments = [param for param in child.params if param.param_type_name == "argument"]
+        options = [param for param in child.params if param.param_type_name == "option"]
+        usage = " ".join([here, "[OPTIONS]", *map(metavar, arguments)])
+        yield f"## {here}\n\n```text\n{usage}\n```\n\n{inspect.cleandoc(child.help or '')}\n"
+        yield "| option | default | meaning |\n|---|---|---|"
+        for param in options:
+            names = ", ".join(f"`{text}`" for text in [*param.opts, *param.secondary_opts])
+            default = (
+                ""
+                if param.default in (None, False, "", []) or callable(param.default)
+                else f"`{param.default}`"
+            )
+            yield f"| {names} | {default} | {param.help or ''} |"
+        yield ""
+
+
+def metavar(argument: Any) -> str:
+    """Return how an argument is written in a usage line."""
+    return argument.metavar or (argument.name.upper() if argument.required else f"[{argument.name.upper()}]")
+
+
+PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "cli.md": cli_page,
+    "counters.md": counters_page,
+    "errors.md": errors_page,
+    "hooks.md": hooks_page,
+    "settings.md": settings_page,
+}
+
+
+def rendered(name: str) -> str:
+    """Return what a page should hold."""
+    return NOTE + "\n".join(PAGES[name]()).rstrip() + "\n"
+
+
+def main() -> int:
+    """Write all pages, or check them; return the exit code."""
+    stale = [
+        name
+        for name in PAGES
+        if not (REFERENCE / name).exists() or (REFERENCE / name).read_text(encoding="utf-8") != rendered(name)
+    ]
+    if "--check" in sys.argv:
+        for name in stale:
+            print(f"docs/reference/{name} is out of date: run docs/generate.py", file=sys.stderr)
+        return 1 if stale else 0
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (REFERENCE / name).write_text(rendered(name), encoding="utf-8")
+        print(f"wrote docs/reference/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

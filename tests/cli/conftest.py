@@ -1,0 +1,99 @@
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from aeron_core.cli.main import run
+from aeron_core.driver.media_driver import MediaDriver
+
+SMALL = {
+    "term_buffer_length": "64k",
+    "ipc_term_buffer_length": "64k",
+    "counters_buffer_length": "1m",
+    "error_buffer_length": "4m",
+}
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def aeron(capfd, monkeypatch, tmp_path):
+    """Run one command line in this process, away from the directories of the user."""
+    monkeypatch.setenv("AERON_DIR", str(tmp_path / "no-driver"))
+
+    def call(*arguments: str) -> Outcome:
+        capfd.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Outcome(code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def dead_directory(tmp_path) -> Path:
+    """The directory of a driver that has ended, with one error and one loss in it."""
+    directory = tmp_path / "dead"
+    with MediaDriver({"aeron_dir": directory, **SMALL}, invoker=True) as driver:
+        driver.do_work()
+        context = driver._assembly.context
+        context.errors.record(11, "something went wrong")
+        context.loss_report.create_entry(
+            bytes_lost=64, now_ms=1_000, session_id=7, stream_id=1001, channel="aeron:udp", source="1.2.3.4:5"
+        )
+    return directory
+
+
+class Process:
+    """The command in a process of its own."""
+
+    def __init__(self, *arguments: object, stdin: object = subprocess.DEVNULL) -> None:
+        command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
+        self.popen = subprocess.Popen(
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def ended(self, text: str | None = None, timeout: float = 60) -> Outcome:
+        out, err = self.popen.communicate(text, timeout=timeout)
+        return Outcome(self.popen.returncode, out, err)
+
+
+@pytest.fixture
+def start() -> Iterator[type[Process]]:
+    """Start commands, and end those that are still there after the test."""
+    started: list[Process] = []
+
+    def call(*arguments: object, **options: object) -> Process:
+        started.append(Process(*arguments, **options))
+        return started[-1]
+
+    yield call
+    for process in started:
+        if process.popen.poll() is None:
+            process.popen.kill()
+            process.popen.communicate()
+
+
+@pytest.fixture
+def running_driver(start, tmp_path):
+    """A driver in a process of its own, ready for clients; returns the process and its directory."""
+    directory = tmp_path / "driver"
+    defines = [
+        f"-Daeron.dir={directory}",
+        "-Daeron.threading.mode=SHARED",
+        "-Daeron.term.buffer.length=256k",
+        "-Daeron.ipc.term.buffer.length=256k",
+        "-Daeron.counters.buffer.length=1m",
+        "-Daeron.dir.delete.on.shutdown=true",
+        "-Daeron.driver.termination.validator=allow",
+    ]
+    process = start("driver", *defines)
+    assert str(directory) in process.popen.stdout.readline()
+    return process, directory

@@ -1,0 +1,37 @@
+import json
+
+import pytest
+
+pytestmark = pytest.mark.system
+
+
+def test_every_line_arrives_once_and_in_order_in_spite_of_loss(aeron, tmp_path):
+    log = tmp_path / "some.log"
+    log.write_bytes(b"".join(b"line %d of a log\n" % number for number in range(1000)) + b"\r cut \n\nlast")
+
+    outcome = aeron("demo", "--input", log, "--min-lines", "30000", "--json")
+
+    result = json.loads(outcome.out)
+    assert outcome.code == 0, outcome.err
+    assert result["lines_received"] == result["lines_sent"] >= 30_000
+    assert result["received_sha256"] == result["sent_sha256"]
+    assert result["naks_sent"] > 0
+    assert result["retransmits"] > 0
+    assert result["loss_bytes"] > 0
+    assert result["latency"]["count"] == result["lines_sent"]
+
+
+def test_a_log_that_does_not_arrive_is_a_failure(aeron):
+    outcome = aeron("demo", "--loss", "0.999999", "--min-lines", "10", "--timeout", "1")
+
+    assert outcome.code == 1
+    assert "error: " in outcome.err
+
+
+def test_the_shipped_log_is_sent_where_the_machine_has_none(aeron, monkeypatch, tmp_path):
+    monkeypatch.setattr("aeron_core.cli.demo._SYSTEM_LOG", tmp_path / "none.log")
+
+    result = json.loads(aeron("demo", "--min-lines", "1", "--loss", "0", "--json").out)
+
+    assert result["log"] == "an excerpt of a Debian dpkg.log"
+    assert result["lines_received"] == 2000

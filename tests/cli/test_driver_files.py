@@ -1,0 +1,54 @@
+import json
+
+
+def test_the_counters_of_a_dead_driver_are_shown(aeron, dead_directory):
+    outcome = aeron("stat", "--once", "--aeron-dir", dead_directory)
+
+    assert outcome.code == 0
+    assert "Aeron Stat (CnC v0.2.0)" in outcome.out
+    assert " 1 - Errors: " in outcome.out
+
+
+def test_the_counters_are_shown_as_json(aeron, dead_directory):
+    document = json.loads(aeron("stat", "--json", "-d", dead_directory, "--match", "^Bytes sent$").out)
+
+    assert [counter["label"] for counter in document["counters"]] == ["Bytes sent"]
+    assert document["cnc_version"] == "0.2.0"
+    assert not document["is_alive"]
+
+
+def test_without_a_terminal_the_counters_are_shown_once(aeron, dead_directory):
+    assert aeron("stat", "-d", dead_directory).code == 0
+
+
+def test_the_errors_of_a_dead_driver_are_shown(aeron, dead_directory):
+    outcome = aeron("errors", "-d", dead_directory)
+
+    assert "(11) something went wrong" in outcome.out
+    assert outcome.out.endswith("1 distinct errors observed.\n")
+
+
+def test_the_errors_are_shown_as_json(aeron, dead_directory):
+    (record,) = json.loads(aeron("errors", "--json", "-d", dead_directory).out)
+
+    assert record["text"] == "(11) something went wrong"
+    assert record["observation_count"] == 1
+
+
+def test_the_losses_of_a_dead_driver_are_shown_as_csv(aeron, dead_directory):
+    header, row, closing = aeron("loss", "-d", dead_directory).out.splitlines()
+
+    assert header.startswith("#OBSERVATION_COUNT,TOTAL_BYTES_LOST")
+    assert row.startswith("1,64,")
+    assert row.endswith(",7,1001,aeron:udp,1.2.3.4:5")
+    assert closing == "1 loss entries"
+
+
+def test_looking_at_a_directory_changes_nothing(aeron, dead_directory):
+    before = (dead_directory / "cnc.dat").read_bytes()
+    (dead_directory / "cnc.dat").chmod(0o444)
+
+    aeron("stat", "-d", dead_directory)
+    aeron("errors", "-d", dead_directory)
+
+    assert (dead_directory / "cnc.dat").read_bytes() == before

@@ -1,0 +1,96 @@
+import errno
+
+import pytest
+
+from aeron_core.cli.outcome import exit_code_of, message_of
+from aeron_core.errors import (
+    ActiveDriverError,
+    ChannelUriError,
+    CncNotReadyError,
+    ErrorCode,
+    PluginError,
+    RegistrationError,
+    StorageError,
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ChannelUriError("wrong"), 2),
+        (PluginError("broken"), 2),
+        (RegistrationError("bad channel", ErrorCode.INVALID_CHANNEL), 2),
+        (RegistrationError("port in use", ErrorCode.GENERIC_ERROR), 1),
+        (ActiveDriverError("there is one"), 1),
+        (CncNotReadyError("there is none"), 1),
+        (StorageError(errno.ENOSPC, "no room"), 1),
+        (PermissionError(errno.EACCES, "not allowed"), 1),
+        (ZeroDivisionError("a fault of ours"), None),
+    ],
+)
+def test_each_kind_of_error_has_its_exit_code(error, code):
+    assert exit_code_of(error) == code
+
+
+def test_a_message_is_one_line_without_an_errno_in_front():
+    assert message_of(StorageError(errno.ENOSPC, "no room:\n make some")) == "no room: make some"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nothing"],
+        ["stat", "--bogus"],
+        ["stat", "--match", "("],
+        ["stat", "--interval", "0"],
+        ["pub", "aeron:ipc"],
+        ["pub", "aeron:ipc", "one"],
+        ["pub", "aeron:ipc", "1", "--input", "no-such-file"],
+        ["pub", "aeron:ipc", "1", "--rate", "0"],
+        ["ping", "--size", "7"],
+        ["demo", "--loss", "1"],
+        ["driver", "-Dnothing"],
+        ["driver", "no-such-file.properties"],
+        ["settings", "show", "-Dnothing"],
+    ],
+)
+def test_what_is_asked_wrongly_ends_in_one_line_and_code_2(aeron, arguments):
+    outcome = aeron(*arguments)
+
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("aeron-core: error: ")
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["stat"], ["errors"], ["loss"]])
+def test_a_directory_without_a_driver_ends_in_one_line_and_code_1(aeron, arguments):
+    outcome = aeron(*arguments)
+
+    assert outcome.code == 1
+    assert "no-driver" in outcome.err
+    assert "AERON_DIR" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_driver_in_a_place_that_is_no_directory_ends_in_one_line(aeron, tmp_path):
+    (tmp_path / "file").touch()
+
+    outcome = aeron("driver", f"-Daeron.dir={tmp_path / 'file'}")
+
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+
+
+def test_the_version_is_shown(aeron):
+    outcome = aeron("--version")
+
+    assert outcome.code == 0
+    assert outcome.out.startswith("aeron-core ")
+
+
+def test_the_driver_shows_its_version_as_aeronmd_does(aeron):
+    outcome = aeron("driver", "-v")
+
+    assert outcome.code == 0
+    assert "version=" in outcome.out

@@ -1,0 +1,46 @@
+import json
+
+from aeron_core.settings import DriverSettings
+
+
+def test_every_setting_is_shown_with_its_source(aeron):
+    outcome = aeron("settings", "show", "--json")
+
+    shown = {setting["name"]: setting for setting in json.loads(outcome.out)}
+    assert list(shown) == list(DriverSettings.model_fields)
+    assert shown["mtu_length"]["source"] == "default"
+    assert shown["aeron_dir"]["source"] == "environment AERON_DIR"
+
+
+def test_a_setting_without_effect_is_marked(aeron):
+    shown = {setting["name"]: setting for setting in json.loads(aeron("settings", "show", "--json").out)}
+
+    assert not shown["dynamic_libraries"]["has_effect"]
+    assert shown["mtu_length"]["has_effect"]
+
+
+def test_a_define_is_stronger_than_a_file(aeron, tmp_path):
+    (tmp_path / "driver.properties").write_text("aeron.mtu.length=4k\naeron.term.buffer.length=1m\n")
+
+    outcome = aeron("settings", "show", "-Daeron.mtu.length=8k", tmp_path / "driver.properties", "--json")
+
+    shown = {setting["name"]: setting for setting in json.loads(outcome.out)}
+    assert (shown["mtu_length"]["value"], shown["mtu_length"]["source"]) == ("8k", "-D")
+    assert shown["term_buffer_length"]["source"] == "file driver.properties"
+
+
+def test_a_toml_file_is_read(aeron, tmp_path):
+    (tmp_path / "driver.toml").write_text('[driver]\nmtu_length = "4k"\n')
+
+    outcome = aeron("settings", "show", tmp_path / "driver.toml", "--json")
+
+    shown = {setting["name"]: setting for setting in json.loads(outcome.out)}
+    assert shown["mtu_length"]["value"] == "4k"
+
+
+def test_a_value_that_is_clamped_is_warned_about_on_stderr(aeron):
+    outcome = aeron("settings", "show", "-Daeron.mtu.length=1g")
+
+    assert outcome.code == 0
+    assert "AERON_MTU_LENGTH=1g" in outcome.err
+    assert "mtu_length" in outcome.out

@@ -1,0 +1,82 @@
+"""The documentation knows everything that there is, and leads nowhere that is not there."""
+
+import inspect
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import typer
+
+from aeron_core.cli.main import make_core_app
+from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.settings import ClientSettings, DriverSettings
+from aeron_core.spi import hookspecs
+
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+GENERATOR = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "changes").glob("*.md")])
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("model", [DriverSettings, ClientSettings])
+def test_every_setting_is_documented(model):
+    text = page("settings.md")
+
+    for name in model.model_fields:
+        assert f"| `{name}` | `{model.variable(name).name}` |" in text
+
+
+def test_every_hook_is_documented():
+    text = page("hooks.md")
+
+    for name, _ in inspect.getmembers(hookspecs, inspect.isfunction):
+        if name.startswith("aeron_"):
+            assert f"## `{name}`" in text
+
+
+def test_every_system_counter_is_documented():
+    text = page("counters.md")
+
+    for index, (_, label) in enumerate(labelled(SystemCounterLabels())):
+        assert f"| {index} | {label} |" in text
+
+
+def test_every_stream_counter_type_is_documented():
+    module = GENERATOR["stream_counters"]
+    types = {
+        name
+        for name, value in vars(module).items()
+        if name.isupper() and type(value) is int and not name.startswith(("_", "CHANNEL_STATUS_"))
+    }
+
+    assert types == set(GENERATOR["STREAM_COUNTERS"])
+
+
+def test_every_command_is_documented():
+    text = page("cli.md")
+
+    def check(path: str, command: object) -> None:
+        for name, child in getattr(command, "commands", {}).items():
+            if getattr(child, "commands", None):
+                check(f"{path} {name}", child)
+            else:
+                assert f"## {path} {name}\n" in text
+
+    check("aeron-core", typer.main.get_command(make_core_app()))
+
+
+@pytest.mark.parametrize("name", sorted(GENERATOR["PAGES"]))
+def test_the_reference_is_what_the_code_says(name):
+    assert page(name) == GENERATOR["rendered"](name), "run docs/generate.py"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files_that_exist(path):
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
