@@ -78,9 +78,9 @@ def hooks_page() -> Iterator[str]:
     """Yield the reference of hooks."""
     yield "# Hooks\n"
     yield (
-        "A plugin registers by an entry point in the group `aeron_core`. Hooks that return a table map a name, "
-        "as written in a channel URI or a setting, to a factory; a name that two plugins provide stops the "
-        "start. Hooks are called when things start or are bound, never for a message.\n"
+        "A plugin registers by an entry point in the group `aeron_core`. Hooks that return a table map a "
+        "name, as written in a channel URI or a setting, to a factory; a name that two plugins provide stops "
+        "the start. Hooks are called when things start or are bound, never for a message.\n"
     )
     for name, function in inspect.getmembers(hookspecs, inspect.isfunction):
         if name.startswith("aeron_"):
@@ -92,8 +92,10 @@ def counters_page() -> Iterator[str]:
     """Yield the reference of counters."""
     yield "# Counters\n"
     yield (
-        "Counters lie in `cnc.dat`, where tools of any origin read them; `aeron-core stat` shows all. Ids, types, labels and keys are those of the reference driver.\n\n## Of the driver\n"
+        "Counters lie in `cnc.dat`, where tools of any origin read them; `aeron-core stat` shows all. Ids, "
+        "types, labels and keys are those of the reference driver.\n"
     )
+    yield "## Of the driver\n"
     yield "Type 0; the id never changes.\n\n| id | label |\n|---|---|"
     for index, (_, label) in enumerate(labelled(SystemCounterLabels())):
         yield f"| {index} | {label} |"
