@@ -60,4 +60,4 @@ class ChannelEndpoint:
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
-            self.context.errors.record(0, f"malformed datagram from {source} on {self.channel.uri}: {reason}")
+            self.context.errors.record(0, f"datagram from {source} on {self.channel.uri}: {reason}")

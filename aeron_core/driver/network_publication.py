@@ -131,7 +131,8 @@ class NetworkPublication(Resender):
                 self._count_back_pressure()
             return 0
         taken = self.endpoint.send(self, self._batch)
-        if taken < self._batch.count:
+        # The last entry taken may have been cut short: what counts is how far its bytes reach.
+        if self._batch.length_of_first(taken) < self._batch.length:
             self._counters.short_sends.get_and_add(1)
             first = self._batch.length_of_first(taken)
         if taken > 0:
@@ -251,7 +252,7 @@ class NetworkPublication(Resender):
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             self._is_setup_elicited = True
             return self._flow_control.on_setup_elicited(sm, now_ns)
-        if not sm.is_near(
+        if not sm.is_valid(self.log.term_length) or not sm.is_near(
             self.sender_position.get(), self.log.initial_term_id, self.log.position_bits_to_shift
         ):
             self._counters.status_messages_rejected.increment_release()
@@ -339,9 +340,11 @@ class NetworkPublication(Resender):
         sent = 0
         while remaining > 0:
             first = self._run.collect(self._batch, position, remaining, self._max_entries)
-            if self._batch.count == 0 or self.endpoint.send(self, self._batch) < self._batch.count:
-                if self._batch.count > 0:
-                    self._counters.short_sends.get_and_add(1)
+            if self._batch.count == 0:
+                break
+            taken = self.endpoint.send(self, self._batch)
+            if self._batch.length_of_first(taken) < self._batch.length:
+                self._counters.short_sends.get_and_add(1)
                 break
             sent += first
             position += first
