@@ -26,6 +26,8 @@ cdef class IpcPublication:
     cdef int64_t _clean_position
     cdef bint _is_connected
 
-    @cython.locals(lowest=int64_t, highest=int64_t, limit=int64_t)
+    @cython.locals(highest=int64_t, work=int32_t)
     cdef int32_t update_limit(self, int64_t now_ns) except -1 nogil
+    @cython.locals(limit=int64_t)
+    cdef int32_t _advance(self, int64_t lowest) except -1 nogil
     cdef int32_t _set_connected(self, bint is_connected) except -1 nogil

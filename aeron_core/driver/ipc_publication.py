@@ -53,9 +53,13 @@ class IpcPublication:
             self._trip_limit = highest
             self._clean_position = clean_step(self.log, self._clean_position, highest)
             return 1
-        self._set_connected(True)
         self.consumer_position.set_release(highest)
-        lowest = self.subscribers.lowest(self.log.max_possible_position)
+        work = self._advance(self.subscribers.lowest(self.log.max_possible_position))
+        # Only now: a publisher that sees itself connected has room to publish.
+        self._set_connected(True)
+        return work
+
+    def _advance(self, lowest: int) -> int:
         limit = lowest + self._window_length
         if limit <= self._trip_limit:
             return 0

@@ -31,8 +31,6 @@ class IpcStream(PublishedStream):
 
     def _attach(self, position: SubscriberPosition) -> None:
         self.context.sender.send(operations.ADD_IPC_SUBSCRIBER, self.publication, position)
-        # At once, not with the sender's next cycle: a publisher that was told of the subscription may look.
-        self.stored.log.set_is_connected(True)
 
     def _detach(self, position: SubscriberPosition) -> None:
         self.context.sender.remove(

@@ -69,6 +69,7 @@ cdef class NetworkPublication(Resender):
 
     @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    @cython.locals(work=int32_t)
     cdef int32_t update_limit(self, int64_t now_ns) except -1 nogil
     @cython.locals(limit=int64_t, window=int64_t, start=int64_t, first=int64_t, taken=int32_t)
     cdef int32_t _send_data(self, int64_t position, int64_t now_ns) except -1 nogil

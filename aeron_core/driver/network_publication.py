@@ -231,8 +231,10 @@ class NetworkPublication(Resender):
             return 0
         self._publisher_position.set_release(self.log.producer_position())
         if not self.log.is_revoked() and self._has_subscribers(now_ns):
+            work = self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
+            # Only now: a publisher that sees itself connected has room to publish.
             self._set_connected(True)
-            return self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
+            return work
         self._set_connected(False)
         return self._publisher_limit.lower_to(self.sender_position.get())
 

@@ -18,6 +18,8 @@ from aeron_core.spi.idle_strategy import IdleStrategyParams
 from aeron_core.testing import IdleStrategyProbe
 
 MS = 1_000_000
+#: A busy machine can delay any one wait: that a wait is short is shown by the shortest of several.
+TRIES = 7
 
 
 def time_of(strategy, work_count=0, times=1):
@@ -43,28 +45,29 @@ def test_sleeping_takes_its_time_when_there_was_no_work():
 
 
 def test_backing_off_waits_longer_and_longer_up_to_its_limit():
-    strategy = BackoffIdleStrategy(2, 3, 10 * MS, 20 * MS)
+    strategies = [BackoffIdleStrategy(2, 3, 10 * MS, 20 * MS) for _ in range(TRIES)]
 
-    assert time_of(strategy, times=5) < 0.01
-    assert 0.01 <= time_of(strategy)
-    assert 0.02 <= time_of(strategy)
-    assert 0.02 <= time_of(strategy) < 0.2
+    assert min(time_of(strategy, times=5) for strategy in strategies) < 0.01
+    assert all(time_of(strategy) >= 0.01 for strategy in strategies)
+    assert all(time_of(strategy) >= 0.02 for strategy in strategies)
+    assert 0.02 <= min(time_of(strategy) for strategy in strategies) < 0.04
 
 
 def test_work_starts_backing_off_over():
-    strategy = BackoffIdleStrategy(1, 0, 20 * MS, 20 * MS)
-    time_of(strategy, times=3)
+    strategies = [BackoffIdleStrategy(1, 0, 20 * MS, 20 * MS) for _ in range(TRIES)]
+    for strategy in strategies:
+        time_of(strategy, times=3)
 
-    assert time_of(strategy, work_count=1) < 0.02
-    assert time_of(strategy) < 0.02
-    assert time_of(strategy) >= 0.02
+    assert min(time_of(strategy, work_count=1) for strategy in strategies) < 0.02
+    assert min(time_of(strategy) for strategy in strategies) < 0.02
+    assert all(time_of(strategy) >= 0.02 for strategy in strategies)
 
 
 def test_a_signal_is_waited_for_at_most_its_bound():
     strategy = SignalIdleStrategy("/aeron-core-test-bound", 20 * MS)
 
     assert 0.02 <= time_of(strategy) < 5
-    assert time_of(strategy, work_count=1) < 0.02
+    assert min(time_of(strategy, work_count=1) for _ in range(TRIES)) < 0.02
     strategy.close()
 
 
