@@ -64,6 +64,7 @@ cdef class NetworkPublication(Resender):
     cdef bint _is_setup_elicited
     cdef bint _tracks_sender_limits             # count the next back-pressure event
     cdef bint _is_connected
+    cdef int64_t _longest_padding               # bytes of a term's end that are skipped, not sent
     cdef int64_t _time_of_last_setup_ns
     cdef int64_t _time_of_last_send_ns          # of data or heartbeat
 
@@ -83,4 +84,6 @@ cdef class NetworkPublication(Resender):
     @cython.locals(slot=int32_t, expired=int64_t, found=bint)
     cdef int32_t _forget_silent_receivers(self, int64_t now_ns) except -1 nogil
     cdef bint _has_subscribers(self, int64_t now_ns) except -1 nogil
+    @cython.locals(position=int64_t, bits=int32_t)
+    cdef bint _is_credible(self, StatusMessage sm) except -1 nogil
     cdef int32_t _set_connected(self, bint is_connected) except -1 nogil

@@ -78,7 +78,11 @@ class NetworkPublication(Resender):
         self._is_unicast = not params.is_group
         self._signals_eos = params.signals_eos
         self._simulates_connection = params.spies_simulate_connection
-        self._tracks_sender_limits = True
+        # The sender may pass its limit by so much: of padding only the header is sent. The longest is what is left
+        # of a term that a message of the greatest length, cut into fragments, does not fit.
+        self._longest_padding = positions.fragmented_length(
+            params.log.max_message_length, params.log.max_payload_length
+        )
         # Due at once: nothing was sent yet.
         self._time_of_last_setup_ns = params.now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = params.now_ns - wire.HEARTBEAT_INTERVAL_NS - 1
@@ -254,9 +258,7 @@ class NetworkPublication(Resender):
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             self._is_setup_elicited = True
             return self._flow_control.on_setup_elicited(sm, now_ns)
-        if not sm.is_valid(self.log.term_length) or not sm.is_near(
-            self.sender_position.get(), self.log.initial_term_id, self.log.position_bits_to_shift
-        ):
+        if not sm.is_valid(self.log.term_length) or not self._is_credible(sm):
             self._counters.status_messages_rejected.increment_release()
             return 0
         if sm.flags & wire.SM_FLAG_EOS:
@@ -271,6 +273,15 @@ class NetworkPublication(Resender):
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
         self.sender_limit.set_release(limit)
         return 0
+
+    def _is_credible(self, sm: StatusMessage) -> bool:
+        # Unlike the reference's, our check knows of the padding: a receiver that stands still just before it is
+        # half a term and the padding behind, and must not be taken for gone.
+        position = self.sender_position.get()
+        bits = self.log.position_bits_to_shift
+        return sm.is_near(position, self.log.initial_term_id, bits) or sm.is_near(
+            position - self._longest_padding, self.log.initial_term_id, bits
+        )
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
         """Send again what a receiver lacks, if it may be."""
@@ -335,7 +346,9 @@ class NetworkPublication(Resender):
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )
         sender_position = self.sender_position.get()
-        bottom = sender_position - (self.log.term_length >> 1) - self.log.max_message_length
+        # Unlike the reference, which leaves room for padding of the greatest message but not for the headers of
+        # its fragments: a gap at the very start of the window would never be closed.
+        bottom = sender_position - (self.log.term_length >> 1) - self._longest_padding
         if position < bottom or position >= sender_position:
             return 0
         remaining = min(length, sender_position - position)
