@@ -4,6 +4,7 @@ from aeron_core.testing.counters import counted, make_counters
 from aeron_core.testing.frames import data_frame, decode_frame, encode_frame, frames_of
 from aeron_core.testing.network import Fate, Link, Sent, SimulatedHost, SimulatedNetwork
 from aeron_core.testing.pair import DriverPair, DriverUnderTest, SimulatedDriver, Simulation
+from aeron_core.testing.peer import SimulatedPeer
 from aeron_core.testing.probes import (
     CongestionControlProbe,
     DatagramProbe,
@@ -38,6 +39,7 @@ __all__ = [
     "SimulatedDriver",
     "SimulatedHost",
     "SimulatedNetwork",
+    "SimulatedPeer",
     "Simulation",
     "Sink",
     "Slot",
