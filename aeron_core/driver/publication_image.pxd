@@ -50,7 +50,6 @@ cdef class PublicationImage:
     cdef bint _is_reliable
     cdef bint _is_status_message_enabled            # until nobody subscribes any more
     cdef int32_t _window_length                     # of the next status message
-    cdef int32_t _max_window_length
     cdef int64_t _next_sm_position                  # of the next status message
     cdef int64_t _last_sm_position                  # of the last one sent
     cdef int64_t _overrun_threshold

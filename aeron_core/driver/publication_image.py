@@ -56,7 +56,6 @@ class PublicationImage:
         self._is_reliable = params.is_reliable
         self._is_status_message_enabled = True
         self._window_length = self._congestion_control.initial_window_length()
-        self._max_window_length = self._congestion_control.max_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
         self._sm_deadline_ns = 0
         self._is_sm_due = False
@@ -114,9 +113,8 @@ class PublicationImage:
         if payload_length == 0:
             return self._on_heartbeat(buffer, offset, packet_position, now_ns)
         if packet_position < self._last_sm_position:
+            # No sign of life: what was sent long ago may come again long after its sender is gone.
             self._counters.flow_control_under_runs.increment_release()
-            if proposed >= self._last_sm_position - self._max_window_length:
-                self.time_of_last_packet_ns.set_release(now_ns)
             return 0
         self.time_of_last_packet_ns.set_release(now_ns)
         insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
