@@ -36,10 +36,11 @@ $(VENV)/.installed: pyproject.toml setup.py
 		| sed '/BuildBackendWarning/,/WheelFile/d'
 	@touch $@
 
-# Only what has changed since is compiled again: its objects stay in build/.
+# Only what has changed since is compiled again: its objects stay in build/. Warnings about what Cython has
+# written help nobody.
 $(VENV)/.built: $(VENV)/.installed $(HOT)
-	@echo "compiling: some minutes the first time"
-	$(PYTHON) setup.py --quiet build_ext --inplace
+	@echo "compiling what has changed: some minutes where that is everything"
+	CFLAGS="$${CFLAGS:-} -w" $(PYTHON) setup.py --quiet build_ext --inplace
 	@touch $@
 
 demo: $(VENV)/.built
