@@ -128,7 +128,7 @@ def test_an_endpoint_goes_with_its_last_user_and_can_be_opened_again(pair, strea
 
 
 def test_a_silent_client_loses_everything_it_had_and_the_others_hear_of_it(pair, stream):
-    publication, subscription, gone = stream
+    _publication, _subscription, gone = stream
     other = pair.sender.connect()
     pair.result(other.add_counter_async(1234, b"", "theirs"))
     unavailable = []
