@@ -103,7 +103,11 @@ def test_an_interrupted_subscriber_sums_up_and_succeeds(running_driver, start):
         (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "nobody connected"),
         (("sub", "aeron:ipc", 8, "--timeout", 0.2), 1, "no message"),
         (("sub", "hello", 8), 2, "hello"),
-        (("ping", "--ping-channel", "aeron:ipc", "--timeout", 0.2), 1, "nobody connected"),
+        (
+            ("ping", "--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "--timeout", 0.2),
+            1,
+            "nobody connected",
+        ),
     ],
 )
 def test_what_cannot_be_done_ends_in_one_line(running_driver, start, arguments, code, text):
