@@ -18,11 +18,14 @@ cdef extern from "Python.h":
     int _Py_MEMORYVIEW_RELEASED
     Py_buffer *PyMemoryView_GET_BUFFER(object view)
     object PyMemoryView_FromObject(object exporter)
-    Py_ssize_t Py_REFCNT(object o)
+    Py_ssize_t Py_REFCNT(PyObject *o)
 
 
-cdef inline bint is_free(object view) noexcept:
-    """Whether nobody but its factory knows `view`; a program may have released it."""
+cdef inline bint is_free(PyObject *view) noexcept:
+    """Whether nobody but its factory knows `view`; a program may have released it.
+
+    A pointer: to pass it as an object would be one more reference to it.
+    """
     cdef PyMemoryViewObject *fields = <PyMemoryViewObject *>view
     return (
         Py_REFCNT(view) == 1
@@ -44,7 +47,7 @@ cdef class ViewFactory:
     cdef object view(self, int64_t offset, int64_t length):
         cdef Py_buffer *fields
         self._buffer.check(offset, length)
-        if not is_free(self._last):
+        if not is_free(<PyObject *>self._last):
             self._last = PyMemoryView_FromObject(self._whole)
         # The view's own copy of the description of its memory: one dimension of bytes, whose start and length
         # are all that slicing changes.
