@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.semaphore cimport NamedSemaphore
 
 
 cdef struct CommandSlot:
@@ -69,6 +70,7 @@ cdef struct RingSlot:
 cdef class CommandRing:
     cdef RingSlot *_slots
     cdef int32_t _capacity   # a power of two
+    cdef NamedSemaphore _wake_up   # what the consumer waits for, or None
     cdef char _pad_tail[64]
     cdef int64_t _tail       # written by the one producer
     cdef char _pad_head[64]

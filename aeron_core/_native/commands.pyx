@@ -82,6 +82,10 @@ cdef class CommandRing:
         """Commands offered and not yet polled."""
         return ac_get_i64_acquire(<uint8_t *>&self._tail) - ac_get_i64_acquire(<uint8_t *>&self._head)
 
+    def wake_with(self, NamedSemaphore semaphore not None):
+        """Post `semaphore` after each command, before the first: the consumer waits for it when idle."""
+        self._wake_up = semaphore
+
     cdef bint offer(self, Command command) noexcept nogil:
         cdef int64_t tail = self._tail
         if tail - ac_get_i64_acquire(<uint8_t *>&self._head) >= self._capacity:
@@ -94,6 +98,8 @@ cdef class CommandRing:
         memcpy(slot.control, &command.control._storage, sizeof(sockaddr_storage))
         # Release: the consumer that sees the new tail sees the whole slot.
         ac_put_i64_release(<uint8_t *>&self._tail, tail + 1)
+        if self._wake_up is not None:
+            self._wake_up.post()
         return True
 
     cdef bint poll(self, Command into) noexcept nogil:

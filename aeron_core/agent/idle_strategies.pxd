@@ -32,5 +32,5 @@ cdef class BackoffIdleStrategy(IdleStrategy):
 
 
 cdef class SignalIdleStrategy(IdleStrategy):
-    cdef NamedSemaphore _semaphore
+    cdef readonly NamedSemaphore semaphore   # what is waited for
     cdef int64_t _bound_ns

@@ -86,19 +86,19 @@ class SignalIdleStrategy(IdleStrategy):
     """
 
     def __init__(self, name: str, bound_ns: int) -> None:
-        self._semaphore = NamedSemaphore(name, create=True)
+        self.semaphore = NamedSemaphore(name, create=True)
         self._bound_ns = bound_ns
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
         if work_count <= 0:
-            self._semaphore.wait(self._bound_ns)
+            self.semaphore.wait(self._bound_ns)
         return 0
 
     def wake(self) -> None:
         """Post the semaphore."""
-        self._semaphore.signal()
+        self.semaphore.signal()
 
     def close(self) -> None:
         """Remove the semaphore's name."""
-        self._semaphore.unlink()
+        self.semaphore.unlink()

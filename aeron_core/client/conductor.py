@@ -25,6 +25,7 @@ from aeron_core.client.resources import Resources
 from aeron_core.concurrent.broadcast_receiver import LAPPED, BroadcastReceiver
 from aeron_core.concurrent.counters import CountersReader
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.concurrent.wake_up import CONDUCTOR, find_semaphore
 from aeron_core.errors import AeronError, ClientError, ClosedError, DriverTimeoutError
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class ClientConductor:
         self.settings: Final = settings
         self.clock: Final = clock
         self.counters: Final = CountersReader(cnc.counters_metadata, cnc.counters_values)
-        self.driver: Final = DriverProxy(ManyToOneRingBuffer(cnc.to_driver))
+        self.driver: Final = DriverProxy(
+            ManyToOneRingBuffer(cnc.to_driver), find_semaphore(settings.aeron_dir, CONDUCTOR)
+        )
         self.callbacks: Final = Callbacks(handlers, self.counters)
         self.registrations: Final = Registrations()
         self.resources: Final = Resources(

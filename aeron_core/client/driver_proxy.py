@@ -13,6 +13,7 @@ from aeron_core.errors import ClientError
 from aeron_core.protocol import commands
 
 if TYPE_CHECKING:
+    from aeron_core._native.semaphore import NamedSemaphore
     from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 
 # Source: aeron_client_conductor.c, aeron_client_conductor_command_offer.
@@ -23,8 +24,10 @@ _PAUSE_S: Final = 0.001
 class DriverProxy:
     """The driver as one client sees it. Raises ClientError where the ring stays full."""
 
-    def __init__(self, ring: ManyToOneRingBuffer) -> None:
+    def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
+        """Post `wake_up` after each command, where the driver waits for it."""
         self._ring = ring
+        self._wake_up = wake_up
         self.client_id: Final = ring.next_correlation_id()
 
     @property
@@ -128,6 +131,8 @@ class DriverProxy:
         message = command.encode()
         for _ in range(_MAX_ATTEMPTS):
             if self._ring.write(command.TYPE_ID, message):
+                if self._wake_up is not None:
+                    self._wake_up.signal()
                 return command.correlation_id
             time.sleep(_PAUSE_S)
         raise ClientError(

@@ -67,7 +67,7 @@ class Assembly:
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
         from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
-        to_sender, to_receiver = CommandRing(1024), CommandRing(1024)
+        self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
         self.context = DriverContext(
             settings=settings,
             clock=clock,
@@ -78,8 +78,8 @@ class Assembly:
             loss_report=LossReport(self._create_loss_report()),
             to_driver=ManyToOneRingBuffer(self.cnc.to_driver),
             clients=ClientProxy(BroadcastTransmitter(self.cnc.to_clients)),
-            sender=AgentProxy(to_sender, system.sender_proxy_fails),
-            receiver=AgentProxy(to_receiver, system.receiver_proxy_fails),
+            sender=AgentProxy(self.to_sender, system.sender_proxy_fails),
+            receiver=AgentProxy(self.to_receiver, system.receiver_proxy_fails),
             from_sender=from_sender,
             from_receiver=from_receiver,
             logs=LogStorage(settings, system, errors),
@@ -94,8 +94,8 @@ class Assembly:
             settings.name_resolver, NameResolverParams(options=settings.name_resolver_init_args or "")
         )
         resolution = Resolution(resolver, clock, system, settings.name_resolver_threshold_ns)
-        self.sender = Sender(self._agent_params("sender", to_sender, from_sender))
-        self.receiver = Receiver(self._agent_params("receiver", to_receiver, from_receiver))
+        self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
+        self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
         self.conductor = Conductor(self.context, resolution, self._duty_cycle("conductor"), terminate)
 
     def _create_cnc(self) -> CncFile:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
+from aeron_core.agent.idle_strategies import SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
+from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name
 from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.log_storage import sweep_shared_memory
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from aeron_core._native.commands import CommandRing
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams
 
@@ -146,28 +149,36 @@ class MediaDriver:
         )
 
     def _start(self) -> None:
-        assembly = self._assembly
+        assembly, context = self._assembly, self._assembly.context
         conductor = PythonAgent(assembly.conductor)
         if self._mode is ThreadingMode.SHARED:
-            self._run(self._all_agents(), "shared")
+            self._run(self._all_agents(), "shared", waits_as=CONDUCTOR)
         elif self._mode is ThreadingMode.SHARED_NETWORK:
-            self._run(CompositeAgent([assembly.sender, assembly.receiver]), "sharednetwork")
-            self._run(conductor, "conductor")
+            network = CompositeAgent([assembly.sender, assembly.receiver])
+            self._run(network, "sharednetwork", assembly.to_sender, assembly.to_receiver)
+            self._run(conductor, CONDUCTOR, context.from_sender, context.from_receiver)
         elif self._mode is ThreadingMode.DEDICATED:
-            self._run(assembly.receiver, "receiver")
-            self._run(assembly.sender, "sender")
-            self._run(conductor, "conductor")
+            self._run(assembly.receiver, "receiver", assembly.to_receiver)
+            self._run(assembly.sender, "sender", assembly.to_sender)
+            self._run(conductor, CONDUCTOR, context.from_sender, context.from_receiver)
         self._registry.hook.aeron_driver_started(driver=self)
 
-    def _run(self, agent: Agent, role: str) -> None:
-        runner = AgentRunner(agent, self._idle_strategy(role), self._on_error)
+    def _run(self, agent: Agent, role: str, *rings: CommandRing, waits_as: str | None = None) -> None:
+        strategy = self._idle_strategy(role, waits_as or role)
+        if isinstance(strategy, SignalIdleStrategy):
+            for ring in rings:
+                ring.wake_with(strategy.semaphore)
+        runner = AgentRunner(agent, strategy, self._on_error)
         self._runners.append(runner)
         runner.start()
 
-    def _idle_strategy(self, role: str) -> IdleStrategy:
+    def _idle_strategy(self, role: str, waits_as: str) -> IdleStrategy:
         name = getattr(self.settings, f"{role}_idle_strategy")
         options = getattr(self.settings, f"{role}_idle_strategy_init_args") or ""
-        return self._registry.idle_strategy(name, IdleStrategyParams(agent=role, options=options))
+        params = IdleStrategyParams(
+            agent=role, options=options, signal_name=semaphore_name(self.aeron_dir, waits_as)
+        )
+        return self._registry.idle_strategy(name, params)
 
     def close(self) -> None:
         """End the driver: its agents stop, its sockets close, its shared memory and (if so set) its directory go."""

@@ -3,6 +3,7 @@ import time
 
 import pytest
 
+from aeron_core._native.commands import CommandRing
 from aeron_core._native.semaphore import NamedSemaphore
 from aeron_core.agent import plugin
 from aeron_core.agent.idle_strategies import (
@@ -79,6 +80,18 @@ def test_a_post_from_elsewhere_ends_the_wait():
     assert time_of(strategy) < 30
 
     poster.join()
+    strategy.close()
+
+
+def test_a_command_ends_the_wait_of_who_takes_it():
+    strategy, ring = SignalIdleStrategy("/aeron-core-test-ring", 60_000 * MS), CommandRing(2)
+    ring.wake_with(strategy.semaphore)
+    sender = threading.Timer(0.01, ring.send, [7])
+    sender.start()
+
+    assert time_of(strategy) < 30
+
+    sender.join()
     strategy.close()
 
 

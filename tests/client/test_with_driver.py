@@ -5,10 +5,11 @@ import asyncio
 import numpy as np
 import pytest
 
-from aeron_core import CLOSED, RegistrationError, aio, connect
+from aeron_core import CLOSED, ChannelStatus, MediaDriver, RegistrationError, aio, connect
 
 CHANNELS = ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:0"]
 TIMEOUT_S = 10
+AGENTS = ["conductor", "sender", "receiver"]
 
 
 @pytest.fixture
@@ -80,3 +81,15 @@ def test_a_counter_shows_in_the_file_of_the_driver(aeron):
 
         assert aeron.counters_reader.value(counter.id) == 7
         assert "mine" in [record.label for record in aeron.counters_reader]
+
+
+def test_a_driver_that_waits_for_a_signal_is_woken_by_its_clients():
+    bound = {f"{agent}_idle_strategy_init_args": "60s" for agent in AGENTS}
+    waiting = {f"{agent}_idle_strategy": "signal" for agent in AGENTS}
+    with (
+        MediaDriver.launch_embedded({**waiting, **bound}) as driver,
+        connect(driver.aeron_dir) as aeron,
+    ):
+        publication = aeron.add_publication("aeron:udp?endpoint=127.0.0.1:20333", 7)
+
+        assert publication.channel_status is ChannelStatus.ACTIVE
