@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memcpy
 
 from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport (
@@ -32,4 +33,19 @@ cpdef inline int begin_frame(
     ac_put_i32(frame + wire.DATA_STREAM_ID_OFFSET, stream_id)
     ac_put_i32(frame + wire.DATA_TERM_ID_OFFSET, term_id)
     ac_put_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET, reserved_value)
+    return 0
+
+# Write a whole frame of data that nobody could read before: `length` bytes of `source` behind its header.
+cpdef inline int write_frame(
+    AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
+    int32_t term_id, int64_t reserved_value, AtomicBuffer source, int64_t source_offset, int32_t length
+) except -1 nogil:
+    buffer.check_writable(offset, wire.DATA_HEADER_LENGTH + <int64_t>length)
+    source.check(source_offset, length)
+    begin_frame(
+        buffer, offset, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_DATA,
+        term_offset, session_id, stream_id, term_id, reserved_value
+    )
+    memcpy(buffer._address + offset + wire.DATA_HEADER_LENGTH, source._address + source_offset, length)
+    ac_put_i32_release(buffer._address + offset, length + wire.DATA_HEADER_LENGTH)
     return 0

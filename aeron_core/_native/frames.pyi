@@ -14,3 +14,15 @@ def begin_frame(
     term_id: int,
     reserved_value: int,
 ) -> int: ...
+def write_frame(
+    buffer: AtomicBuffer,
+    offset: int,
+    term_offset: int,
+    session_id: int,
+    stream_id: int,
+    term_id: int,
+    reserved_value: int,
+    source: AtomicBuffer,
+    source_offset: int,
+    length: int,
+) -> int: ...

@@ -42,7 +42,7 @@ class Publication(PublicationBase):
             return wire.RESULT_CLOSED
         if isinstance(data, (list, tuple)):
             return self._offer_parts(data, reserved_value)
-        return self._offer(data, reserved_value)
+        return self._results.of(self._offer(data, reserved_value))
 
     def try_claim(self, length: int) -> Claim:
         """Claim room for a message of `length` bytes, at most `max_payload_length`, to be written in place.

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.integers cimport ReusedInt
 from aeron_core.client._native.payload cimport Payload
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
@@ -20,6 +21,7 @@ cdef class PublicationBase:
     cdef LogBuffer _log
     cdef AtomicBuffer _limit                         # i64 at 0: how far the driver lets the stream go
     cdef Payload _payload
+    cdef ReusedInt _results                          # what offers return
     cdef object _owner                               # the client's side that talks to the driver
     cdef BufferClaim _spare_claim                    # None while it is in use
 

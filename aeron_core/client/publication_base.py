@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
+from aeron_core._native.integers import ReusedInt
 from aeron_core.client._native.payload import Payload
 from aeron_core.client.publication_params import PublicationParams
 from aeron_core.logbuffer.claim import BufferClaim
@@ -32,6 +33,7 @@ class PublicationBase:
         self._log = params.log
         self._limit = params.limit
         self._payload = Payload()
+        self._results = ReusedInt()
         self._owner = params.owner
         self._spare_claim: BufferClaim | None = None
 

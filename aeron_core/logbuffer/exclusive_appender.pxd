@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport positions, wire
+from aeron_core._native cimport frames, positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
@@ -20,6 +20,7 @@ cdef class ExclusiveAppender:
     cdef AtomicBuffer _buffer            # of the log
     cdef AtomicBuffer _limit             # i64 at 0: the position up to which the driver lets publishers go
     cdef int64_t _term_begin_position    # of the term that is appended to
+    cdef int64_t _term_begin_offset      # where in the log it begins
     cdef int64_t _tail_offset            # where in the log its tail stands
     cdef int64_t _max_possible_position
     cdef int32_t _term_length            # bytes

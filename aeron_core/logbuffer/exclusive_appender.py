@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aeron_core._native import positions, wire
+from aeron_core._native import frames, positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -47,6 +47,7 @@ class ExclusiveAppender:
         self._term_begin_position = positions.compute_position(
             self.term_id, 0, log.position_bits_to_shift, log.initial_term_id
         )
+        self._term_begin_offset = index * log.term_length
         self._max_possible_position = log.max_possible_position
         self._term_length = log.term_length
         self._max_payload_length = log.max_payload_length
@@ -72,7 +73,23 @@ class ExclusiveAppender:
         position = self._claim_range(length, required)
         if position < 0:
             return position
-        self._writer.write_message(position, source, source_offset, length, reserved_value)
+        if length > self._max_payload_length:
+            self._writer.write_fragments(position, source, source_offset, length, reserved_value)
+            return position + required
+        # Not through the writer, whose call costs as much as the frame.
+        term_offset = self.term_offset - required
+        frames.write_frame(
+            self._buffer,
+            self._term_begin_offset + term_offset,
+            term_offset,
+            self.session_id,
+            self.stream_id,
+            self.term_id,
+            reserved_value,
+            source,
+            source_offset,
+            length,
+        )
         return position + required
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
@@ -221,7 +238,9 @@ class ExclusiveAppender:
         self.term_offset = 0
         self._term_begin_position += self._term_length
         term_count = positions.compute_term_count(self.term_id, self.log.initial_term_id)
-        self._tail_offset = self.log.metadata_offset + positions.index_by_term_count(term_count) * 8
+        index = positions.index_by_term_count(term_count)
+        self._tail_offset = self.log.metadata_offset + index * 8
+        self._term_begin_offset = index * self._term_length
         # Release: whoever sees the count sees the tail that it leads to.
         self._buffer.put_i64(self._tail_offset, positions.pack_raw_tail(self.term_id, 0))
         return self._buffer.put_i32_release(

@@ -46,10 +46,19 @@ class FrameWriter:
         if length > self._max_payload_length:
             return self.write_fragments(position, source, source_offset, length, reserved_value)
         frame = self.log.frame_offset(position)
-        mark = -(length + wire.DATA_HEADER_LENGTH)
-        self._begin(position, frame, mark, wire.DATA_FLAGS_UNFRAGMENTED, reserved_value)
-        self._buffer.copy_from(frame + wire.DATA_HEADER_LENGTH, source, source_offset, length)
-        return self._buffer.put_i32_release(frame, length + wire.DATA_HEADER_LENGTH)
+        bits = self.log.position_bits_to_shift
+        return frames.write_frame(
+            self._buffer,
+            frame,
+            positions.compute_term_offset(position, bits),
+            self.session_id,
+            self.stream_id,
+            positions.compute_term_id(position, bits, self.log.initial_term_id),
+            reserved_value,
+            source,
+            source_offset,
+            length,
+        )
 
     def write_fragments(
         self, position: int, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int

@@ -1,0 +1,44 @@
+/* A Python int that is written again where nobody kept it: an offer then allocates nothing for its result.
+ *
+ * An int that only `*last` refers to cannot be seen by any program, so nobody sees it change. All digits that an
+ * int64_t may need are allocated at first. Layout of ints: Include/cpython/longintrepr.h. */
+#ifndef AERON_CORE_INTEGERS_H
+#define AERON_CORE_INTEGERS_H
+
+#include <Python.h>
+#include <stdint.h>
+
+#if PyLong_SHIFT == 30 && !defined(Py_GIL_DISABLED)
+
+static inline PyObject *ac_reuse_int(PyObject **last, int64_t value) {
+    PyObject *number = *last;
+    Py_ssize_t digits;
+    digit *to;
+    /* Small ints are shared, up to some hundreds; negative ones, the reasons for a refusal, are among them. */
+    if (value < 4096) return PyLong_FromLongLong(value);
+    if (number == NULL || Py_REFCNT(number) != 1) {
+        Py_XSETREF(*last, PyLong_FromLongLong(INT64_MAX));
+        number = *last;
+        if (number == NULL) return NULL;
+    }
+    digits = (value >> 60) ? 3 : (value >> 30) ? 2 : 1;
+#if PY_VERSION_HEX >= 0x030C0000
+    ((PyLongObject *)number)->long_value.lv_tag = (uintptr_t)digits << 3;
+    to = ((PyLongObject *)number)->long_value.ob_digit;
+#else
+    Py_SET_SIZE(number, digits);
+    to = ((PyLongObject *)number)->ob_digit;
+#endif
+    to[0] = (digit)(value & PyLong_MASK);
+    to[1] = (digit)((value >> 30) & PyLong_MASK);
+    to[2] = (digit)(value >> 60);
+    Py_INCREF(number);
+    return number;
+}
+
+#else
+
+static inline PyObject *ac_reuse_int(PyObject **last, int64_t value) { return PyLong_FromLongLong(value); }
+
+#endif
+#endif

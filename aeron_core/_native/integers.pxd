@@ -1,0 +1,15 @@
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+cdef extern from "integers.h":
+    object ac_reuse_int(PyObject **last, int64_t value)
+
+
+@cython.final
+cdef class ReusedInt:
+    cdef PyObject *_last   # owned; NULL before the first use
+
+    # `value` as a Python int: the one of an earlier call, written again, where nobody kept it. With the GIL.
+    cdef inline object of(self, int64_t value):
+        return ac_reuse_int(&self._last, value)
