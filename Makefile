@@ -6,6 +6,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
+BENCH_VENV := .venv-bench
 BIN := $(VENV)/bin
 PYTHON := $(BIN)/python
 # cython-lint starts pycodestyle by its name.
@@ -60,8 +61,15 @@ format: $(VENV)/.built
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.built
-	@for program in benchmarks/*.py; do echo "== $$program"; $(PYTHON) "$$program"; done
+# An environment that pyaeron can live in too, which asks for Python 3.12.
+$(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
+	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
+	@echo "compiling for the benchmarks: some minutes"
+	CFLAGS="$${CFLAGS:-} -w" $(BENCH_VENV)/bin/pip install --quiet . pyaeron
+	@touch $@
+
+bench: $(BENCH_VENV)/.built
+	@for program in benchmarks/*.py; do echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
 
 fuzz: $(VENV)/.built
 	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests
@@ -71,7 +79,7 @@ build: $(VENV)/.built
 	$(PYTHON) -m build --outdir dist
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) .venv-interop build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
 	find $(ROOTS) -name '*.so' -delete
 	find $(ROOTS) -name '*.c' -delete

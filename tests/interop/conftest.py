@@ -21,23 +21,6 @@ import aeron_core
 
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
-FOREIGN_VERSIONS = ("3.14", "3.13", "3.12")
-
-
-def _interpreters() -> Iterator[Path]:
-    for version in FOREIGN_VERSIONS:
-        found = shutil.which(f"python{version}")
-        if found:
-            yield Path(found)
-        yield from sorted(Path.home().glob(f".pyenv/versions/{version}*/bin/python"))
-
-
-def _works(python: Path) -> bool:
-    # A pyenv shim exists for versions that are not the chosen one, and refuses to run.
-    return (
-        subprocess.run([python, "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode
-        == 0
-    )
 
 
 @pytest.fixture(scope="session")
@@ -47,12 +30,15 @@ def foreign_python() -> Path:
     python = environment / "bin" / "python"
     if python.exists() and subprocess.run([python, "-c", "import pyaeron"], check=False).returncode == 0:
         return python
-    base = next((path for path in _interpreters() if _works(path)), None)
-    if base is None:
-        message = "no Python 3.12 or later: pyaeron, which carries the real Aeron, cannot be installed"
+    found = subprocess.run(
+        [ROOT / "tools" / "find-python", "3.12"], capture_output=True, text=True, check=False
+    )
+    if found.returncode != 0:
+        message = f"pyaeron, which carries the real Aeron, cannot be installed: {found.stderr}"
         if os.environ.get("CI"):
             pytest.fail(f"{message}; CI must run these tests")
         pytest.skip(message)
+    base = found.stdout.strip()
     subprocess.run([base, "-m", "venv", "--clear", environment], check=True)
     subprocess.run([python, "-m", "pip", "install", "--quiet", "pyaeron"], check=True)
     return python
