@@ -38,14 +38,19 @@ class ChannelEndpoint:
         )
 
     def publish_addresses(self, status: Counter, name: str) -> None:
-        """State where the endpoint is bound, and that it is active."""
-        for address in self.transport.local_addresses(self.native):
-            self._address_counters.append(
-                stream_counters.allocate_local_address(
-                    self.context.counters, name, status.id, address, self.registration_id
+        """State where the endpoint is bound, and that it is active; close it where that cannot be done."""
+        try:
+            for address in self.transport.local_addresses(self.native):
+                self._address_counters.append(
+                    stream_counters.allocate_local_address(
+                        self.context.counters, name, status.id, address, self.registration_id
+                    )
                 )
-            )
-            self.context.counters.append_to_label(status.id, f" {address}")
+                self.context.counters.append_to_label(status.id, f" {address}")
+        except BaseException:
+            self.transport.close_endpoint(self.native)
+            self.free_counters(status)
+            raise
         status.set_release(stream_counters.CHANNEL_STATUS_ACTIVE)
 
     def free_counters(self, status: Counter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from aeron_core.driver.image_stream import ImageState, ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
+from aeron_core.driver.stream import reserve_links
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.errors import AeronError
 from aeron_core.logbuffer.metadata import LogBufferParams
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import Command
     from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.subscription import Subscription
     from aeron_core.driver.subscriptions import Subscriptions
@@ -78,47 +81,57 @@ class Images:
         stored = self.context.logs.create(
             "images", correlation_id, self._log_params(endpoint, subscription, setup, correlation_id)
         )
-        counters = self._allocate_counters(subscription, setup, correlation_id)
-        image = PublicationImage(
-            ImageParams(
-                correlation_id=correlation_id,
-                session_id=setup.session_id,
-                stream_id=setup.stream_id,
-                endpoint=endpoint.native,
-                log=stored.log,
-                position=positions.compute_position(
-                    setup.active_term_id,
-                    setup.term_offset,
-                    stored.log.position_bits_to_shift,
-                    setup.initial_term_id,
-                ),
-                control_address=command.control,
-                hwm_position=counters[0],
-                rebuild_position=counters[1],
-                naks_sent=counters[2],
-                system_counters=self.context.system_counters,
-                congestion_control=congestion_control,
-                nak_delay=self._nak_delay(subscription),
-                is_reliable=subscription.params.is_reliable,
-                status_message_timeout_ns=self.context.settings.rcv_status_message_timeout_ns,
-                now_ns=self.context.clock.nano_time(),
+        counters: list[Counter] = []
+        with ExitStack() as undo:
+            undo.callback(self._give_back, stored, counters)
+            self._allocate_counters(counters, subscription, setup, correlation_id)
+            image = PublicationImage(
+                ImageParams(
+                    correlation_id=correlation_id,
+                    session_id=setup.session_id,
+                    stream_id=setup.stream_id,
+                    endpoint=endpoint.native,
+                    log=stored.log,
+                    position=positions.compute_position(
+                        setup.active_term_id,
+                        setup.term_offset,
+                        stored.log.position_bits_to_shift,
+                        setup.initial_term_id,
+                    ),
+                    control_address=command.control,
+                    hwm_position=counters[0],
+                    rebuild_position=counters[1],
+                    naks_sent=counters[2],
+                    system_counters=self.context.system_counters,
+                    congestion_control=congestion_control,
+                    nak_delay=self._nak_delay(subscription),
+                    is_reliable=subscription.params.is_reliable,
+                    status_message_timeout_ns=self.context.settings.rcv_status_message_timeout_ns,
+                    now_ns=self.context.clock.nano_time(),
+                )
             )
-        )
-        stream = ImageStream(
-            self.context,
-            image,
-            endpoint,
-            stored,
-            source=source,
-            channel=subscription.channel,
-            counters=counters,
-            is_rejoin=subscription.params.is_rejoin,
-        )
+            stream = ImageStream(
+                self.context,
+                image,
+                endpoint,
+                stored,
+                source=source,
+                channel=subscription.channel,
+                counters=counters,
+                is_rejoin=subscription.params.is_rejoin,
+            )
+            links = reserve_links((stream, each) for each in linked)
+            undo.pop_all()
         self.streams.append(stream)
         endpoint.image_count += 1
-        for each in linked:
-            stream.link(each)
+        for link in links:
+            link.establish()
         stream.start()
+
+    def _give_back(self, stored: StoredLog, counters: list[Counter]) -> None:
+        for counter in counters:
+            self.context.counters.free(counter.id)
+        self.context.logs.delete(stored)
 
     def _congestion_control(
         self, subscription: Subscription, setup: Setup, correlation_id: int, source: str
@@ -164,15 +177,15 @@ class Images:
         return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)
 
     def _allocate_counters(
-        self, subscription: Subscription, setup: Setup, correlation_id: int
-    ) -> list[Counter]:
+        self, counters: list[Counter], subscription: Subscription, setup: Setup, correlation_id: int
+    ) -> None:
         owner = CounterOwner(
             correlation_id, setup.session_id, setup.stream_id, subscription.channel, subscription.client_id
         )
-        return [
-            stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
-            for type_id, name in _COUNTERS
-        ]
+        for type_id, name in _COUNTERS:
+            counters.append(
+                stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
+            )
 
     def _log_params(
         self, endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup, correlation_id: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions
@@ -12,6 +13,7 @@ from aeron_core.driver.ipc_stream import IpcStream
 from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.driver.publication_params import IpcPublicationParams
 from aeron_core.driver.publications import Publications
+from aeron_core.driver.stream import reserve_links
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.protocol import responses
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.driver.stream import Link
+    from aeron_core.driver.subscriptions import Subscriptions
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri import ChannelUri
 
@@ -26,8 +30,9 @@ if TYPE_CHECKING:
 class IpcPublications(Publications):
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext) -> None:
+    def __init__(self, context: DriverContext, subscriptions: Subscriptions) -> None:
         super().__init__(context)
+        self._subscriptions = subscriptions
         self.streams: list[IpcStream] = []
 
     def add(
@@ -37,13 +42,13 @@ class IpcPublications(Publications):
         uri: ChannelUri,
         *,
         is_exclusive: bool,
-    ) -> IpcStream | None:
-        """Make or share a publication and tell its client; return it if it is new."""
+    ) -> None:
+        """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
         params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
         stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
-        new = None
+        links: list[Link] = []
         if stream is None:
-            new = stream = self._create(command, uri, params, is_exclusive=is_exclusive)
+            stream, links = self._create(command, uri, params, is_exclusive=is_exclusive)
         self.use(client, command, stream)
         ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
         self.context.clients.send(
@@ -57,7 +62,8 @@ class IpcPublications(Publications):
                 str(stream.log_path),
             )
         )
-        return new
+        for link in links:
+            link.establish()
 
     def _create(
         self,
@@ -66,7 +72,7 @@ class IpcPublications(Publications):
         params: PublicationParams,
         *,
         is_exclusive: bool,
-    ) -> IpcStream:
+    ) -> tuple[IpcStream, list[Link]]:
         session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
         stored = self.context.logs.create(
             "publications",
@@ -87,28 +93,30 @@ class IpcPublications(Publications):
             command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
         )
         kind = "exclusive" if is_exclusive else "concurrent"
-        for type_id, name in (
+        names = (
             (stream_counters.PUBLISHER_POSITION, f"pub-pos ({kind})"),
             (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
-        ):
-            stream.counters.append(
-                stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
-            )
-        stream.publication = IpcPublication(
-            IpcPublicationParams(
-                registration_id=command.correlation_id,
-                session_id=session_id,
-                stream_id=command.stream_id,
-                log=stored.log,
-                position=start_position(stored, params),
-                publisher_window_length=params.publication_window_length,
-                publisher_position=stream.counters[0],
-                publisher_limit=stream.counters[1],
-            )
         )
+        with ExitStack() as undo:
+            undo.callback(stream.close)
+            stream.allocate_counters(names, owner)
+            stream.publication = IpcPublication(
+                IpcPublicationParams(
+                    registration_id=command.correlation_id,
+                    session_id=session_id,
+                    stream_id=command.stream_id,
+                    log=stored.log,
+                    position=start_position(stored, params),
+                    publisher_window_length=params.publication_window_length,
+                    publisher_position=stream.counters[0],
+                    publisher_limit=stream.counters[1],
+                )
+            )
+            links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
+            undo.pop_all()
         self.streams.append(stream)
         stream.start()
-        return stream
+        return stream, links
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
 
 if TYPE_CHECKING:
-    from aeron_core._native.counter import Counter
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Type and name of the counters of a publication, in the order in which they are allocated.
 _COUNTERS = (
-    (stream_counters.PUBLISHER_POSITION, "pub-pos"),
+    (stream_counters.PUBLISHER_POSITION, "pub-pos ({kind})"),
     (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
     (stream_counters.SENDER_POSITION, "snd-pos"),
     (stream_counters.SENDER_LIMIT, "snd-lmt"),
@@ -117,28 +117,22 @@ class NetworkPublications(Publications):
             is_exclusive=is_exclusive,
         )
         stream.endpoint = endpoint
-        stream.counters += self._allocate_counters(command, session_id, is_exclusive=is_exclusive)
-        stream.publication = NetworkPublication(
-            self._publication_params(command, params, stream, stored, flow_control)
+        owner = CounterOwner(
+            command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
         )
+        kind = "exclusive" if is_exclusive else "concurrent"
+        names = [(type_id, name.format(kind=kind)) for type_id, name in _COUNTERS]
+        with ExitStack() as undo:
+            undo.callback(stream.close)
+            stream.allocate_counters(names, owner)
+            stream.publication = NetworkPublication(
+                self._publication_params(command, params, stream, stored, flow_control)
+            )
+            undo.pop_all()
         endpoint.user_count += 1
         self.streams.append(stream)
         stream.start()
         return stream
-
-    def _allocate_counters(
-        self, command: AddPublication | AddExclusivePublication, session_id: int, *, is_exclusive: bool
-    ) -> list[Counter]:
-        owner = CounterOwner(
-            command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
-        )
-        kind = " (exclusive)" if is_exclusive else " (concurrent)"
-        return [
-            stream_counters.allocate_stream_counter(
-                self.context.counters, type_id, name + kind if name == "pub-pos" else name, owner
-            )
-            for type_id, name in _COUNTERS
-        ]
 
     def _flow_control(
         self,

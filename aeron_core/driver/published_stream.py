@@ -11,11 +11,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 from aeron_core.logbuffer.unblocker import unblock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.ipc_publication import IpcPublication
     from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.network_publication import NetworkPublication
+    from aeron_core.driver.stream_counters import CounterOwner
 
 
 class PublishedStream(Stream):
@@ -84,6 +87,13 @@ class PublishedStream(Stream):
     def producer_position(self) -> int:
         """How far publishers have appended."""
         return self.stored.log.producer_position()
+
+    def allocate_counters(self, names: Iterable[tuple[int, str]], owner: CounterOwner) -> None:
+        """Allocate counters by type and name; those that there were room for are freed by `close`."""
+        for type_id, name in names:
+            self.counters.append(
+                stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
+            )
 
     @abstractmethod
     def _consumer_position(self) -> int:

@@ -40,9 +40,9 @@ class Resources:
     def __init__(self, context: DriverContext, resolution: Resolution) -> None:
         self.context = context
         self._resolution = resolution
-        self.ipc = IpcPublications(context)
-        self.network = NetworkPublications(context)
         self.subscriptions = Subscriptions(context)
+        self.ipc = IpcPublications(context, self.subscriptions)
+        self.network = NetworkPublications(context)
         self.images = Images(context, self.subscriptions)
         self._static_counters: dict[tuple[int, int], int] = {}
 
@@ -78,9 +78,7 @@ class Resources:
             )
         transport = self.context.registry.media(uri.media)
         if transport.is_shared_memory:
-            stream = self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
-            if stream is not None:
-                self.subscriptions.link_ipc(stream)
+            self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
             return None
 
         def resolved(channel: Channel) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from aeron_core.driver import stream_counters
 from aeron_core.driver.stream_counters import CounterOwner
@@ -11,6 +11,7 @@ from aeron_core.driver.subscriber_positions import SubscriberPosition
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from aeron_core.driver.context import DriverContext
@@ -56,8 +57,8 @@ class Stream(ABC):
     def _detach(self, position: SubscriberPosition) -> None:
         """Have the agent forget a subscriber, then free its counter."""
 
-    def link(self, subscription: Subscription) -> None:
-        """Let a subscription take part in the stream, and tell its client."""
+    def reserve(self, subscription: Subscription) -> SubscriberPosition:
+        """Return the position of a subscription that is to be linked. StorageError where no counter is left."""
         join_position = self.join_position()
         owner = CounterOwner(
             subscription.registration_id,
@@ -75,7 +76,10 @@ class Stream(ABC):
             reference_id=self.registration_id,
         )
         counter.set_release(join_position)
-        position = SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
+        return SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
+
+    def link(self, subscription: Subscription, position: SubscriberPosition) -> None:
+        """Let a subscription take part in the stream from its reserved position on, and tell its client."""
         self.links[subscription] = position
         self._attach(position)
         self.context.clients.send(
@@ -84,7 +88,7 @@ class Stream(ABC):
                 self.session_id,
                 self.stream_id,
                 subscription.registration_id,
-                counter.id,
+                position.counter.id,
                 str(self.log_path),
                 self.source_identity,
             )
@@ -115,3 +119,28 @@ class Stream(ABC):
     def free_counter_of(self, position: SubscriberPosition) -> None:
         """Give a subscriber's counter back, once no agent reads it any more."""
         self.context.counters.free(position.counter.id)
+
+
+class Link(NamedTuple):
+    """A subscription that is to take part in a stream, and the position that is reserved for it."""
+
+    stream: Stream
+    subscription: Subscription
+    position: SubscriberPosition
+
+    def establish(self) -> None:
+        """See `Stream.link`."""
+        self.stream.link(self.subscription, self.position)
+
+
+def reserve_links(pairs: Iterable[tuple[Stream, Subscription]]) -> list[Link]:
+    """Return a link for each pair, or raise and reserve none: a command is carried out as a whole or not at all."""
+    links: list[Link] = []
+    try:
+        for stream, subscription in pairs:
+            links.append(Link(stream, subscription, stream.reserve(subscription)))
+    except BaseException:
+        for link in links:
+            link.stream.free_counter_of(link.position)
+        raise
+    return links

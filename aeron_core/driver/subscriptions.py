@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.receive_endpoint import ReceiveEndpoint
 from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.stream import reserve_links
 from aeron_core.driver.subscription import Subscription, SubscriptionKind
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.image_stream import ImageStream
     from aeron_core.driver.ipc_stream import IpcStream
-    from aeron_core.driver.stream import Stream
+    from aeron_core.driver.stream import Link, Stream
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.uri import ChannelUri
@@ -40,9 +41,12 @@ class Subscriptions:
     ) -> None:
         """Subscribe to IPC streams, and link those that are there."""
         params = SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
-        subscription = self._register(client, command, params, SubscriptionKind.SHARED_MEMORY)
+        subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
+        links = _reserve_all(subscription, streams)
+        self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
-        self._link_all(subscription, streams)
+        for link in links:
+            link.establish()
 
     def add_network(
         self,
@@ -59,10 +63,14 @@ class Subscriptions:
             endpoint = self._open(command, transport, channel, params)
         else:
             self._check_clash(endpoint, command, params)
-        subscription = self._register(client, command, params, SubscriptionKind.NETWORK, endpoint)
+        subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint)
+        # Where this fails there are images, so that the endpoint has other users and stays.
+        links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
+        self._register(client, subscription)
         endpoint.subscribe(subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id))
-        self._link_all(subscription, (image for image in images if image.endpoint is endpoint))
+        for link in links:
+            link.establish()
 
     def _open(
         self,
@@ -83,26 +91,9 @@ class Subscriptions:
         self.endpoints[channel.canonical_form] = endpoint
         return endpoint
 
-    def _register(
-        self,
-        client: Client,
-        command: AddSubscription,
-        params: SubscriptionParams,
-        kind: SubscriptionKind,
-        endpoint: ReceiveEndpoint | None = None,
-    ) -> Subscription:
-        subscription = Subscription(
-            kind=kind,
-            registration_id=command.correlation_id,
-            client_id=client.client_id,
-            channel=command.channel,
-            stream_id=command.stream_id,
-            params=params,
-            endpoint=endpoint,
-        )
+    def _register(self, client: Client, subscription: Subscription) -> None:
         self.all.append(subscription)
-        client.subscriptions[command.correlation_id] = subscription
-        return subscription
+        client.subscriptions[subscription.registration_id] = subscription
 
     def _check_clash(
         self, endpoint: ReceiveEndpoint, command: AddSubscription, params: SubscriptionParams
@@ -126,17 +117,13 @@ class Subscriptions:
                         ErrorCode.GENERIC_ERROR,
                     )
 
-    @staticmethod
-    def _link_all(subscription: Subscription, streams: Iterable[Stream]) -> None:
-        for stream in streams:
-            if stream.accepts_subscriptions and subscription.matches(stream):
-                stream.link(subscription)
-
-    def link_ipc(self, stream: IpcStream) -> None:
-        """Link a new IPC stream to the subscriptions that are there."""
-        for subscription in self.all:
-            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream):
-                stream.link(subscription)
+    def of_ipc(self, stream: IpcStream) -> list[Subscription]:
+        """Return the subscriptions that a new IPC stream is linked to."""
+        return [
+            subscription
+            for subscription in self.all
+            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
+        ]
 
     def of_image(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int) -> list[Subscription]:
         """Return the subscriptions that an image would be linked to."""
@@ -167,3 +154,28 @@ class Subscriptions:
         """Keep what the receiving ends found wrong."""
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
+
+
+def _subscription(
+    command: AddSubscription,
+    params: SubscriptionParams,
+    kind: SubscriptionKind,
+    endpoint: ReceiveEndpoint | None = None,
+) -> Subscription:
+    return Subscription(
+        kind=kind,
+        registration_id=command.correlation_id,
+        client_id=command.client_id,
+        channel=command.channel,
+        stream_id=command.stream_id,
+        params=params,
+        endpoint=endpoint,
+    )
+
+
+def _reserve_all(subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:
+    return reserve_links(
+        (stream, subscription)
+        for stream in streams
+        if stream.accepts_subscriptions and subscription.matches(stream)
+    )

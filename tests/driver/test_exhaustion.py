@@ -1,0 +1,203 @@
+"""Where something runs out: the command is refused, nothing is left behind, and all goes on."""
+
+import os
+
+import pytest
+
+from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.testing import DriverUnderTest, Feed, Sink
+from aeron_core.testing.pair import S
+
+IPC = "aeron:ipc"
+UDP = "aeron:udp?endpoint=127.0.0.1:20121"
+
+
+class Crowd:
+    """Takes the counters that a test shall not have."""
+
+    def __init__(self, simulation):
+        self._simulation = simulation
+        self._counters = []
+
+    def leave(self, left):
+        client = self._simulation.client
+        while (count := free_counters(self._simulation) - left) > 0:
+            registrations = [client.add_counter_async(1, b"", "taken") for _ in range(min(count, 100))]
+            self._counters += [self._simulation.result(registration) for registration in registrations]
+
+    def make_room(self):
+        for counter in self._counters:
+            counter.close()
+        self._counters.clear()
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory):
+    """A driver with hardly a counter left."""
+    with DriverUnderTest(tmp_path_factory.mktemp("driver")) as driver:
+        Crowd(driver).leave(20)
+        yield driver
+
+
+@pytest.fixture
+def crowd(crowded):
+    crowded.run_for(2 * S)
+    before = state(crowded)
+    crowd = Crowd(crowded)
+    yield crowd
+    crowd.make_room()
+    crowded.run_for(30 * S)
+    assert state(crowded) == before
+
+
+def free_counters(simulation):
+    counters = simulation.driver.counters
+    return counters.max_counter_id + 1 - sum(1 for _ in counters)
+
+
+def state(simulation):
+    driver = simulation.driver
+    labels = sorted(record.label for record in driver.counters)
+    return labels, driver.log_files(), driver.counted("bytes_currently_mapped")
+
+
+def refusal(simulation, registration):
+    simulation.run_until(lambda: registration.is_done)
+    with pytest.raises(RegistrationError) as raised:
+        registration.poll()
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("channel", "left"), [(IPC, 0), (IPC, 1), *((UDP, left) for left in range(8))], ids=str
+)
+def test_a_publication_for_which_no_counters_are_left_leaves_nothing_behind(crowded, crowd, channel, left):
+    crowd.leave(left)
+    before = state(crowded)
+
+    error = refusal(crowded, crowded.client.add_publication_async(channel, 1))
+    crowded.run_for(2 * S)
+
+    assert "no counter left" in str(error)
+    assert state(crowded) == before
+    crowd.make_room()
+    crowded.run_for(2 * S)
+    crowded.add_publication(channel, 1).close()
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_a_subscription_for_which_no_counters_are_left_leaves_nothing_behind(crowded, crowd, left):
+    crowd.leave(left)
+    before = state(crowded)
+
+    error = refusal(crowded, crowded.client.add_subscription_async(UDP, 1))
+    crowded.run_for(2 * S)
+
+    assert "no counter left" in str(error)
+    assert state(crowded) == before
+    crowd.make_room()
+    crowded.run_for(2 * S)
+    crowded.add_subscription(UDP, 1).close()
+
+
+@pytest.mark.parametrize("left", [2, 3])
+def test_a_publication_that_its_subscribers_could_not_read_is_refused(crowded, crowd, left):
+    subscriptions = [crowded.add_subscription(IPC, 1) for _ in range(2)]
+    crowd.leave(left)
+    before = state(crowded)
+
+    refusal(crowded, crowded.client.add_publication_async(IPC, 1))
+    crowded.run_for(2 * S)
+
+    assert state(crowded) == before
+    assert not any(subscription.is_connected for subscription in subscriptions)
+    crowd.make_room()
+    crowded.run_for(2 * S)
+    publication = crowded.add_publication(IPC, 1)
+    crowded.run_until(lambda: all(subscription.is_connected for subscription in subscriptions))
+    for resource in (publication, *subscriptions):
+        resource.close()
+
+
+@pytest.mark.parametrize("channel", [IPC, UDP])
+def test_a_subscription_that_could_not_read_what_is_published_is_refused(crowded, crowd, channel):
+    publication, first = crowded.add_publication(channel, 1), crowded.add_subscription(channel, 1)
+    crowded.run_until(lambda: publication.is_connected and first.is_connected)
+    crowd.leave(0)
+
+    error = refusal(crowded, crowded.client.add_subscription_async(channel, 1))
+    crowded.run_for(2 * S)
+
+    assert "no counter left for 'sub-pos" in str(error)
+    sink = Sink(first)
+    publication.offer(b"for the first alone")
+    crowded.run_until(sink.poll)
+    assert sink.all == [b"for the first alone"]
+    for resource in (publication, first):
+        resource.close()
+
+
+@pytest.mark.parametrize("left", range(2, 7))
+def test_an_image_for_which_no_counters_are_left_is_made_later(crowded, crowd, left):
+    publication = crowded.add_publication(UDP, 1)
+    crowd.leave(left)
+    first, second = crowded.add_subscription(UDP, 1), crowded.add_subscription(UDP, 1)
+    crowded.run_for(2 * S)
+    assert not first.is_connected
+    assert not second.is_connected
+    assert "no counter left" in crowded.driver.errors()[-1].text
+    assert len(crowded.driver.log_files()) == 1
+    crowd.make_room()
+
+    crowded.run_until(lambda: first.is_connected and second.is_connected)
+
+    sinks = [Sink(first), Sink(second)]
+    feed = Feed(publication, [b"%d" % n for n in range(10)])
+    crowded.run_for(1 * S, each=lambda: (feed.offer(), [sink.poll() for sink in sinks]))
+    assert [sink.all for sink in sinks] == [feed.messages] * 2
+    for resource in (publication, first, second):
+        resource.close()
+
+
+@pytest.fixture
+def set_free_space(monkeypatch):
+    """Lets the file system say that it has so much room."""
+    real = os.statvfs
+
+    def set_free_space(length):
+        def statvfs(path):
+            status = [*real(path), 0]
+            status[1], status[4] = 4096, length // 4096
+            return os.statvfs_result(status)
+
+        monkeypatch.setattr(os, "statvfs", statvfs)
+
+    return set_free_space
+
+
+@pytest.mark.parametrize("channel", [IPC, UDP])
+def test_a_log_for_which_there_is_no_space_is_refused(start_driver, set_free_space, channel):
+    driver = start_driver(perform_storage_checks=True)
+    driver.run_for(1 * S)
+    set_free_space(3 * 64 * 1024)
+
+    error = refusal(driver, driver.client.add_publication_async(channel, 1))
+    driver.run_for(1 * S)
+
+    assert error.code is ErrorCode.STORAGE_SPACE
+    assert "196608 bytes are free" in str(error)
+    assert driver.driver.log_files() == []
+    assert driver.driver.find_counters("snd-") == []
+
+
+def test_space_that_runs_low_is_warned_of_once(start_driver, set_free_space):
+    driver = start_driver(perform_storage_checks=True)
+    set_free_space(100 * 1024 * 1024)
+
+    for _ in range(2):
+        driver.add_publication(IPC, 1)
+        driver.add_publication(IPC, 2)
+
+    (record,) = driver.driver.errors()
+    assert "space is running low" in record.text
+    assert record.observation_count == 2
