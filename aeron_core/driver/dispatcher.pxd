@@ -28,6 +28,8 @@ cdef class StreamInterest:
     cdef bint has_room(self, int64_t now_ns) noexcept nogil
     @cython.locals(slot=int32_t, found=bint, state=int64_t)
     cdef int32_t forget_stale(self, int64_t now_ns) noexcept nogil
+    @cython.locals(slot=int32_t, count=int32_t)
+    cdef bint is_at_limit(self, int32_t session_limit) noexcept nogil
     @cython.locals(slot=int32_t, found=bint, session_id=int64_t)
     cdef int32_t unsubscribe_all(self) noexcept nogil
 

@@ -78,6 +78,18 @@ class StreamInterest:
                     break
         return 0
 
+    def is_at_limit(self, session_limit: int) -> bool:
+        """Return whether there are as many images as there may be, with those that are being made."""
+        count = self._images.size()
+        # Only a count that could reach the limit is worth the walk.
+        if count + self._states.size >= session_limit:
+            for slot in range(self._states.capacity):
+                if self._states.is_used(slot) and (
+                    self._states.value_at(slot) == operations.SESSION_INIT_IN_PROGRESS
+                ):
+                    count += 1
+        return count >= session_limit
+
     def unsubscribe_all(self) -> int:
         """Keep only what is subscribed by session; return 0."""
         self._is_all_sessions = False
@@ -204,7 +216,7 @@ class Dispatcher(ReceiveDispatcher):
         self, endpoint: ReceiveChannelEndpoint, interest: StreamInterest, setup: Setup, source: SocketAddress
     ) -> int:
         operation = operations.CREATE_IMAGE
-        if interest._images.size() >= self._session_limit:
+        if interest.is_at_limit(self._session_limit):
             operation = operations.CREATE_IMAGE_REFUSED
         self._event.begin(operation, cython.cast(cython.pointer(PyObject), endpoint))
         self._event.set_subject(cython.cast(cython.pointer(PyObject), self))
