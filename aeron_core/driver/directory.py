@@ -9,6 +9,7 @@ import errno
 import shutil
 import sys
 import time
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -39,7 +40,13 @@ def prepare_directory(settings: DriverSettings) -> None:
         if not settings.dir_delete_on_start:
             _check_no_active_driver(path, settings.driver_timeout_ms)
             _save_errors(path)
-        shutil.rmtree(path)
+        try:
+            shutil.rmtree(path)
+        except OSError as error:
+            raise StorageError(
+                error.errno or errno.EINVAL,
+                f"cannot delete aeron.dir={path}: {error.strerror or error}; choose another with AERON_DIR",
+            ) from error
     try:
         for folder in (path, path / "publications", path / "images"):
             folder.mkdir(parents=True)
@@ -104,5 +111,12 @@ def _save_errors(path: Path) -> None:
 
 
 def delete_directory(path: Path) -> None:
-    """Delete the directory of a driver that has ended."""
-    shutil.rmtree(path, ignore_errors=True)
+    """Delete the directory of a driver that has ended, but not what somebody else put into it."""
+    for entry in (path / name for name in _ENTRIES):
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                entry.unlink()
+    with suppress(OSError):
+        path.rmdir()
