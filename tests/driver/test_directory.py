@@ -1,0 +1,255 @@
+"""Whose directory it is: a live driver's is left alone, a dead one's is taken over, a stranger's never touched."""
+
+import os
+import re
+import time
+
+import pytest
+
+from aeron_core._native import wire
+from aeron_core._native.clock import Clock
+from aeron_core.concurrent.error_log import DistinctErrorLog
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import ActiveDriverError, StorageError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
+from aeron_core.testing import Simulation
+
+LAYOUT = CncLayout.of(
+    to_driver_length=4096 + wire.RING_TRAILER_LENGTH,
+    to_clients_length=4096 + wire.BROADCAST_TRAILER_LENGTH,
+    counters_values_length=4096,
+    error_log_length=4096,
+    page_size=4096,
+)
+SMALL = {
+    "counters_buffer_length": "1m",
+    "loss_report_buffer_length": "64k",
+    "perform_storage_checks": False,
+    "driver_timeout_ms": 5000,
+}
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "aeron"
+
+
+@pytest.fixture
+def start(directory):
+    """Starts drivers in the directory; they have no threads, and the system's clock."""
+    drivers = []
+
+    def start(**settings):
+        drivers.append(MediaDriver({"aeron_dir": directory, **SMALL, **settings}, invoker=True))
+        return drivers[-1]
+
+    yield start
+    for driver in drivers:
+        driver.close()
+
+
+def leave_behind(directory, *, age_ms, errors=(), is_ready=True):
+    """Make the directory of another process's driver that was last heard of `age_ms` ago."""
+    for folder in ("publications", "images"):
+        (directory / folder).mkdir(parents=True)
+    (directory / "publications" / "7.logbuffer").write_bytes(bytes(4096))
+    cnc = CncFile.create(
+        directory / CNC_FILE, LAYOUT, client_liveness_timeout_ns=10**10, start_timestamp_ms=1, pid=4242
+    )
+    ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms = int(time.time() * 1000) - age_ms
+    log = DistinctErrorLog(cnc.error_log, Clock())
+    for text in errors:
+        log.record(1, text)
+    if is_ready:
+        cnc.publish()
+
+
+def saved_errors(directory):
+    return sorted(directory.parent.glob("aeron-*-error.log"))
+
+
+def test_a_driver_makes_its_directory_with_its_parents(directory, tmp_path, start):
+    driver = start(aeron_dir=tmp_path / "some" / "where")
+
+    assert sorted(os.listdir(driver.aeron_dir)) == ["cnc.dat", "images", "loss-report.dat", "publications"]
+    assert not directory.exists()
+
+
+def test_the_directory_of_a_live_driver_is_refused_and_the_driver_named(directory, start):
+    leave_behind(directory, age_ms=4000)
+
+    with pytest.raises(ActiveDriverError) as raised:
+        start()
+
+    text = str(raised.value)
+    assert f"active media driver detected in {directory}: pid 4242, last heard of 4" in text
+    assert "AERON_DIR" in text
+    assert (directory / "publications" / "7.logbuffer").exists()
+
+
+def test_two_drivers_of_one_process_do_not_share_a_directory(start):
+    start()
+
+    with pytest.raises(ActiveDriverError, match=f"pid {os.getpid()}"):
+        start()
+
+
+def test_the_directory_of_a_driver_that_is_silent_for_too_long_is_taken_over(directory, start):
+    leave_behind(directory, age_ms=5500)
+
+    start()
+
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
+    assert os.listdir(directory / "publications") == []
+    assert saved_errors(directory) == []
+
+
+def test_how_long_a_silent_driver_counts_as_alive_can_be_set(directory, start):
+    leave_behind(directory, age_ms=5500)
+
+    with pytest.raises(ActiveDriverError):
+        start(driver_timeout_ms=60_000)
+
+
+def test_the_directory_of_a_closed_driver_is_free_at_once(directory, start):
+    start().close()
+
+    assert CncFile.open(start().aeron_dir / CNC_FILE).pid == os.getpid()
+
+
+def test_the_errors_of_a_dead_driver_are_saved_beside_its_directory(directory, start, capsys):
+    leave_behind(directory, age_ms=10_000, errors=["the first", "the second", "the first"])
+
+    start()
+
+    (file,) = saved_errors(directory)
+    assert re.fullmatch(r"aeron-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}[+-]\d\d-\d\d-error\.log", file.name)
+    text = file.read_text()
+    assert re.search(
+        r"\*\*\*\n2 observations from \d+ to \d+ for:\n.*the first\n\*\*\*\n1 observations", text
+    )
+    assert text.endswith("\n2 distinct errors observed.\n")
+    assert str(file) in capsys.readouterr().err
+
+
+def test_a_driver_that_starts_in_the_directory_is_waited_for(directory, start):
+    leave_behind(directory, age_ms=0, is_ready=False)
+    before = time.monotonic()
+
+    start(driver_timeout_ms=50)
+
+    assert time.monotonic() - before >= 0.05
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(bytes(100), id="zeros"),
+        pytest.param((9 << 16).to_bytes(4, "little") + bytes(8188), id="another version"),
+        pytest.param((2 << 8).to_bytes(4, "little") + b"\xff" * 8188, id="lengths that cannot be"),
+        pytest.param((2 << 8).to_bytes(4, "little") + bytes(8188), id="no lengths"),
+    ],
+)
+def test_a_file_that_no_driver_can_live_in_is_taken_over(directory, start, content):
+    directory.mkdir()
+    (directory / CNC_FILE).write_bytes(content)
+
+    start(driver_timeout_ms=20)
+
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
+
+
+@pytest.mark.parametrize("delete_on_start", [False, True])
+@pytest.mark.parametrize("name", ["diary.txt", ".hidden", "photographs"])
+def test_a_directory_with_what_no_driver_put_there_is_never_deleted(directory, start, delete_on_start, name):
+    leave_behind(directory, age_ms=10_000)
+    strange = directory / name
+    strange.mkdir() if name == "photographs" else strange.write_text("mine")
+
+    with pytest.raises(StorageError, match=re.escape(f"holds {name!r}, which no media driver put there")):
+        start(dir_delete_on_start=delete_on_start)
+
+    assert strange.exists()
+    assert (directory / CNC_FILE).exists()
+
+
+def test_an_empty_directory_is_used(directory, start):
+    directory.mkdir()
+
+    start()
+
+    assert (directory / CNC_FILE).exists()
+
+
+def test_a_file_in_the_place_of_the_directory_is_named(directory, start):
+    directory.write_text("mine")
+
+    with pytest.raises(StorageError, match=f"aeron.dir={directory} is not a directory"):
+        start()
+
+    assert directory.read_text() == "mine"
+
+
+def test_a_link_in_the_place_of_the_directory_is_named_and_stays(directory, start, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    directory.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(StorageError, match=f"cannot delete aeron.dir={directory}"):
+        start()
+
+    assert directory.is_symlink()
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path, start):
+    (tmp_path / "file").write_text("mine")
+
+    with pytest.raises(StorageError, match=f"cannot create aeron.dir={tmp_path}/file/aeron"):
+        start(aeron_dir=tmp_path / "file" / "aeron")
+
+
+def test_delete_on_start_takes_even_the_directory_of_a_live_driver(directory, start):
+    leave_behind(directory, age_ms=0, errors=["not worth keeping"])
+
+    start(dir_delete_on_start=True)
+
+    assert CncFile.open(directory / CNC_FILE).pid == os.getpid()
+    assert saved_errors(directory) == []
+
+
+@pytest.mark.parametrize("warns", [False, True])
+def test_a_directory_that_exists_is_warned_of_if_that_is_wanted(directory, start, capsys, warns):
+    leave_behind(directory, age_ms=10_000)
+
+    start(dir_warn_if_exists=warns)
+
+    assert (f"WARNING: {directory} exists" in capsys.readouterr().err) is warns
+
+
+def test_a_directory_stays_after_the_driver_with_no_logs_in_it(directory, tmp_path):
+    with Simulation(tmp_path) as simulation:
+        driver = simulation.add_driver(aeron_dir=str(directory), dir_delete_on_shutdown=False)
+        client = driver.connect()
+        simulation.result(client.add_publication_async("aeron:ipc", 1))
+        assert len(driver.log_files()) == 1
+
+    assert sorted(os.listdir(directory)) == ["cnc.dat", "images", "loss-report.dat", "publications"]
+    assert os.listdir(directory / "publications") == []
+    assert ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver).consumer_heartbeat_ms == -1
+
+
+def test_delete_on_shutdown_leaves_nothing(directory, start):
+    start(dir_delete_on_shutdown=True).close()
+
+    assert not directory.exists()
+
+
+def test_delete_on_shutdown_leaves_what_no_driver_put_there(directory, start):
+    driver = start(dir_delete_on_shutdown=True)
+    (directory / "diary.txt").write_text("mine")
+
+    driver.close()
+
+    assert os.listdir(directory) == ["diary.txt"]
