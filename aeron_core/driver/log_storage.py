@@ -48,9 +48,7 @@ class LogStorage:
         self._counters = counters
         self._errors = errors
         self._undeleted: list[Path] = []
-        # One process may run several drivers, whose log ids are the same.
-        directory = zlib.crc32(str(settings.aeron_dir).encode())
-        self._shared_memory_prefix = f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{directory:08x}-"
+        self._shared_memory_prefix = _shared_memory_prefix(settings.aeron_dir)
 
     def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:
         """Return a new, initialised log; `folder` is `publications` or `images`. Raises StorageError."""
@@ -80,6 +78,9 @@ class LogStorage:
             raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
         try:
             return map_fd(memory.fd, length)
+        except BaseException:
+            memory.unlink()
+            raise
         finally:
             memory.close_fd()
 
@@ -122,12 +123,22 @@ class LogStorage:
             self._undeleted.append(path)
 
 
-def sweep_shared_memory(root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
-    """Delete the shared memory of drivers that are no more; return the deleted paths."""
+def _shared_memory_prefix(aeron_dir: Path) -> str:
+    # One process may run several drivers, whose log ids are the same.
+    return f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{zlib.crc32(str(aeron_dir).encode()):08x}-"
+
+
+def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
+    """Delete the shared memory of drivers that are no more; return the deleted paths.
+
+    For a driver that has taken `aeron_dir`: who had it before is no more either, though in a container it had
+    the same process id.
+    """
+    own = _shared_memory_prefix(aeron_dir)
     swept = []
     for path in root.glob(f"{SHARED_MEMORY_PREFIX}*-*.logbuffer"):
         pid = path.name.removeprefix(SHARED_MEMORY_PREFIX).partition("-")[0]
-        if pid.isdigit() and not _is_alive(int(pid)):
+        if path.name.startswith(own) or (pid.isdigit() and not _is_alive(int(pid))):
             path.unlink(missing_ok=True)
             swept.append(path)
     return swept

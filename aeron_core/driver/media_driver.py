@@ -59,9 +59,9 @@ class MediaDriver:
         self._is_closed = False
         self._terminated = threading.Event()
         self._registry = registry or Registry.load()
-        if self.settings.storage is Storage.POSIX:
-            sweep_shared_memory()
         prepare_directory(self.settings)
+        if self.settings.storage is Storage.POSIX:
+            sweep_shared_memory(self.settings.aeron_dir)
         self._assembly = Assembly(
             self.settings,
             mode=self._mode.name,
