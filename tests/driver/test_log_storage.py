@@ -1,0 +1,151 @@
+"""Log buffers in POSIX shared memory: there while their stream is, gone with it, swept after a driver that died."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aeron_core.driver.log_storage import sweep_shared_memory
+from aeron_core.testing import Feed, Simulation, Sink
+from aeron_core.testing.pair import S
+
+SHARED_MEMORY = Path("/dev/shm")
+IPC = "aeron:ipc"
+UDP = "aeron:udp?endpoint=127.0.0.1:20121"
+LOG_LENGTH = 3 * 64 * 1024 + 4096
+
+
+def objects():
+    """Return the log buffers of this process in shared memory."""
+    return sorted(SHARED_MEMORY.glob(f"aeron-core-{os.getpid()}-*.logbuffer"))
+
+
+@pytest.fixture
+def dead_pid():
+    process = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    return int(process.stdout)
+
+
+@pytest.fixture
+def driver(start_driver):
+    return start_driver(storage="posix")
+
+
+def test_the_log_of_a_publication_is_an_object_of_shared_memory_while_it_lives(driver):
+    before = driver.driver.counted("bytes_currently_mapped")
+
+    publication = driver.add_publication(IPC, 1)
+
+    (path,) = objects()
+    assert path.name.endswith(f"-publications-{publication.registration_id}.logbuffer")
+    assert path.stat().st_size == LOG_LENGTH
+    assert driver.driver.log_files() == []
+    assert driver.driver.counted("bytes_currently_mapped") == before + LOG_LENGTH
+    publication.close()
+    driver.run_for(10 * S)
+    assert objects() == []
+    assert driver.driver.counted("bytes_currently_mapped") == before
+
+
+@pytest.mark.parametrize(("channel", "folders"), [(IPC, ["publications"]), (UDP, ["images", "publications"])])
+def test_a_stream_flows_through_shared_memory(driver, channel, folders):
+    subscription = driver.add_subscription(channel, 1)
+    publication = driver.add_publication(channel, 1)
+    driver.run_until(lambda: publication.is_connected and subscription.is_connected)
+    sink = Sink(subscription)
+    feed = Feed(publication, [b"%d" % n for n in range(1000)])
+
+    driver.run_until(lambda: (feed.offer(), sink.poll(), len(sink.all) == 1000)[-1])
+
+    assert sink.all == feed.messages
+    assert [path.name.split("-")[4] for path in objects()] == folders
+    subscription.close()
+    publication.close()
+    driver.run_for(30 * S)
+    assert objects() == []
+
+
+def test_drivers_of_one_process_keep_their_logs_apart(tmp_path):
+    with Simulation(tmp_path) as simulation:
+        clients = [simulation.add_driver(storage="posix").connect() for _ in range(2)]
+
+        publications = [simulation.result(client.add_publication_async(IPC, 1)) for client in clients]
+
+        assert publications[0].registration_id == publications[1].registration_id
+        assert len(objects()) == 2
+
+
+def test_a_driver_that_closes_leaves_no_objects(tmp_path):
+    with Simulation(tmp_path) as simulation:
+        driver = simulation.add_driver(storage="posix")
+        client = driver.connect()
+        simulation.result(client.add_subscription_async(UDP, 1))
+        simulation.result(client.add_publication_async(UDP, 1))
+        simulation.run_until(lambda: len(objects()) == 2)
+
+    assert objects() == []
+
+
+def test_a_driver_that_starts_sweeps_what_dead_ones_left(start_driver, dead_pid):
+    stale = SHARED_MEMORY / f"aeron-core-{dead_pid}-0123abcd-publications-1.logbuffer"
+    stale.write_bytes(bytes(4096))
+
+    start_driver(storage="posix")
+
+    assert not stale.exists()
+
+
+def test_a_driver_with_files_sweeps_nothing(start_driver, dead_pid):
+    stale = SHARED_MEMORY / f"aeron-core-{dead_pid}-0123abcd-publications-1.logbuffer"
+    stale.write_bytes(bytes(4096))
+    try:
+        start_driver(storage="file")
+
+        assert stale.exists()
+    finally:
+        stale.unlink()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_swept"),
+    [
+        ("aeron-core-{dead}-0123abcd-images-7.logbuffer", True),
+        ("aeron-core-{dead}-0123abcd-publications-123456789.logbuffer", True),
+        ("aeron-core-{mine}-0123abcd-images-7.logbuffer", False),
+        ("aeron-core-1-0123abcd-images-7.logbuffer", False),
+        ("aeron-core-x-0123abcd-images-7.logbuffer", False),
+        ("aeron-core-{dead}-signal", False),
+        ("aeron-core-{dead}.logbuffer", False),
+        ("aeron-{dead}-0123abcd-images-7.logbuffer", False),
+        ("my-aeron-core-{dead}-0123abcd-images-7.logbuffer", False),
+    ],
+)
+def test_only_logs_of_dead_processes_are_swept(tmp_path, dead_pid, name, is_swept):
+    path = tmp_path / name.format(dead=dead_pid, mine=os.getpid())
+    path.write_bytes(b"")
+
+    swept = sweep_shared_memory(Path("/nowhere"), tmp_path)
+
+    assert swept == ([path] if is_swept else [])
+    assert path.exists() is not is_swept
+
+
+def test_a_driver_that_comes_back_with_the_process_id_of_the_dead_one_is_not_in_its_own_way(tmp_path):
+    with Simulation(tmp_path) as simulation:
+        client = simulation.add_driver(storage="posix").connect()
+        simulation.result(client.add_publication_async(IPC, 1))
+        (left,) = objects()
+    # As in a container, where a driver has the same process id each time.
+    left.write_bytes(bytes(4096))
+
+    with Simulation(tmp_path) as simulation:
+        client = simulation.add_driver(storage="posix").connect()
+        assert objects() == []
+
+        simulation.result(client.add_publication_async(IPC, 1))
+
+        assert objects() == [left]
