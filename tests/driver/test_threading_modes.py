@@ -1,0 +1,96 @@
+"""Real threads, sockets and clocks: every way to run the agents carries streams and ends."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from aeron_core import connect
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+from aeron_core.settings import ThreadingMode
+from aeron_core.settings.client import ClientSettings
+from aeron_core.testing import Feed, Sink, make_messages
+
+ROLES = ("conductor", "sender", "receiver", "sharednetwork", "shared")
+THREADS = {"INVOKER": 0, "SHARED": 1, "SHARED_NETWORK": 2, "DEDICATED": 3}
+IDLE_STRATEGIES = ["noop", "spin", "yield", "sleep-ns", "backoff", "signal"]
+TIMEOUT_S = 20
+
+
+class Running:
+    """A driver with its threads, and a client that the test steps."""
+
+    def __init__(self, directory, mode, idle_strategy):
+        self.threads_before = threading.active_count()
+        settings = {f"{role}_idle_strategy": idle_strategy for role in ROLES}
+        self.driver = MediaDriver.launch(
+            {
+                "aeron_dir": directory / "aeron",
+                "threading_mode": mode,
+                "term_buffer_length": "64k",
+                "ipc_term_buffer_length": "64k",
+                "counters_buffer_length": "1m",
+                "perform_storage_checks": False,
+                **settings,
+            }
+        )
+        self._is_invoked = mode == "INVOKER"
+        self.client = connect(
+            settings=ClientSettings(aeron_dir=self.driver.aeron_dir, use_conductor_agent_invoker=True)
+        )
+
+    def until(self, condition):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not condition():
+            assert time.monotonic() < deadline, f"did not happen within {TIMEOUT_S} s"
+            self.client.do_work()
+            if self._is_invoked:
+                self.driver.do_work()
+            os.sched_yield()
+
+    def result(self, registration):
+        self.until(lambda: registration.is_done)
+        return registration.poll()
+
+    def carries(self, channel, messages):
+        """Return what arrives of messages that are offered on a channel."""
+        subscription = self.result(self.client.add_subscription_async(channel, 1001))
+        self.until(subscription.resolved_channel)
+        publication = self.result(self.client.add_publication_async(subscription.resolved_channel(), 1001))
+        self.until(lambda: publication.is_connected and subscription.is_connected)
+        feed, sink = Feed(publication, messages), Sink(subscription)
+        self.until(lambda: (feed.offer(), sink.poll(), len(sink.all) == len(messages))[-1])
+        return sink.all
+
+
+@pytest.mark.parametrize("idle_strategy", IDLE_STRATEGIES)
+@pytest.mark.parametrize("mode", [mode.name for mode in ThreadingMode])
+def test_a_driver_starts_carries_streams_and_ends(tmp_path, mode, idle_strategy):
+    running = Running(tmp_path, mode, idle_strategy)
+    messages = make_messages(200, seed=3, max_length=3000)
+
+    assert threading.active_count() - running.threads_before == THREADS[mode]
+    assert running.carries("aeron:ipc", messages) == messages
+    assert running.carries("aeron:udp?endpoint=127.0.0.1:0", messages) == messages
+
+    running.client.close()
+    running.driver.close()
+    assert threading.active_count() == running.threads_before
+    assert not list(running.driver.aeron_dir.glob("*/*.logbuffer"))
+    assert list(read_errors(CncFile.open(running.driver.aeron_dir / CNC_FILE).error_log)) == []
+
+
+@pytest.mark.parametrize("mode", [mode.name for mode in ThreadingMode])
+def test_closing_a_driver_twice_or_with_clients_is_no_failure(tmp_path, mode):
+    running = Running(tmp_path, mode, "backoff")
+    running.result(running.client.add_publication_async("aeron:ipc", 1001))
+
+    running.driver.close()
+    running.driver.close()
+
+    assert running.driver.is_closed
+    assert not list(running.driver.aeron_dir.glob("*/*.logbuffer"))
+    running.client.close()
