@@ -1,0 +1,32 @@
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.datagrams cimport SendBatch
+from aeron_core.driver.datagram_run cimport DatagramRun
+from aeron_core.driver.loss_detector cimport LossDetector
+from aeron_core.driver.publisher_limit cimport PublisherLimit
+from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
+from aeron_core.spi.flow_control cimport FlowControl
+
+
+cdef class RecordingResender(Resender):
+    cdef readonly list calls        # (term id, term offset, length)
+    cdef int32_t _record(self, term_id, term_offset, length) except -1
+
+
+cdef class RetransmitProbe:
+    cdef readonly RecordingResender resender
+    cdef RetransmitHandler _handler
+    cdef FlowControl _flow_control
+
+
+cdef class LossDetectorProbe:
+    cdef readonly LossDetector detector
+
+
+cdef class PublisherLimitProbe:
+    cdef PublisherLimit _limit
+
+
+cdef class DatagramRunProbe:
+    cdef readonly DatagramRun run
+    cdef SendBatch _batch

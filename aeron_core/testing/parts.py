@@ -1,0 +1,110 @@
+"""Let Python call the C methods of the driver's parts, as its sender and receiver do.
+
+For tests of this project: what the driver is made of may change from one version to the next.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import cython
+
+from aeron_core._native.datagrams import SendBatch
+from aeron_core.driver.datagram_run import DatagramRun
+from aeron_core.driver.loss_detector import LossDetector
+from aeron_core.driver.publisher_limit import PublisherLimit
+from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
+from aeron_core.spi.flow_control import FlowControl
+
+
+class RecordingResender(Resender):
+    """A stream that only notes what it is to send again."""
+
+    calls: list[tuple[int, int, int]]
+
+    def __init__(self) -> None:
+        self.calls = []
+
+    def resend(self, term_id: int, term_offset: int, length: int) -> int:
+        """See `Resender.resend`."""
+        with cython.gil:
+            return self._record(term_id, term_offset, length)
+
+    def _record(self, term_id: int, term_offset: int, length: int) -> int:
+        self.calls.append((term_id, term_offset, length))
+        return length
+
+
+class RetransmitProbe:
+    """Does what a publication does with its retransmissions."""
+
+    resender: RecordingResender
+
+    def __init__(self, handler: RetransmitHandler, flow_control: FlowControl) -> None:
+        self.resender = RecordingResender()
+        self._handler = handler
+        self._flow_control = flow_control
+
+    def on_nak(self, term_id: int, term_offset: int, length: int, term_length: int, now_ns: int) -> int:
+        """See `RetransmitHandler.on_nak`."""
+        return self._handler.on_nak(
+            self.resender, self._flow_control, term_id, term_offset, length, term_length, now_ns
+        )
+
+    def process_timeouts(self, now_ns: int) -> int:
+        """See `RetransmitHandler.process_timeouts`."""
+        return self._handler.process_timeouts(self.resender, now_ns)
+
+
+class LossDetectorProbe:
+    """Does what an image does with its loss detector."""
+
+    detector: LossDetector
+
+    def __init__(self, detector: LossDetector) -> None:
+        self.detector = detector
+
+    def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
+        """See `LossDetector.scan`."""
+        return self.detector.scan(rebuild_position, hwm_position, now_ns)
+
+
+class PublisherLimitProbe:
+    """Does what a publication does with its limit."""
+
+    def __init__(self, limit: PublisherLimit) -> None:
+        self._limit = limit
+
+    def get(self) -> int:
+        """See `PublisherLimit.get`."""
+        return self._limit.get()
+
+    def advance(self, consumer_position: int) -> int:
+        """See `PublisherLimit.advance`."""
+        return self._limit.advance(consumer_position)
+
+    def lower_to(self, position: int) -> int:
+        """See `PublisherLimit.lower_to`."""
+        return self._limit.lower_to(position)
+
+
+class Collected(NamedTuple):
+    """What one call found: its length in the stream, and the datagrams of each entry of the batch."""
+
+    length: int
+    entries: list[list[bytes]]
+
+
+class DatagramRunProbe:
+    """Does what a publication does to send."""
+
+    run: DatagramRun
+
+    def __init__(self, run: DatagramRun) -> None:
+        self.run = run
+        self._batch = SendBatch()
+
+    def collect(self, position: int, window: int, max_entries: int) -> Collected:
+        """See `DatagramRun.collect`."""
+        length = self.run.collect(self._batch, position, window, max_entries)
+        return Collected(length, [self._batch.datagrams(index) for index in range(self._batch.count)])

@@ -1,0 +1,172 @@
+"""Commands to an agent: in order whatever the ring holds, and what they name stays alive until it is let go."""
+
+import gc
+import weakref
+
+import pytest
+
+from aeron_core._native.commands import Command, CommandRing
+from aeron_core.driver.agent_proxy import AgentProxy
+from aeron_core.testing import make_counters
+
+ADD, REMOVE, RELEASED = 1, 2, 3
+
+
+class Thing:
+    """Something that an agent works with."""
+
+
+class Agent:
+    """The other end of the ring, which says at once that it has let go."""
+
+    def __init__(self, capacity=4):
+        self.ring = CommandRing(capacity)
+        self.fails = make_counters("fails")["fails"]
+        self.proxy = AgentProxy(self.ring, self.fails)
+        self._replies = CommandRing(64)
+        self._command = Command()
+
+    def take(self, limit=100):
+        """Return the commands that have arrived, and answer the removals among them."""
+        taken = []
+        while len(taken) < limit and self.ring.receive(self._command):
+            command = self._command
+            taken.append((command.code, command.target, command.subject, command.numbers[0]))
+            if command.code == REMOVE:
+                self._replies.send(RELEASED, command.target, command.subject, (command.code,))
+        return taken
+
+    def answer(self):
+        reply = Command()
+        while self._replies.receive(reply):
+            self.proxy.on_released(reply)
+
+
+@pytest.fixture
+def agent():
+    return Agent()
+
+
+def is_alive(reference):
+    gc.collect()
+    return reference() is not None
+
+
+def test_a_command_arrives_with_its_objects_and_numbers(agent):
+    target, subject = Thing(), Thing()
+
+    agent.proxy.send(ADD, target, subject, (42,))
+
+    assert agent.take() == [(ADD, target, subject, 42)]
+
+
+def test_commands_for_which_there_is_no_room_wait_in_order(agent):
+    target = Thing()
+
+    for number in range(10):
+        agent.proxy.send(ADD, target, None, (number,))
+    assert not agent.proxy.is_idle
+    assert agent.fails.get() > 0
+
+    arrived = []
+    while taken := agent.take():
+        arrived += [number for *_, number in taken]
+        agent.proxy.flush()
+    assert arrived == list(range(10))
+    assert agent.proxy.is_idle
+
+
+def test_flushing_says_how_many_commands_were_taken(agent):
+    for _ in range(7):
+        agent.proxy.send(ADD, Thing())
+
+    agent.take(limit=2)
+
+    assert agent.proxy.flush() == 2
+    assert agent.proxy.flush() == 0
+
+
+def test_what_an_agent_was_given_stays_alive_until_it_says_that_it_let_go(agent):
+    target, subject = Thing(), Thing()
+    references = weakref.ref(target), weakref.ref(subject)
+    agent.proxy.send(ADD, target, subject)
+    agent.take()
+    agent.proxy.remove(REMOVE, target, subject)
+    del target, subject
+
+    agent.take()
+    assert [is_alive(reference) for reference in references] == [True, True]
+    agent.answer()
+
+    assert [is_alive(reference) for reference in references] == [True, False]
+
+
+def test_a_target_alone_is_let_go_by_its_own_removal(agent):
+    target = Thing()
+    reference = weakref.ref(target)
+    agent.proxy.send(ADD, target)
+    agent.proxy.remove(REMOVE, target)
+    del target
+
+    agent.take()
+    agent.answer()
+
+    assert not is_alive(reference)
+
+
+def test_what_waits_for_room_is_alive(agent):
+    reference = weakref.ref(thing := Thing())
+    for _ in range(4):
+        agent.proxy.send(ADD, None)
+    agent.proxy.send(ADD, thing)
+    del thing
+
+    assert is_alive(reference)
+
+
+def test_what_is_to_follow_a_removal_happens_once_and_after_it(agent):
+    target, happened = Thing(), []
+    agent.proxy.remove(REMOVE, target, then=lambda: happened.append("removed"))
+
+    agent.take()
+    assert (happened, agent.proxy.is_idle) == ([], False)
+    agent.answer()
+    agent.answer()
+
+    assert (happened, agent.proxy.is_idle) == (["removed"], True)
+
+
+def test_removals_of_several_subjects_of_one_target_are_told_apart(agent):
+    target, subjects, happened = Thing(), [Thing(), Thing()], []
+    for name, subject in zip("ab", subjects, strict=True):
+        agent.proxy.remove(REMOVE, target, subject, then=lambda name=name: happened.append(name))
+
+    agent.take(limit=1)
+    agent.answer()
+    assert happened == ["a"]
+    agent.take()
+    agent.answer()
+
+    assert happened == ["a", "b"]
+
+
+def test_what_follows_a_removal_may_command_the_agent(agent):
+    target, other = Thing(), Thing()
+    agent.proxy.remove(REMOVE, target, then=lambda: agent.proxy.send(ADD, other))
+
+    agent.take()
+    agent.answer()
+
+    assert [(code, target) for code, target, *_ in agent.take()] == [(ADD, other)]
+
+
+def test_an_object_can_be_forgotten_without_a_removal(agent):
+    target = Thing()
+    reference = weakref.ref(target)
+    agent.proxy.send(ADD, target)
+    agent.take()
+    del target
+
+    agent.proxy.forget(reference())
+
+    assert not is_alive(reference)

@@ -1,0 +1,44 @@
+"""Which session ids new publications get."""
+
+import pytest
+
+from aeron_core.driver.session_ids import SessionIds
+
+HIGHEST, LOWEST = 2**31 - 1, -(2**31)
+
+
+def test_ids_count_up_from_the_start():
+    ids = SessionIds(5000, -1, 1000)
+
+    assert [ids.take(()) for _ in range(3)] == [5000, 5001, 5002]
+
+
+@pytest.mark.parametrize(
+    ("start", "reserved", "used", "taken"),
+    [
+        (2000, (-1, 1000), {2000, 2001}, 2002),
+        (-2, (-1, 1000), {-2}, 1001),
+        (999, (-1, 1000), {1001}, 1002),
+        (HIGHEST, (-1, 1000), {HIGHEST}, LOWEST),
+        (HIGHEST, (5, HIGHEST), (), LOWEST),
+        (2**32 - 1, (5, 5), (), -1),
+        (2**31, (5, 5), (), LOWEST),
+        (0, (0, 0), {1}, 2),
+        (7, (8, 6), (), 7),
+    ],
+)
+def test_reserved_and_used_ids_are_left_out(start, reserved, used, taken):
+    assert SessionIds(start, *reserved).take(used) == taken
+
+
+def test_looking_at_the_next_id_does_not_take_it():
+    ids = SessionIds(2000, -1, 1000)
+
+    assert [ids.peek(()), ids.peek({2000}), ids.take(()), ids.peek(())] == [2000, 2001, 2000, 2001]
+
+
+def test_an_id_is_not_given_again_when_it_becomes_free():
+    ids = SessionIds(2000, -1, 1000)
+    ids.take({2000})
+
+    assert ids.take(()) == 2002
