@@ -1,12 +1,14 @@
 """Where something runs out: the command is refused, nothing is left behind, and all goes on."""
 
 import os
+from collections import Counter as Multiset
 
 import pytest
 
+from aeron_core._native import wire
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.testing import DriverUnderTest, Feed, Sink
-from aeron_core.testing.pair import S
+from aeron_core.testing.pair import MS, S
 
 IPC = "aeron:ipc"
 UDP = "aeron:udp?endpoint=127.0.0.1:20121"
@@ -35,6 +37,7 @@ class Crowd:
 def crowded(tmp_path_factory):
     """A driver with hardly a counter left."""
     with DriverUnderTest(tmp_path_factory.mktemp("driver")) as driver:
+        driver.idle_step_ns = 10 * MS
         Crowd(driver).leave(20)
         yield driver
 
@@ -50,15 +53,22 @@ def crowd(crowded):
     assert state(crowded) == before
 
 
-def free_counters(simulation):
+def counters_by_type(simulation):
     counters = simulation.driver.counters
-    return counters.max_counter_id + 1 - sum(1 for _ in counters)
+    return Multiset(
+        counters.type_id(counter_id)
+        for counter_id in range(counters.max_counter_id + 1)
+        if counters.state(counter_id) == wire.COUNTER_STATE_ALLOCATED
+    )
+
+
+def free_counters(simulation):
+    return simulation.driver.counters.max_counter_id + 1 - counters_by_type(simulation).total()
 
 
 def state(simulation):
     driver = simulation.driver
-    labels = sorted(record.label for record in driver.counters)
-    return labels, driver.log_files(), driver.counted("bytes_currently_mapped")
+    return counters_by_type(simulation), driver.log_files(), driver.counted("bytes_currently_mapped")
 
 
 def refusal(simulation, registration):

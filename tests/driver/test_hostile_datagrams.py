@@ -243,6 +243,7 @@ def test_a_receiver_ignores_what_is_not_for_it(pair, stream, to_receiver, datagr
         (sm(receiver_window=TERM), "status_messages_rejected"),
         (encode_frame(ErrorFrame(receiver_id=9, **STREAM)), "error_frames_received"),
     ],
+    ids=["stream", "session", "term before", "last term", "far term", "window", "receiver"],
 )
 def test_a_sender_is_not_moved_by_whom_it_does_not_know(pair, stream, to_sender, datagram, counter):
     before = pair.sender.counted(counter)
@@ -274,7 +275,7 @@ def test_a_nak_for_what_was_never_sent_resends_nothing(pair, stream, to_sender, 
 def test_a_flood_of_naks_doubles_data_on_the_wire_only(pair, stream, to_sender):
     for _ in range(100):
         stream.run_for(1 * MS)
-        for frame in frames_of(DataHeader, pair.sent())[-8:]:
+        for frame in frames_of(DataHeader, pair.sent()[-8:]):
             length = TERM - frame.term_offset
             to_sender.send(nak(term_id=frame.term_id, term_offset=frame.term_offset, length=length))
 
