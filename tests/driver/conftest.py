@@ -3,24 +3,35 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from aeron_core.testing import DriverPair, DriverUnderTest
 
+SHARED_MEMORY = Path("/dev/shm")
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 
 
 @pytest.fixture
-def start_pair(tmp_path: Path) -> Iterator[Callable[..., DriverPair]]:
-    with ExitStack() as stack:
-        yield lambda **arguments: stack.enter_context(DriverPair(tmp_path, **arguments))
+def memory_path() -> Iterator[Path]:
+    """Return a folder in memory, as that of a real driver: the files of one are too long for the disk."""
+    with TemporaryDirectory(
+        prefix="aeron-test-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+    ) as path:
+        yield Path(path)
 
 
 @pytest.fixture
-def start_driver(tmp_path: Path) -> Iterator[Callable[..., DriverUnderTest]]:
+def start_pair(memory_path: Path) -> Iterator[Callable[..., DriverPair]]:
     with ExitStack() as stack:
-        yield lambda **arguments: stack.enter_context(DriverUnderTest(tmp_path, **arguments))
+        yield lambda **arguments: stack.enter_context(DriverPair(memory_path, **arguments))
+
+
+@pytest.fixture
+def start_driver(memory_path: Path) -> Iterator[Callable[..., DriverUnderTest]]:
+    with ExitStack() as stack:
+        yield lambda **arguments: stack.enter_context(DriverUnderTest(memory_path, **arguments))
 
 
 @pytest.fixture
