@@ -65,7 +65,7 @@ format: $(VENV)/.built
 $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: some minutes"
-	CFLAGS="$${CFLAGS:-} -w" $(BENCH_VENV)/bin/pip install --quiet . pyaeron
+	@CFLAGS="$${CFLAGS:-} -w" $(BENCH_VENV)/bin/pip install --quiet . pyaeron
 	@touch $@
 
 bench: $(BENCH_VENV)/.built
