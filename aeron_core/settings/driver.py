@@ -21,8 +21,6 @@ from aeron_core.settings.threads import ThreadSettings
 from aeron_core.settings.timeouts import TimeoutSettings
 from aeron_core.values import INT32_MAX, INT64_MAX
 
-TERM_MIN_LENGTH: Final = 64 * 1024
-TERM_MAX_LENGTH: Final = 1024 * 1024 * 1024
 MIN_MTU: Final = 64
 MAX_MTU: Final = 65504
 FRAME_ALIGNMENT: Final = 32
@@ -111,7 +109,7 @@ class DriverSettings(
 def _check_powers_of_two(settings: DriverSettings) -> None:
     for name in ("term_buffer_length", "ipc_term_buffer_length"):
         length: int = getattr(settings, name)
-        if not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH or not _is_power_of_two(length):
+        if not _is_power_of_two(length):
             raise _fault(settings, name, "must be a power of two from 64k to 1g")
     if not _is_power_of_two(settings.file_page_size):
         raise _fault(settings, "file_page_size", "must be a power of two from 4k to 1g")
