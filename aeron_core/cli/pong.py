@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import ExitStack, closing, suppress
+import os
+from contextlib import ExitStack, closing
 from typing import Annotated, Final
 
 import typer
 
 from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.offering import Offerer
 from aeron_core.cli.options import AeronDir, Json, print_json
 from aeron_core.cli.outcome import say
@@ -49,15 +50,15 @@ def pong(  # noqa: PLR0913 - the options of the command
         subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
         publication = stack.enter_context(closing(aeron.add_exclusive_publication(pong_channel, pong_stream)))
         offerer = Offerer(publication, _GONE_S)
-        with suppress(KeyboardInterrupt):
-            _answer(subscription, offerer, once=once)
+        with Interrupt() as interrupt:
+            _answer(subscription, offerer, interrupt, once=once)
     if json:
         print_json({"messages": offerer.messages, "bytes": offerer.bytes})
     else:
         say(f"sent {offerer.messages:,} messages back")
 
 
-def _answer(subscription: Subscription, offerer: Offerer, *, once: bool) -> None:
+def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, *, once: bool) -> None:
     def on_fragment(buffer: memoryview, header: Header) -> None:
         try:
             offerer.offer(buffer, header.reserved_value)
@@ -66,7 +67,9 @@ def _answer(subscription: Subscription, offerer: Offerer, *, once: bool) -> None
             return
 
     idle_looks = 0
-    while not subscription.is_closed:
+    while not interrupt:
+        if subscription.is_closed:
+            raise ClosedError("the media driver is gone")
         if subscription.poll(on_fragment, _LIMIT):
             idle_looks = 0
             continue
@@ -74,5 +77,7 @@ def _answer(subscription: Subscription, offerer: Offerer, *, once: bool) -> None
             return
         idle_looks += 1
         if idle_looks > _BUSY_LOOKS:
-            time.sleep(_PAUSE_S)
-    raise ClosedError("the media driver is gone")
+            interrupt.wait(_PAUSE_S)
+        else:
+            # Where there are fewer processors than threads that spin, the driver's has to have one now.
+            os.sched_yield()

@@ -13,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.errors import ConfigurationError
@@ -49,10 +50,10 @@ def _compiled(match: str) -> re.Pattern[str]:
 
 def _watch(files: DriverFiles, pattern: re.Pattern[str], interval: float) -> None:
     console = Console()
-    with Live(console=console, screen=True, auto_refresh=False) as live:
-        while True:
+    with Interrupt() as interrupt, Live(console=console, screen=True, auto_refresh=False) as live:
+        while not interrupt:
             live.update(Text(_page(files, pattern), no_wrap=True, overflow="ellipsis"), refresh=True)
-            time.sleep(interval)
+            interrupt.wait(interval)
 
 
 def _records(files: DriverFiles, pattern: re.Pattern[str]) -> list[CounterRecord]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
 import typer
 
 from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.rate import RateDisplay
@@ -43,8 +45,9 @@ def sub(  # noqa: PLR0913 - the options of the command
         file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
-        with RateDisplay("received", count) as display:
-            in_time = _receive(subscription, file, display, count, timeout)
+        with Interrupt() as interrupt, RateDisplay("received", count) as display:
+            receiver = _Receiver(subscription, file, display, interrupt)
+            in_time = receiver.receive(count, timeout)
         file.flush()
     _sum_up(display, json=json, to_stdout=output is not None)
     if not in_time and display.messages < (count or 1):
@@ -52,31 +55,36 @@ def sub(  # noqa: PLR0913 - the options of the command
         raise failed(f"{expected} from {channel} stream {stream_id}, and none more within {timeout:g} s")
 
 
-def _receive(
-    subscription: Subscription, file: BinaryIO, display: RateDisplay, count: int | None, timeout: float | None
-) -> bool:
-    """Write messages until there are enough; return False where silence has ended it."""
-    heard_s = time.monotonic()
-    try:
-        while count is None or display.messages < count:
-            wanted = _BATCH if count is None else min(_BATCH, count - display.messages)
-            batch = subscription.poll_batch(wanted)
-            if len(batch):
-                if display.messages == 0:
-                    display.start()
-                file.writelines(message + b"\n" for message in batch)
-                file.flush()
-                display.add(len(batch), len(batch.data))
+@dataclass
+class _Receiver:
+    subscription: Subscription
+    file: BinaryIO
+    display: RateDisplay
+    interrupt: Interrupt
+
+    def receive(self, count: int | None, timeout: float | None) -> bool:
+        """Write messages until there are enough, or the interrupt; return False where silence has ended it."""
+        heard_s = time.monotonic()
+        while not self.interrupt and (count is None or self.display.messages < count):
+            if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):
                 heard_s = time.monotonic()
-            elif subscription.is_closed:
-                raise ClosedError(f"the media driver is gone after {display.messages} messages")
+            elif self.subscription.is_closed:
+                raise ClosedError(f"the media driver is gone after {self.display.messages} messages")
             elif timeout is not None and time.monotonic() - heard_s >= timeout:
                 return False
             else:
-                time.sleep(_PAUSE_S)
-    except KeyboardInterrupt:
-        pass
-    return True
+                self.interrupt.wait(_PAUSE_S)
+        return True
+
+    def _write(self, limit: int) -> int:
+        batch = self.subscription.poll_batch(limit)
+        if len(batch):
+            if self.display.messages == 0:
+                self.display.start()
+            self.file.writelines(message + b"\n" for message in batch)
+            self.file.flush()
+            self.display.add(len(batch), len(batch.data))
+        return len(batch)
 
 
 def _sum_up(display: RateDisplay, *, json: bool, to_stdout: bool) -> None:

@@ -83,18 +83,32 @@ def test_random_messages_are_counted(running_driver, start, tmp_path):
     assert json.loads(published.out)["bytes"] == json.loads(received.out)["bytes"] == 500_000
 
 
-def test_an_interrupted_subscriber_sums_up_and_succeeds(running_driver, start):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_subscriber_sums_up_and_succeeds(running_driver, start, number):
     _, directory = running_driver
     subscriber = start("sub", "aeron:ipc", 7, "-d", directory)
     publisher = start("pub", "aeron:ipc", 7, "-d", directory, stdin=subprocess.PIPE)
     assert publisher.ended("one\ntwo\nthree\n").code == 0
     assert [subscriber.popen.stdout.readline() for _ in range(3)] == ["one\n", "two\n", "three\n"]
 
-    subscriber.popen.send_signal(signal.SIGINT)
+    subscriber.popen.send_signal(number)
 
     outcome = subscriber.ended(timeout=20)
     assert outcome.code == 0
     assert "received 3 messages" in outcome.err
+
+
+def test_an_interrupted_pong_sums_up_and_succeeds(running_driver, start):
+    _, directory = running_driver
+    channels = ("--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "-d", directory)
+    pong = start("pong", *channels)
+    assert start("ping", "--messages", 5, "--warm-up", 5, "--timeout", 30, *channels).ended().code == 0
+
+    pong.popen.send_signal(signal.SIGINT)
+
+    outcome = pong.ended(timeout=20)
+    assert outcome.code == 0
+    assert "sent 10 messages back" in outcome.err
 
 
 @pytest.mark.parametrize(

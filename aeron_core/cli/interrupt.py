@@ -1,0 +1,50 @@
+"""The end that a user or an operator asks for by a signal, as a flag for loops."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Final, Self
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupt:
+    """True once SIGINT or SIGTERM has come within the `with` block; a second one does what it did before.
+
+    A flag instead of KeyboardInterrupt, which is lost where nobody can hand it on, as at the end of an object.
+    For the main thread.
+    """
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep until then or until the signal; return whether it has come."""
+        return self._event.wait(seconds)
+
+    def __bool__(self) -> bool:
+        return self._event.is_set()
+
+    def __enter__(self) -> Self:
+        for number in _SIGNALS:
+            signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._restore()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._event.set()
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
