@@ -37,11 +37,10 @@ $(VENV)/.installed: pyproject.toml setup.py
 		| sed '/BuildBackendWarning/,/WheelFile/d'
 	@touch $@
 
-# Only what has changed since is compiled again: its objects stay in build/. Warnings about what Cython has
-# written help nobody.
+# Only what has changed since is compiled again: its objects stay in build/.
 $(VENV)/.built: $(VENV)/.installed $(HOT)
 	@echo "compiling what has changed: some minutes where that is everything"
-	CFLAGS="$${CFLAGS:-} -w" $(PYTHON) setup.py --quiet build_ext --inplace
+	$(PYTHON) setup.py --quiet build_ext --inplace
 	@touch $@
 
 demo: $(VENV)/.built
@@ -65,7 +64,7 @@ format: $(VENV)/.built
 $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: some minutes"
-	@CFLAGS="$${CFLAGS:-} -w" $(BENCH_VENV)/bin/pip install --quiet . pyaeron
+	@$(BENCH_VENV)/bin/pip install --quiet . pyaeron
 	@touch $@
 
 bench: $(BENCH_VENV)/.built

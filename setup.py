@@ -41,7 +41,11 @@ def extensions() -> list[Extension]:
                             "-O3",
                             "-std=gnu11",
                             "-fno-strict-aliasing",
-                            "-Wno-unused-function",
+                            # Of Python's own flags, which a CFLAGS of the environment may take the place of.
+                            "-fwrapv",
+                            "-DNDEBUG",
+                            # Warnings about what Cython has written help nobody.
+                            "-w",
                         ],
                     )
                 )
