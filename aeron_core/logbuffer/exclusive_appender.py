@@ -67,17 +67,17 @@ class ExclusiveAppender:
         Raises IndexError when the message does not lie within `source`.
         """
         source.check(source_offset, length)
-        if length > self._max_message_length:
-            return wire.RESULT_ERROR
-        required = self._required_length(length)
-        position = self._claim_range(length, required)
-        if position < 0:
-            return position
-        if length > self._max_payload_length:
-            self._writer.write_fragments(position, source, source_offset, length, reserved_value)
-            return position + required
-        # Not through the writer, whose call costs as much as the frame.
-        term_offset = self.term_offset - required
+        position = self._term_begin_position + self.term_offset
+        aligned_length = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
+        if (
+            length > self._max_payload_length
+            or aligned_length > self._term_length - self.term_offset
+            or position >= self._limit.get_i64_acquire(0)
+        ):
+            return self._offer_otherwise(source, source_offset, length, reserved_value)
+        # One frame that has room, as nearly all: written here, since calls cost as much as the frame.
+        term_offset = self.term_offset
+        self._move_tail(aligned_length)
         frames.write_frame(
             self._buffer,
             self._term_begin_offset + term_offset,
@@ -90,7 +90,7 @@ class ExclusiveAppender:
             source_offset,
             length,
         )
-        return position + required
+        return position + aligned_length
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
         """Append one message that is gathered from `parts`, whole and in order; otherwise as `offer`."""
@@ -147,10 +147,7 @@ class ExclusiveAppender:
             return self._refuse(position, length)
         if not self._is_block(source, source_offset, length):
             return wire.RESULT_ERROR
-        self.term_offset += length
-        self._buffer.put_i64_release(
-            self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset)
-        )
+        self._move_tail(length)
         insert(self._buffer, self.log.frame_offset(position), source, source_offset, length)
         return position + length
 
@@ -180,6 +177,19 @@ class ExclusiveAppender:
             check_message(data, boundaries, first)
         return result
 
+    def _offer_otherwise(
+        self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
+    ) -> int:
+        """Append fragments, turn the log, or say why neither can be."""
+        if length > self._max_message_length:
+            return wire.RESULT_ERROR
+        required = self._required_length(length)
+        position = self._claim_range(length, required)
+        if position < 0:
+            return position
+        self._writer.write_message(position, source, source_offset, length, reserved_value)
+        return position + required
+
     def _offer_run(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
@@ -196,10 +206,7 @@ class ExclusiveAppender:
                 return wire.RESULT_ERROR
             position = self.offer(data, boundaries.get_i64(first * 8), length, reserved_value)
             return 1 if position >= 0 else position
-        self.term_offset += positions.low_of_pair(run)
-        self._buffer.put_i64_release(
-            self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset)
-        )
+        self._move_tail(positions.low_of_pair(run))
         self._writer.write_run(position, run, data, boundaries, first, reserved_value)
         return taken
 
@@ -207,6 +214,13 @@ class ExclusiveAppender:
         if length <= self._max_payload_length:
             return positions.align_frame(length + wire.DATA_HEADER_LENGTH)
         return positions.fragmented_length(length, self._max_payload_length)
+
+    def _move_tail(self, length: int) -> int:
+        self.term_offset += length
+        # Release, and before any frame.
+        return self._buffer.put_i64_release(
+            self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset)
+        )
 
     def _claim_range(self, length: int, required: int) -> int:
         """Move the tail by `required` bytes and return the position of the first, or why there is no room."""
