@@ -1,10 +1,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
-from libc.string cimport memcpy
 
 from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport (
     AtomicBuffer,
     ac_fence_release,
+    ac_get_i32_acquire,
+    ac_get_u16,
     ac_put_i32,
     ac_put_i32_release,
     ac_put_i64,
@@ -12,17 +13,18 @@ from aeron_core._native.buffer cimport (
     ac_put_u16,
 )
 
+cdef extern from "copies.h" nogil:
+    void ac_copy(uint8_t *to, const uint8_t *source, int64_t length) noexcept
+
 # Write the header of a frame that is not to be read yet; `mark`, negative, stands where its length will.
 #
 # The mark goes first, and the fence keeps every other store behind it: whoever finds any byte of this frame also
 # finds the mark, so that a reader waits, and the unblocker knows how much a publisher that died had claimed.
 # The caller stores the positive length last, with release, which makes all of the frame visible before it.
-cpdef inline int begin_frame(
-    AtomicBuffer buffer, int64_t offset, int32_t mark, uint8_t flags, uint16_t frame_type,
-    int32_t term_offset, int32_t session_id, int32_t stream_id, int32_t term_id, int64_t reserved_value
-) except -1 nogil:
-    buffer.check_writable(offset, wire.DATA_HEADER_LENGTH)
-    cdef uint8_t *frame = buffer._address + offset
+cdef inline void fill_header(
+    uint8_t *frame, int32_t mark, uint8_t flags, uint16_t frame_type, int32_t term_offset, int32_t session_id,
+    int32_t stream_id, int32_t term_id, int64_t reserved_value
+) noexcept nogil:
     ac_put_i32_release(frame, mark)
     ac_fence_release()
     ac_put_u8(frame + wire.FRAME_VERSION_OFFSET, wire.FRAME_VERSION)
@@ -33,6 +35,17 @@ cpdef inline int begin_frame(
     ac_put_i32(frame + wire.DATA_STREAM_ID_OFFSET, stream_id)
     ac_put_i32(frame + wire.DATA_TERM_ID_OFFSET, term_id)
     ac_put_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET, reserved_value)
+
+# The same in a buffer, checked.
+cpdef inline int begin_frame(
+    AtomicBuffer buffer, int64_t offset, int32_t mark, uint8_t flags, uint16_t frame_type,
+    int32_t term_offset, int32_t session_id, int32_t stream_id, int32_t term_id, int64_t reserved_value
+) except -1 nogil:
+    buffer.check_writable(offset, wire.DATA_HEADER_LENGTH)
+    fill_header(
+        buffer._address + offset, mark, flags, frame_type, term_offset, session_id, stream_id, term_id,
+        reserved_value
+    )
     return 0
 
 # Write a whole frame of data that nobody could read before: `length` bytes of `source` behind its header.
@@ -42,10 +55,20 @@ cpdef inline int write_frame(
 ) except -1 nogil:
     buffer.check_writable(offset, wire.DATA_HEADER_LENGTH + <int64_t>length)
     source.check(source_offset, length)
-    begin_frame(
-        buffer, offset, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_DATA,
+    fill_header(
+        buffer._address + offset, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_DATA,
         term_offset, session_id, stream_id, term_id, reserved_value
     )
-    memcpy(buffer._address + offset + wire.DATA_HEADER_LENGTH, source._address + source_offset, length)
+    ac_copy(buffer._address + offset + wire.DATA_HEADER_LENGTH, source._address + source_offset, length)
     ac_put_i32_release(buffer._address + offset, length + wire.DATA_HEADER_LENGTH)
     return 0
+
+# The length of the frame of data at `offset`, `left` bytes before the end of its term; 0 where there is none, or
+# padding, or what cannot be a frame.
+cpdef inline int32_t data_frame_length(AtomicBuffer buffer, int64_t offset, int64_t left) except -1 nogil:
+    buffer.check(offset, left)
+    cdef const uint8_t *frame = buffer._address + offset
+    cdef int32_t length = ac_get_i32_acquire(frame)
+    if length < wire.DATA_HEADER_LENGTH or ((<int64_t>length + 31) & ~<int64_t>31) > left:
+        return 0
+    return 0 if ac_get_u16(frame + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD else length

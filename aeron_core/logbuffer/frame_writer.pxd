@@ -1,11 +1,13 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport frames, positions, wire
+from aeron_core._native cimport frames, positions, runs, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 
+
+cdef int32_t RUN_LIMIT
 
 @cython.final
 cdef class FrameWriter:
@@ -14,7 +16,6 @@ cdef class FrameWriter:
     cdef readonly int32_t stream_id
     cdef AtomicBuffer _buffer           # of the log
     cdef int32_t _max_payload_length    # bytes
-    cdef int32_t _run_limit             # messages in one claim of a batch
 
     cdef int write_message(
         self, int64_t position, AtomicBuffer source, int64_t source_offset, int32_t length, int64_t reserved_value
@@ -29,11 +30,10 @@ cdef class FrameWriter:
     cdef int64_t _gather(self, int64_t offset, tuple parts, int64_t skip, int32_t length) except -1
     cdef int write_padding(self, int64_t position, int32_t length) except -1 nogil
     cdef int write_claim(self, int64_t position, BufferClaim claim, int32_t length) except -1 nogil
-    @cython.locals(taken=int32_t, run_length=int64_t, begin=int64_t, end=int64_t, aligned_length=int64_t)
     cdef int64_t measure_run(
         self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t room, int64_t allowance
     ) except -1 nogil
-    @cython.locals(begin=int64_t, end=int64_t, frame=int64_t, remaining=int64_t, length=int64_t, aligned_length=int64_t)
+    @cython.locals(run_length=int64_t, left=int64_t)
     cdef int write_run(
         self, int64_t position, int64_t run, AtomicBuffer data, AtomicBuffer boundaries, int64_t first,
         int64_t reserved_value

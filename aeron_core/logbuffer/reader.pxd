@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
-from aeron_core._native cimport positions, wire
+from aeron_core._native cimport frames, positions, runs, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.logbuffer.message_batch cimport MessageBatch
@@ -21,23 +21,27 @@ cdef class TermReader:
     cdef int64_t _next_position            # where the next of them must stand, -1 while there are none
     cdef int64_t _first_reserved_value     # of the frame that began the message
     cdef int32_t _term_length              # bytes
+    cdef int32_t _position_bits_to_shift
     cdef int32_t _max_message_length       # bytes
 
-    @cython.locals(frame_type=uint16_t)
+    @cython.locals(offset=int64_t, left=int64_t, frame_length=int32_t)
     cpdef int64_t next_frame(self, int64_t position, int64_t limit_position) except -2 nogil
     @cython.locals(length=int64_t, frame_type=uint16_t)
     cpdef int64_t scan_block(self, int64_t position, int64_t block_length_limit) except -2 nogil
-    @cython.locals(
-        first_count=int64_t, offset=int64_t, left=int64_t, step=int64_t, frame_length=int32_t, flags=int32_t,
-        frame_type=uint16_t
-    )
+    @cython.locals(first_count=int64_t, offset=int64_t, left=int64_t, step=int64_t)
     cpdef int64_t read_batch(
         self, int64_t position, int64_t limit_position, int64_t max_messages, MessageBatch batch
     ) except -2 nogil
 
-    cdef bint _copy_message(
-        self, int64_t position, int64_t offset, int32_t frame_length, MessageBatch batch
-    ) except -1 nogil
+    @cython.locals(first=int64_t, taken=int64_t)
+    cdef int64_t _copy_run(
+        self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, int64_t count,
+        MessageBatch batch
+    ) except -2 nogil
+    @cython.locals(flags=int32_t)
+    cdef int64_t _take_other(
+        self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, MessageBatch batch
+    ) except -2 nogil
     cdef int64_t _take_fragments(
         self, int64_t position, int64_t limit_position, int32_t flags, MessageBatch batch
     ) except -2 nogil
@@ -52,5 +56,7 @@ cdef class TermReader:
     cdef int _drop(self) noexcept nogil
     cdef int _forget(self) noexcept nogil
     cdef int _grow_assembly(self, int64_t length) except -1 with gil
+    cdef int64_t _offset_of(self, int64_t position) noexcept nogil
+    cdef int64_t _left_in_term(self, int64_t position) noexcept nogil
     cdef int32_t _length_at(self, int64_t offset, int64_t left) except -1 nogil
     cdef int _refuse(self, int64_t offset, int32_t frame_length, int64_t left) except -1 with gil

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aeron_core._native import positions, wire
+from aeron_core._native import frames, positions, runs, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -40,6 +40,7 @@ class TermReader:
         self._next_position = -1
         self._first_reserved_value = 0
         self._term_length = log.term_length
+        self._position_bits_to_shift = log.position_bits_to_shift
         self._max_message_length = log.max_message_length
 
     def next_frame(self, position: int, limit_position: int) -> int:
@@ -49,17 +50,18 @@ class TermReader:
         and `position` afterwards where to go on, behind the frame or the padding.
         """
         while position < limit_position:
-            offset = self.log.frame_offset(position)
-            left = self._term_length - (position & self.log.term_length_mask)
+            offset = self._offset_of(position)
+            left = self._left_in_term(position)
+            frame_length = frames.data_frame_length(self._buffer, offset, left)
+            if frame_length > 0:
+                self.frame_length = frame_length
+                self.position = position + positions.align_frame(frame_length)
+                return offset
+            # Padding, or nothing yet.
             frame_length = self._length_at(offset, left)
-            if frame_length == 0:
+            if frame_length == 0 or self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_PAD:
                 break
             position += positions.align_frame(frame_length)
-            frame_type = self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
-            if frame_type != wire.TYPE_PAD:
-                self.frame_length = frame_length
-                self.position = position
-                return offset
         self.position = position
         return -1
 
@@ -69,8 +71,8 @@ class TermReader:
         A block is at most `block_length_limit` bytes long, never leaves its term, and ends before padding.
         Where padding stands first it is a block of its own, however long.
         """
-        offset = self.log.frame_offset(position)
-        left = self._term_length - (position & self.log.term_length_mask)
+        offset = self._offset_of(position)
+        left = self._left_in_term(position)
         limit = min(block_length_limit, left)
         length = 0
         while length < limit:
@@ -106,22 +108,13 @@ class TermReader:
         offset = 0
         while batch.count - first_count < max_messages and position < limit_position:
             if left == 0:
-                offset = self.log.frame_offset(position)
-                left = self._term_length - (position & self.log.term_length_mask)
-            frame_length = self._length_at(offset, left)
-            if frame_length == 0:
-                break
-            step = positions.align_frame(frame_length)
-            flags = self._buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
-            frame_type = self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)
-            if frame_type == wire.TYPE_PAD:
-                self._drop()
-            elif flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
-                self._drop()
-                if not self._copy_message(position + step, offset, frame_length, batch):
-                    break
-            else:
-                step = self._take_fragments(position, limit_position, flags, batch)
+                offset = self._offset_of(position)
+                left = self._left_in_term(position)
+            step = self._copy_run(
+                position, offset, left, limit_position, max_messages - (batch.count - first_count), batch
+            )
+            if step == 0:
+                step = self._take_other(position, offset, left, limit_position, batch)
                 if step == 0:
                     break
             position += step
@@ -130,23 +123,50 @@ class TermReader:
         self.position = position
         return batch.count - first_count
 
-    def _copy_message(self, position: int, offset: int, frame_length: int, batch: MessageBatch) -> bool:
-        length = frame_length - wire.DATA_HEADER_LENGTH
-        if not batch.has_room(length):
-            self.required_length = length
-            return False
-        # `append` and `finish` written out: as calls into another module they cost 3 ns of 12 a message.
-        batch.data.copy_from(batch.data_length, self._buffer, offset + wire.DATA_HEADER_LENGTH, length)
-        batch.data_length += length
-        number = batch.count
-        batch.positions.put_i64(number * 8, position)
-        batch.reserved_values.put_i64(
-            number * 8, self._buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
+    def _copy_run(  # noqa: PLR0913 - called without the GIL: no params object
+        self, position: int, offset: int, left: int, limit_position: int, count: int, batch: MessageBatch
+    ) -> int:
+        """Take messages of one frame each, as nearly all are; return over how many bytes of the log."""
+        first = batch.count
+        taken = runs.read_run(
+            self._buffer,
+            offset,
+            left,
+            limit_position - position,
+            position,
+            count,
+            batch.data,
+            batch.data_length,
+            batch.boundaries,
+            batch.positions,
+            batch.reserved_values,
+            batch.session_ids,
+            first,
         )
-        batch.session_ids.put_i32(number * 4, self._buffer.get_i32(offset + wire.DATA_SESSION_ID_OFFSET))
-        batch.boundaries.put_i64(number * 8 + 8, batch.data_length)
-        batch.count = number + 1
-        return True
+        if taken == 0:
+            return 0
+        self._drop()
+        batch.count = first + taken
+        batch.data_length = batch.boundaries.get_i64(batch.count * 8)
+        return batch.positions.get_i64(batch.count * 8 - 8) - position
+
+    def _take_other(
+        self, position: int, offset: int, left: int, limit_position: int, batch: MessageBatch
+    ) -> int:
+        """Take padding or fragments; return over how many bytes of the log, 0 where it cannot go on."""
+        frame_length = self._length_at(offset, left)
+        if frame_length == 0:
+            return 0
+        flags = self._buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
+        if self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
+            self._drop()
+            return positions.align_frame(frame_length)
+        if flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
+            # One that has come only now is for the next call.
+            if not batch.has_room(frame_length - wire.DATA_HEADER_LENGTH):
+                self.required_length = frame_length - wire.DATA_HEADER_LENGTH
+            return 0
+        return self._take_fragments(position, limit_position, flags, batch)
 
     def _take_fragments(self, position: int, limit_position: int, flags: int, batch: MessageBatch) -> int:
         """Take a whole message, or the one fragment at `position`; return over how many bytes of the log."""
@@ -159,8 +179,8 @@ class TermReader:
 
     def _measure_message(self, position: int, limit_position: int) -> int:
         """Return a pair of frame and message bytes from `position` on, 0 unless all frames are there."""
-        begin = self.log.frame_offset(position)
-        left = self._term_length - (position & self.log.term_length_mask)
+        begin = self._offset_of(position)
+        left = self._left_in_term(position)
         reach = min(left, limit_position - position)
         measured = 0
         payload_length = 0
@@ -184,7 +204,7 @@ class TermReader:
 
     def _copy_fragments(self, position: int, message: int, batch: MessageBatch) -> int:
         """Copy a message that was measured; return over how many bytes, 0 where `batch` has no room."""
-        begin = self.log.frame_offset(position)
+        begin = self._offset_of(position)
         measured = positions.high_of_pair(message)
         if not batch.has_room(positions.low_of_pair(message)):
             self.required_length = positions.low_of_pair(message)
@@ -209,7 +229,7 @@ class TermReader:
 
     def _assemble(self, position: int, flags: int, batch: MessageBatch) -> int:
         """Take the one fragment at `position`; return over how many bytes, 0 where `batch` has no room."""
-        offset = self.log.frame_offset(position)
+        offset = self._offset_of(position)
         frame_length = self._buffer.get_i32(offset)
         step = positions.align_frame(frame_length)
         length = frame_length - wire.DATA_HEADER_LENGTH
@@ -262,6 +282,14 @@ class TermReader:
         larger.copy_from(0, self._assembly, 0, self._assembled_length)
         self._assembly = larger
         return 0
+
+    def _offset_of(self, position: int) -> int:
+        return positions.partition_offset(
+            positions.index_by_position(position, self._position_bits_to_shift), self._term_length
+        ) + (position & (self._term_length - 1))
+
+    def _left_in_term(self, position: int) -> int:
+        return self._term_length - (position & (self._term_length - 1))
 
     def _length_at(self, offset: int, left: int) -> int:
         """Return the length of the frame at `offset`, `left` bytes before the end of its term, or 0."""

@@ -1,8 +1,31 @@
 cimport cython
 from cpython.buffer cimport Py_buffer
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
+
+cdef extern from "Python.h":
+    ctypedef struct PyMemoryViewObject:
+        Py_hash_t hash         # cached; -1 while it was not asked for
+        int flags
+        Py_ssize_t exports     # buffers taken from the view
+        PyObject *weakreflist
+    int _Py_MEMORYVIEW_RELEASED
+    Py_buffer *PyMemoryView_GET_BUFFER(object view)
+    object PyMemoryView_FromObject(object exporter)
+    Py_ssize_t Py_REFCNT(PyObject *o)
+
+# Whether nobody but its factory knows `view`; a program may have released it. A pointer: to pass it as an object
+# would be one more reference to it.
+cdef inline bint is_free(PyObject *view) noexcept:
+    cdef PyMemoryViewObject *fields = <PyMemoryViewObject *>view
+    return (
+        Py_REFCNT(view) == 1
+        and fields.exports == 0
+        and fields.weakreflist == NULL
+        and fields.flags & _Py_MEMORYVIEW_RELEASED == 0
+    )
 
 
 @cython.final
@@ -11,4 +34,16 @@ cdef class ViewFactory:
     cdef object _whole          # a read-only memoryview of all of it: the one export that all views share
     cdef object _last           # the view that was handed out last
 
-    cdef object view(self, int64_t offset, int64_t length)
+    cdef inline object view(self, int64_t offset, int64_t length):
+        cdef Py_buffer *fields
+        self._buffer.check(offset, length)
+        if not is_free(<PyObject *>self._last):
+            self._last = PyMemoryView_FromObject(self._whole)
+        # The view's own copy of the description of its memory: one dimension of bytes, whose start and length
+        # are all that slicing changes.
+        fields = PyMemoryView_GET_BUFFER(self._last)
+        fields.buf = self._buffer._address + offset
+        fields.len = length
+        fields.shape[0] = length
+        (<PyMemoryViewObject *>self._last).hash = -1
+        return self._last
