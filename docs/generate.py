@@ -34,10 +34,12 @@ STREAM_COUNTERS = {
     "SEND_CHANNEL_STATUS": ("snd-channel", "state of a sending channel: 1 active, 2 closing, -1 errored"),
     "RECEIVE_CHANNEL_STATUS": ("rcv-channel", "state of a receiving channel, likewise"),
     "SENDER_LIMIT": ("snd-lmt", "position up to which flow control lets the sender send"),
+    "PER_IMAGE": ("rcv-cc-…", "what the congestion control of an image measures"),
     "CLIENT_HEARTBEAT": ("client-heartbeat", "when a client was last heard of, in ms since the epoch"),
     "PUBLISHER_POSITION": ("pub-pos", "position up to which publishers have offered, as of the last check"),
     "SENDER_BPE": ("snd-bpe", "how often flow control has stopped the sender"),
     "LOCAL_SOCKADDR": ("snd-local-sockaddr, rcv-local-sockaddr", "a bound address; 1 while it is"),
+    "FLOW_CONTROL_RECEIVERS": ("fc-receivers", "receivers that flow control reckons with"),
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
 }

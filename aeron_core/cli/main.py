@@ -12,9 +12,12 @@ from typing import Annotated
 
 import typer
 
+from aeron_core.cli.backlog import backlog
+from aeron_core.cli.clean import clean
 from aeron_core.cli.demo import demo
 from aeron_core.cli.driver import driver
 from aeron_core.cli.error_log import errors
+from aeron_core.cli.log_inspect import log_inspect
 from aeron_core.cli.loss import loss
 from aeron_core.cli.outcome import EXIT_OK, ended, exit_code_of, message_of, say
 from aeron_core.cli.ping import ping
@@ -23,12 +26,30 @@ from aeron_core.cli.pong import pong
 from aeron_core.cli.pub import pub
 from aeron_core.cli.settings import settings_app
 from aeron_core.cli.stat import stat
+from aeron_core.cli.streams import streams
 from aeron_core.cli.sub import sub
+from aeron_core.cli.terminate import terminate
 from aeron_core.errors import PluginError
 from aeron_core.registry import Registry
 from aeron_core.version import VERSION
 
 PROGRAM = "aeron-core"
+_COMMANDS = (
+    driver,
+    pub,
+    sub,
+    ping,
+    pong,
+    stat,
+    streams,
+    backlog,
+    errors,
+    loss,
+    log_inspect,
+    terminate,
+    clean,
+    demo,
+)
 
 
 def main() -> None:
@@ -72,8 +93,8 @@ def make_core_app() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_program)
-    for command in (driver, pub, sub, ping, pong, stat, errors, loss, demo):
-        app.command(command.__name__)(command)
+    for command in _COMMANDS:
+        app.command(command.__name__.replace("_", "-"))(command)
     app.add_typer(plugins_app, name="plugins")
     app.add_typer(settings_app, name="settings")
     return app

@@ -3,42 +3,86 @@
 from __future__ import annotations
 
 import re
-import sys
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.live import Interval, Once, show
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counters import CounterRecord
+from aeron_core.driver.stream_counters import STREAM_TYPES, owner_of
 from aeron_core.errors import ConfigurationError
 
 _RULE_WIDTH = 70  # as AeronStat
 _VALUE_WIDTH = 26
 
 
-def stat(
+class Format(StrEnum):
+    """How counters are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    PROMETHEUS = "prometheus"
+
+
+def stat(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
-    once: Annotated[bool, typer.Option("--once", help="Show them once instead of again and again.")] = False,
+    once: Once = False,
     json: Json = False,
-    interval: Annotated[float, typer.Option(help="Seconds between two looks.")] = 1.0,
+    output: Annotated[Format, typer.Option("--format", help="How counters are written.")] = Format.TEXT,
+    interval: Interval = 1.0,
     match: Annotated[str, typer.Option(help="Only counters whose label this regular expression finds.")] = "",
+    type_: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="Only counters of this type: its number, or how its labels begin."),
+    ] = None,
+    session: SessionOption = None,
+    stream: StreamOption = None,
 ) -> None:
     """Show the counters of a driver, alive or dead: live on a terminal, else once."""
     positive("--interval", interval)
-    pattern = _compiled(match)
+    selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
-    if json:
-        print_json(_document(files, pattern))
-    elif once or not sys.stdout.isatty():
-        print(_page(files, pattern))
+    if json or output is Format.JSON:
+        print_json(_document(files, selection))
+    elif output is Format.PROMETHEUS:
+        from aeron_core.cli.metrics import prometheus_text  # noqa: PLC0415 - half of the time to start
+
+        print(prometheus_text(lambda: selection.of(files)), end="")
     else:
-        _watch(files, pattern, interval)
+        show(lambda: Text(_page(files, selection), no_wrap=True, overflow="ellipsis"), interval, once=once)
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    label: re.Pattern[str]
+    types: tuple[str, ...]
+    session: int | None
+    stream: int | None
+
+    def of(self, files: DriverFiles) -> Iterator[CounterRecord]:
+        return (record for record in files.counters if self._has(record))
+
+    def _has(self, record: CounterRecord) -> bool:
+        if not self.label.search(record.label):
+            return False
+        if self.types and not {str(record.type_id), record.label.partition(":")[0]}.intersection(self.types):
+            return False
+        if self.session is None and self.stream is None:
+            return True
+        owner = owner_of(record) if record.type_id in STREAM_TYPES else None
+        return (
+            owner is not None
+            and self.session in (None, owner.session_id)
+            and self.stream in (None, owner.stream_id)
+        )
 
 
 def _compiled(match: str) -> re.Pattern[str]:
@@ -48,21 +92,9 @@ def _compiled(match: str) -> re.Pattern[str]:
         raise ConfigurationError(f"--match={match}: must be a regular expression: {error}") from None
 
 
-def _watch(files: DriverFiles, pattern: re.Pattern[str], interval: float) -> None:
-    console = Console()
-    with Interrupt() as interrupt, Live(console=console, screen=True, auto_refresh=False) as live:
-        while not interrupt:
-            live.update(Text(_page(files, pattern), no_wrap=True, overflow="ellipsis"), refresh=True)
-            interrupt.wait(interval)
-
-
-def _records(files: DriverFiles, pattern: re.Pattern[str]) -> list[CounterRecord]:
-    return [record for record in files.counters if pattern.search(record.label)]
-
-
-def _page(files: DriverFiles, pattern: re.Pattern[str]) -> str:
+def _page(files: DriverFiles, selection: _Selection) -> str:
     """Return header and counters, laid out as AeronStat does."""
-    records = _records(files, pattern)
+    records = list(selection.of(files))
     age_ms = files.heartbeat_age_ms
     age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"
     width = len(str(max((record.id for record in records), default=0)))
@@ -74,7 +106,7 @@ def _page(files: DriverFiles, pattern: re.Pattern[str]) -> str:
     return "\n".join(lines)
 
 
-def _document(files: DriverFiles, pattern: re.Pattern[str]) -> dict[str, object]:
+def _document(files: DriverFiles, selection: _Selection) -> dict[str, object]:
     return {
         "aeron_dir": str(files.cnc.path.parent),
         "cnc_version": files.version,
@@ -92,6 +124,6 @@ def _document(files: DriverFiles, pattern: re.Pattern[str]) -> dict[str, object]
                 "owner_id": record.owner_id,
                 "reference_id": record.reference_id,
             }
-            for record in _records(files, pattern)
+            for record in selection.of(files)
         ],
     }

@@ -120,3 +120,18 @@ def delete_directory(path: Path) -> None:
                 entry.unlink()
     with suppress(OSError):
         path.rmdir()
+
+
+def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:
+    """Delete the directory of a driver that has died, or only check that it may be.
+
+    Raises ActiveDriverError where the driver lives, or has lived within `timeout_ms`; StorageError where `path`
+    holds what no driver put there, or cannot be deleted.
+    """
+    _check_is_ours(path)
+    _check_no_active_driver(path, timeout_ms)
+    if dry_run:
+        return
+    delete_directory(path)
+    if path.exists():
+        raise StorageError(errno.EACCES, f"cannot delete {path}: not all of it may be deleted by this user")

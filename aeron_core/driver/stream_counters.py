@@ -12,7 +12,7 @@ from aeron_core._native import wire
 from aeron_core._native.counter import Counter
 
 if TYPE_CHECKING:
-    from aeron_core.concurrent.counters import CountersManager
+    from aeron_core.concurrent.counters import CounterRecord, CountersManager
 
 PUBLISHER_LIMIT: Final = 1
 SENDER_POSITION: Final = 2
@@ -22,18 +22,39 @@ RECEIVER_POSITION: Final = 5
 SEND_CHANNEL_STATUS: Final = 6
 RECEIVE_CHANNEL_STATUS: Final = 7
 SENDER_LIMIT: Final = 9
+PER_IMAGE: Final = 10
 CLIENT_HEARTBEAT: Final = 11
 PUBLISHER_POSITION: Final = 12
 SENDER_BPE: Final = 13
 LOCAL_SOCKADDR: Final = 14
+FLOW_CONTROL_RECEIVERS: Final = 17
 SENDER_NAKS_RECEIVED: Final = 19
 RECEIVER_NAKS_SENT: Final = 20
+
+#: Those whose key tells session, stream and channel.
+STREAM_TYPES: Final = frozenset(
+    {
+        PUBLISHER_LIMIT,
+        SENDER_POSITION,
+        RECEIVER_HWM,
+        SUBSCRIBER_POSITION,
+        RECEIVER_POSITION,
+        SENDER_LIMIT,
+        PER_IMAGE,
+        PUBLISHER_POSITION,
+        SENDER_BPE,
+        FLOW_CONTROL_RECEIVERS,
+        SENDER_NAKS_RECEIVED,
+        RECEIVER_NAKS_SENT,
+    }
+)
 
 CHANNEL_STATUS_ERRORED: Final = -1
 CHANNEL_STATUS_ACTIVE: Final = 1
 CHANNEL_STATUS_CLOSING: Final = 2
 
-_STREAM_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 20
+_STREAM_KEY_CHANNEL: Final = 20
+_STREAM_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - _STREAM_KEY_CHANNEL
 _CHANNEL_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 4
 _ADDRESS_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 9
 
@@ -66,6 +87,24 @@ class CounterOwner:
             + _i32(len(channel))
             + channel
         )
+
+
+def owner_of(record: CounterRecord) -> CounterOwner | None:
+    """Return which stream a counter is of, as its key says; None where the key cannot be one of a stream."""
+    length = int.from_bytes(record.key[16:20], "little", signed=True)
+    if not 0 <= length <= len(record.key) - _STREAM_KEY_CHANNEL:
+        return None
+    channel = record.key[_STREAM_KEY_CHANNEL : _STREAM_KEY_CHANNEL + length].decode(errors="replace")
+    if length == _STREAM_KEY_CHANNEL_MAX:
+        # The label has more of it.
+        channel = (record.label.split(" ")[4:5] or [channel])[0]
+    return CounterOwner(
+        int.from_bytes(record.key[0:8], "little", signed=True),
+        int.from_bytes(record.key[8:12], "little", signed=True),
+        int.from_bytes(record.key[12:16], "little", signed=True),
+        channel,
+        record.owner_id,
+    )
 
 
 def allocate_stream_counter(  # noqa: PLR0913

@@ -1,0 +1,78 @@
+"""`aeron-core backlog`: what each party of a stream has still to do, and the room it has."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.live import Interval, Once, show
+from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.stream_positions import Stream, lag
+from aeron_core.cli.streams import SessionOption, StreamOption, selected
+
+_COLUMNS = ("role", "registration", "position", "backlog", "room", "channel")
+
+
+def backlog(  # noqa: PLR0913 - the options of the command
+    aeron_dir: AeronDir = None,
+    session: SessionOption = None,
+    stream: StreamOption = None,
+    once: Once = False,
+    interval: Interval = 1.0,
+    json: Json = False,
+) -> None:
+    """Show what senders and subscribers of a driver, alive or dead, have still to do, in bytes.
+
+    A publisher's room is what it may offer before back-pressure, a sender's what the receivers let it send.
+    Live on a terminal, else once.
+    """
+    positive("--interval", interval)
+    files = DriverFiles.open(directory_of(aeron_dir))
+    if json:
+        print_json([_document(found) for found in selected(files, session, stream)])
+        return
+    show(lambda: _page(files, session, stream), interval, once=once)
+
+
+def _document(stream: Stream) -> dict[str, object]:
+    return {
+        "stream_id": stream.stream_id,
+        "session_id": stream.session_id,
+        "parties": [dict(zip(_COLUMNS, row, strict=True)) for row in _rows(stream)],
+    }
+
+
+def _rows(stream: Stream) -> list[tuple[str, int, int | None, int | None, int | None, str]]:
+    rows: list[tuple[str, int, int | None, int | None, int | None, str]] = []
+    for sent in stream.publications.values():
+        room = lag(sent.limit, sent.position)
+        rows.append(("publisher", sent.registration_id, sent.position, None, room, sent.channel))
+        if sent.sender_position is not None:
+            behind = lag(sent.position, sent.sender_position)
+            window = lag(sent.sender_limit, sent.sender_position)
+            rows.append(("sender", sent.registration_id, sent.sender_position, behind, window, sent.channel))
+        for reader in sent.subscribers:
+            behind = lag(sent.position, reader.position)
+            rows.append(("subscriber", reader.registration_id, reader.position, behind, None, reader.channel))
+    for image in stream.images.values():
+        behind = lag(image.high_water_mark, image.position)
+        rows.append(("receiver", image.registration_id, image.position, behind, None, image.channel))
+        for reader in image.subscribers:
+            behind = lag(image.high_water_mark, reader.position)
+            rows.append(("subscriber", reader.registration_id, reader.position, behind, None, reader.channel))
+    return rows
+
+
+def _page(files: DriverFiles, session: int | None, stream: int | None) -> RenderableType:
+    table = Table(box=None, pad_edge=False)
+    for name in ("stream", "session", *_COLUMNS):
+        table.add_column(name, justify="left" if name in ("role", "channel") else "right")
+    for found in selected(files, session, stream):
+        for row in _rows(found):
+            numbers = ("" if value is None else f"{value:,}" for value in row[2:5])
+            table.add_row(str(found.stream_id), str(found.session_id), row[0], str(row[1]), *numbers, row[5])
+    return Group(Text(f"{time.strftime('%H:%M:%S')} - bytes behind, of {files.cnc.path.parent}"), table)

@@ -1,0 +1,136 @@
+"""The streams of a driver, any driver, as its counters tell: who has come how far.
+
+Not here: how they are shown. The counters are of different moments, so a position may be seen ahead of one that
+it follows; a lag is never negative all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from aeron_core.concurrent.counters import CounterRecord
+from aeron_core.driver import stream_counters as types
+from aeron_core.driver.stream_counters import CounterOwner, owner_of
+
+
+@dataclass(slots=True)
+class Image:
+    """What one driver receives of a stream; positions are None where it has no counter of them."""
+
+    registration_id: int
+    channel: str
+    high_water_mark: int | None = None
+    position: int | None = None
+    naks_sent: int | None = None
+    subscribers: list[Subscriber] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """How far one subscription has read."""
+
+    registration_id: int
+    channel: str
+    position: int
+
+
+@dataclass(slots=True)
+class SentStream:
+    """What is published; `subscribers` are those that read the publisher's own log: of IPC, or spies."""
+
+    registration_id: int
+    channel: str
+    position: int | None = None
+    limit: int | None = None
+    sender_position: int | None = None
+    sender_limit: int | None = None
+    back_pressure_events: int | None = None
+    naks_received: int | None = None
+    subscribers: list[Subscriber] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Stream:
+    """All that a driver knows of one session of one stream."""
+
+    session_id: int
+    stream_id: int
+    publications: dict[int, SentStream] = field(default_factory=dict)
+    images: dict[int, Image] = field(default_factory=dict)
+
+    @property
+    def sent_position(self) -> int | None:
+        """How far its only publication on this driver has sent, None where that is not known."""
+        if len(self.publications) != 1:
+            return None
+        (publication,) = self.publications.values()
+        return publication.sender_position
+
+
+_SENT = {
+    types.PUBLISHER_POSITION: "position",
+    types.PUBLISHER_LIMIT: "limit",
+    types.SENDER_POSITION: "sender_position",
+    types.SENDER_LIMIT: "sender_limit",
+    types.SENDER_BPE: "back_pressure_events",
+    types.SENDER_NAKS_RECEIVED: "naks_received",
+}
+_RECEIVED = {
+    types.RECEIVER_HWM: "high_water_mark",
+    types.RECEIVER_POSITION: "position",
+    types.RECEIVER_NAKS_SENT: "naks_sent",
+}
+
+
+def lag(ahead: int | None, behind: int | None) -> int | None:
+    """Return by how many bytes `behind` follows, None where either is not known."""
+    return None if ahead is None or behind is None else max(ahead - behind, 0)
+
+
+def streams_of(records: Iterable[CounterRecord]) -> list[Stream]:
+    """Return the streams by stream id and session id."""
+    streams: dict[tuple[int, int], Stream] = {}
+    readers: list[tuple[Stream, CounterRecord, CounterOwner]] = []
+    for record, owner in _owned(records):
+        stream = streams.setdefault(
+            (owner.stream_id, owner.session_id), Stream(owner.session_id, owner.stream_id)
+        )
+        identity = owner.registration_id
+        if record.type_id in _SENT:
+            publication = stream.publications.setdefault(identity, SentStream(identity, owner.channel))
+            setattr(publication, _SENT[record.type_id], record.value)
+        elif record.type_id in _RECEIVED:
+            image = stream.images.setdefault(identity, Image(identity, owner.channel))
+            setattr(image, _RECEIVED[record.type_id], record.value)
+        else:
+            readers.append((stream, record, owner))
+    for stream, record, owner in readers:
+        subscriber = Subscriber(owner.registration_id, owner.channel, record.value)
+        _read_by(stream, record.reference_id).append(subscriber)
+    return [streams[key] for key in sorted(streams)]
+
+
+def _owned(records: Iterable[CounterRecord]) -> Iterator[tuple[CounterRecord, CounterOwner]]:
+    for record in records:
+        if (
+            record.type_id in _SENT
+            or record.type_id in _RECEIVED
+            or record.type_id == types.SUBSCRIBER_POSITION
+        ):
+            owner = owner_of(record)
+            if owner is not None:
+                yield record, owner
+
+
+def _read_by(stream: Stream, reference_id: int) -> list[Subscriber]:
+    """Return the readers of the log that a subscriber's counter refers to."""
+    if reference_id in stream.publications:
+        return stream.publications[reference_id].subscribers
+    if reference_id in stream.images:
+        return stream.images[reference_id].subscribers
+    # Drivers from before this reference: the only log there is.
+    logs: list[SentStream | Image] = [*stream.publications.values(), *stream.images.values()]
+    if len(logs) == 1:
+        return logs[0].subscribers
+    return stream.images.setdefault(reference_id, Image(reference_id, "")).subscribers

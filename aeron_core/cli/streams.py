@@ -1,0 +1,128 @@
+"""`aeron-core streams`: the positions of each stream, from its publisher to its subscribers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.live import Interval, Once, show
+from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.stream_positions import Image, SentStream, Stream, Subscriber, lag, streams_of
+
+#: Name, registration id, position, bytes behind, behind what.
+_Row = tuple[str, int, int | None, int | None, str]
+
+SessionOption = Annotated[int | None, typer.Option("--session", help="Only this session.")]
+StreamOption = Annotated[int | None, typer.Option("--stream", help="Only this stream.")]
+
+
+def streams(  # noqa: PLR0913 - the options of the command
+    aeron_dir: AeronDir = None,
+    session: SessionOption = None,
+    stream: StreamOption = None,
+    once: Once = False,
+    interval: Interval = 1.0,
+    json: Json = False,
+) -> None:
+    """Show how far each stream of a driver, alive or dead, has come, and how far each party is behind.
+
+    Live on a terminal, else once.
+    """
+    positive("--interval", interval)
+    files = DriverFiles.open(directory_of(aeron_dir))
+    if json:
+        print_json([document(found) for found in selected(files, session, stream)])
+        return
+    show(lambda: _page(files, session, stream), interval, once=once)
+
+
+def selected(files: DriverFiles, session: int | None, stream: int | None) -> list[Stream]:
+    """Return the streams that were asked for."""
+    return [
+        found
+        for found in streams_of(files.counters)
+        if session in (None, found.session_id) and stream in (None, found.stream_id)
+    ]
+
+
+def document(stream: Stream) -> dict[str, object]:
+    """Return a stream for JSON, with the lags that the table shows."""
+    return {
+        "stream_id": stream.stream_id,
+        "session_id": stream.session_id,
+        "publications": [asdict(publication) for publication in stream.publications.values()],
+        "images": [asdict(image) for image in stream.images.values()],
+        "lags": [
+            {"name": name, "registration_id": identity, "bytes": behind, "behind": whom}
+            for name, identity, _, behind, whom in _rows(stream)
+            if behind is not None
+        ],
+    }
+
+
+def _page(files: DriverFiles, session: int | None, stream: int | None) -> RenderableType:
+    found = selected(files, session, stream)
+    title = Text(f"{time.strftime('%H:%M:%S')} - {len(found)} streams of {files.cnc.path.parent}")
+    return Group(title, *(_table(each) for each in found))
+
+
+def _table(stream: Stream) -> Table:
+    logs: list[SentStream | Image] = [*stream.publications.values(), *stream.images.values()]
+    channels = dict.fromkeys(log.channel for log in logs if log.channel)
+    title = f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table.add_column("position")
+    table.add_column("registration", justify="right")
+    table.add_column("bytes", justify="right")
+    table.add_column("behind", justify="right")
+    table.add_column("")
+    for name, identity, position, behind, whom in _rows(stream):
+        table.add_row(
+            name,
+            str(identity),
+            "" if position is None else f"{position:,}",
+            "" if behind is None else f"{behind:,}",
+            whom and f"behind {whom}",
+        )
+    return table
+
+
+def _rows(stream: Stream) -> Iterator[_Row]:
+    for publication in stream.publications.values():
+        yield from _sent_rows(publication)
+    for image in stream.images.values():
+        yield from _received_rows(image, stream.sent_position)
+
+
+def _sent_rows(publication: SentStream) -> Iterator[_Row]:
+    identity = publication.registration_id
+    yield "pub-lmt", identity, publication.limit, None, ""
+    yield "pub-pos", identity, publication.position, None, ""
+    if publication.sender_limit is not None:
+        yield "snd-lmt", identity, publication.sender_limit, None, ""
+    if publication.sender_position is not None:
+        behind = lag(publication.position, publication.sender_position)
+        yield "snd-pos", identity, publication.sender_position, behind, "pub-pos"
+    yield from _subscriber_rows(publication.subscribers, publication.position, "pub-pos")
+
+
+def _received_rows(image: Image, sent: int | None) -> Iterator[_Row]:
+    identity = image.registration_id
+    behind = lag(sent, image.high_water_mark)
+    yield "rcv-hwm", identity, image.high_water_mark, behind, "snd-pos" if behind is not None else ""
+    yield "rcv-pos", identity, image.position, lag(image.high_water_mark, image.position), "rcv-hwm"
+    yield from _subscriber_rows(image.subscribers, image.position, "rcv-pos")
+
+
+def _subscriber_rows(subscribers: list[Subscriber], source: int | None, name: str) -> Iterator[_Row]:
+    for subscriber in subscribers:
+        behind = lag(source, subscriber.position)
+        yield "sub-pos", subscriber.registration_id, subscriber.position, behind, name

@@ -1,0 +1,58 @@
+"""`aeron-core terminate`: asks a driver to end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.options import AeronDir, directory_of, positive
+from aeron_core.cli.outcome import failed, say
+from aeron_core.client.driver_proxy import DriverProxy
+from aeron_core.concurrent import wake_up
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import CncNotReadyError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+_LOOK_INTERVAL_S: Final = 0.02
+
+
+def terminate(
+    aeron_dir: AeronDir = None,
+    token: Annotated[str, typer.Option(help="What the driver's termination validator asks for.")] = "",
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for its end.")] = 10.0,
+) -> None:
+    """Ask a driver to end, and wait until it has.
+
+    Drivers deny it unless AERON_DRIVER_TERMINATION_VALIDATOR allows it.
+    """
+    positive("--timeout", timeout)
+    directory = directory_of(aeron_dir)
+    files = DriverFiles.open(directory)
+    if not files.is_alive:
+        raise failed(
+            f"the media driver of {directory} is dead already; `aeron-core clean` deletes what it left"
+        )
+    pid = files.cnc.pid
+    ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
+    DriverProxy(ring, wake_up.find_semaphore(directory, wake_up.CONDUCTOR)).terminate_driver(token.encode())
+    deadline_s = time.monotonic() + timeout
+    while not _has_ended(directory, pid):
+        if time.monotonic() >= deadline_s:
+            raise failed(
+                f"the media driver of {directory}, pid {pid}, has not ended within {timeout:g} s: does "
+                "AERON_DRIVER_TERMINATION_VALIDATOR allow it?"
+            )
+        time.sleep(_LOOK_INTERVAL_S)
+    say(f"the media driver of {directory}, pid {pid}, has ended")
+
+
+def _has_ended(directory: Path, pid: int) -> bool:
+    try:
+        files = DriverFiles.open(directory)
+    except CncNotReadyError:
+        return True
+    return files.cnc.pid != pid or files.heartbeat_age_ms is None

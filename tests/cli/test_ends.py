@@ -1,0 +1,74 @@
+"""Ending drivers, and deleting what they leave."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.system
+
+
+def test_a_driver_that_allows_it_is_ended(running_driver, aeron):
+    process, directory = running_driver
+
+    outcome = aeron("terminate", "-d", directory)
+
+    assert outcome.code == 0
+    assert "has ended" in outcome.err
+    assert process.ended(timeout=20).code == 0
+
+
+def test_a_driver_that_denies_it_goes_on_and_the_user_is_told_why(start, aeron, tmp_path):
+    directory = tmp_path / "driver"
+    process = start("driver", f"-Daeron.dir={directory}", "-Daeron.counters.buffer.length=1m")
+    process.popen.stdout.readline()
+
+    outcome = aeron("terminate", "-d", directory, "--timeout", "0.5")
+
+    assert outcome.code == 1
+    assert "AERON_DRIVER_TERMINATION_VALIDATOR" in outcome.err
+    assert process.popen.poll() is None
+
+
+def test_a_driver_that_has_ended_need_not_be_ended(aeron, dead_directory):
+    outcome = aeron("terminate", "-d", dead_directory)
+
+    assert outcome.code == 1
+    assert "aeron-core clean" in outcome.err
+
+
+def test_what_a_dead_driver_has_left_is_deleted(aeron, dead_directory):
+    assert aeron("clean", "--dry-run", "-d", dead_directory).code == 0
+    assert dead_directory.exists()
+
+    document = json.loads(aeron("clean", "--json", "-d", dead_directory).out)
+
+    assert document["is_deleted"]
+    assert document["bytes"] > 0
+    assert not dead_directory.exists()
+
+
+def test_the_directory_of_a_living_driver_is_kept(running_driver, aeron):
+    _, directory = running_driver
+
+    outcome = aeron("clean", "-d", directory)
+
+    assert outcome.code == 1
+    assert "active media driver" in outcome.err
+    assert directory.exists()
+
+
+def test_a_directory_with_anything_else_in_it_is_kept(aeron, dead_directory):
+    (dead_directory / "letters.txt").write_text("dear")
+
+    outcome = aeron("clean", "-d", dead_directory)
+
+    assert outcome.code == 1
+    assert "letters.txt" in outcome.err
+    assert (dead_directory / "letters.txt").exists()
+
+
+def test_where_no_driver_was_there_is_nothing_to_delete(aeron, tmp_path):
+    outcome = aeron("clean", "-d", tmp_path)
+
+    assert outcome.code == 1
+    assert tmp_path.exists()
