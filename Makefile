@@ -19,7 +19,8 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 .PHONY: help demo test check format build bench fuzz clean
 
 help:
-	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends"
+	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends;"
+	@echo "             make demo INPUT=/path/to/log sends that one"
 	@echo "make test    check, then run all tests"
 	@echo "make check   lint, formatting, types, and which package may import which"
 	@echo "make format  format the sources"
@@ -44,7 +45,7 @@ $(VENV)/.built: $(VENV)/.installed $(HOT)
 	@touch $@
 
 demo: $(VENV)/.built
-	$(BIN)/aeron-core demo
+	$(BIN)/aeron-core demo $(if $(INPUT),--input '$(INPUT)')
 
 check: $(VENV)/.built
 	$(BIN)/ruff check
@@ -64,7 +65,8 @@ format: $(VENV)/.built
 $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: some minutes"
-	@$(BENCH_VENV)/bin/pip install --quiet . pyaeron
+	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
+	@$(BENCH_VENV)/bin/pip install --quiet . --group interop
 	@touch $@
 
 bench: $(BENCH_VENV)/.built

@@ -7,12 +7,11 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
-import aeron_core
+from aeron_core import MediaDriver
 
 # A machine that is busy with something else is no reason to fail.
 settings.register_profile("no-deadline", deadline=None)
@@ -26,10 +25,7 @@ for package in sorted(PLUGINS.glob("*/aeron_*")):
 
 
 @pytest.fixture
-def driver() -> Iterator[Any]:
+def driver() -> Iterator[MediaDriver]:
     """Run a media driver within this process, in a directory of its own."""
-    media_driver = getattr(aeron_core, "MediaDriver", None)
-    if media_driver is None:
-        pytest.skip("aeron_core.MediaDriver does not exist yet")
-    with media_driver.launch_embedded() as driver:
+    with MediaDriver.launch_embedded() as driver:
         yield driver

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import aeron_congestion.plugin
 import aeron_flow_control.plugin
 import aeron_media.ipc.plugin
@@ -10,6 +12,7 @@ import aeron_core.agent.plugin
 from aeron_core.errors import ChannelUriError, PluginError
 from aeron_core.protocol.frames import StatusMessage
 from aeron_core.registry import Registry
+from aeron_core.settings import DriverSettings
 from aeron_core.spi import (
     FlowControl,
     FlowControlParams,
@@ -227,9 +230,10 @@ def test_events_reach_plugins(registry):
     plugin = Following()
     registry.register(plugin)
 
-    registry.hook.aeron_driver_started(driver="this one")
+    driver = SimpleNamespace(settings=DriverSettings(), _runners=[])
+    registry.hook.aeron_driver_started(driver=driver)
 
-    assert plugin.seen == ["this one"]
+    assert plugin.seen == [driver]
 
 
 def test_extra_plugins_come_after_the_installed_ones():

@@ -1,10 +1,10 @@
-"""Registers the idle strategies of the core, as any plugin would."""
+"""Registers the idle strategies of the core, and places the threads of a driver, as any plugin would."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from aeron_core.agent.idle_strategies import (
     BackoffIdleStrategy,
@@ -14,6 +14,7 @@ from aeron_core.agent.idle_strategies import (
     SpinIdleStrategy,
     YieldIdleStrategy,
 )
+from aeron_core.agent.placement import place_threads
 from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
 from aeron_core.spi.hookspecs import IdleStrategyFactory, hookimpl
 from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
@@ -48,3 +49,9 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:
         "backoff": _backoff,
         "signal": _signal,
     }
+
+
+@hookimpl
+def aeron_driver_started(driver: Any) -> None:
+    """See `aeron_core.spi.hookspecs`."""
+    place_threads(driver._runners, driver.settings)

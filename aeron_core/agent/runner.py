@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import cython
@@ -12,11 +14,13 @@ import cython
 from aeron_core._native.cell import AtomicLong
 from aeron_core._native.park import sleep_ns
 from aeron_core.agent.agent import Agent
+from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.spi.idle_strategy import IdleStrategy
 
 #: Ours: what an agent that raises in each duty cycle leaves to all others, who need the GIL as its report
 #: does.
 ERROR_PAUSE_NS: Final = 1_000_000
+COMM_LENGTH: Final = 15  # TASK_COMM_LEN of Linux without the zero
 
 
 class AgentRunner:
@@ -41,6 +45,24 @@ class AgentRunner:
         """Start the thread."""
         self._is_running.set_release(1)
         self._thread.start()
+
+    @property
+    def role_name(self) -> str:
+        """What the agent calls itself."""
+        return str(self._agent.role_name)
+
+    def place(self, name: str, cpu: int | None) -> None:
+        """Give the started thread a name that `top -H` shows, and one processor where `cpu` says which.
+
+        Only its first 15 bytes count in Linux. What fails goes to `on_error`, and the thread goes on.
+        """
+        thread_id = self._thread.native_id
+        try:
+            Path(f"/proc/self/task/{thread_id}/comm").write_text(name[:COMM_LENGTH], encoding="ascii")
+            if cpu is not None:
+                _bind(thread_id, name, cpu)
+        except (AeronError, OSError) as error:
+            self._report(error)
 
     def run(self) -> None:
         """Run duty cycles on this thread until `close` is called; none if the agent cannot start."""
@@ -91,3 +113,11 @@ class AgentRunner:
             logging.getLogger(__name__).exception(
                 "cannot report %r of agent %s", error, self._agent.role_name
             )
+
+
+def _bind(thread_id: int | None, name: str, cpu: int) -> None:
+    allowed = os.sched_getaffinity(0)
+    if cpu not in allowed:
+        known = ", ".join(map(str, sorted(allowed)))
+        raise ConfigurationError(f"cannot bind thread {name!r} to processor {cpu}: must be one of {known}")
+    os.sched_setaffinity(thread_id or 0, {cpu})

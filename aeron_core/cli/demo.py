@@ -39,7 +39,8 @@ def demo(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Send every line of a real log over loopback UDP at an induced loss, and compare what arrives.
 
-    Fails unless every line arrives once and in order.
+    A short log is sent again and again, as the table says; `--min-lines 1` sends any log once. Fails unless
+    every line arrives once and in order.
     """
     positive("--min-lines", min_lines)
     positive("--timeout", timeout)
@@ -80,6 +81,8 @@ def _table(name: str, loss: float, result: DemoResult) -> Table:
     # Folded, not cut: digests are longer than a column of a narrow terminal.
     table.add_column("sent", justify="right", overflow="fold")
     table.add_column("received", justify="right", overflow="fold")
+    table.add_row("lines of the log", f"{result.log_lines:,}", "")
+    table.add_row("times it is sent", f"{result.repetitions:,}", "")
     for label, sent, received in (
         ("lines", result.lines_sent, result.lines_received),
         ("bytes", result.bytes_sent, result.bytes_received),

@@ -52,6 +52,8 @@ class DemoResult:
     """What both ends saw, and what the driver counted."""
 
     channel: str = ""
+    log_lines: int = 0
+    repetitions: int = 0  # how often the log is sent
     lines_sent: int = 0
     lines_received: int = 0
     bytes_sent: int = 0
@@ -104,7 +106,7 @@ class DemoRun:
         self._timeout = timeout
         self._sent = hashlib.sha256()
         self._received = hashlib.sha256()
-        self._result = DemoResult()
+        self._result = DemoResult(log_lines=len(self._log_lines), repetitions=self._times)
 
     @property
     def lines(self) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from types import FrameType
-from typing import Annotated, Final
+from types import FrameType, TracebackType
+from typing import Annotated, Final, Self
 
 import typer
 
@@ -37,34 +37,65 @@ def driver(
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:
         _print_configuration(loaded)
-    if loaded.settings.threading_mode is ThreadingMode.INVOKER:
-        _run_here(loaded.settings)
-    else:
-        _run_threads(loaded.settings)
+    with EndBySignal() as end:
+        if loaded.settings.threading_mode is ThreadingMode.INVOKER:
+            _run_here(loaded.settings, end)
+        else:
+            _run_threads(loaded.settings, end)
 
 
-def _run_threads(settings: DriverSettings) -> None:
+class EndBySignal:
+    """SIGINT and SIGTERM end a driver in order, also where they come while it is being made.
+
+    Within the `with` block, which begins before there is a driver. For the main thread.
+    """
+
+    def __init__(self) -> None:
+        self._running: MediaDriver | None = None
+        self._has_come = False
+        self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def of(self, running: MediaDriver) -> None:
+        """Name the driver to end; at once where the signal was there first."""
+        # In this order: a signal that comes in between finds the driver.
+        self._running = running
+        if self._has_come:
+            running.terminate()
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self._has_come = True
+        if self._running is not None:
+            self._running.terminate()
+
+    def __enter__(self) -> Self:
+        for number in self._before:
+            signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+def _run_threads(settings: DriverSettings, end: EndBySignal) -> None:
     with MediaDriver.launch(settings) as running:
-        _end_on_signals(running)
+        end.of(running)
         _announce(running)
         running.await_termination()
 
 
-def _run_here(settings: DriverSettings) -> None:
+def _run_here(settings: DriverSettings, end: EndBySignal) -> None:
     with MediaDriver(settings, invoker=True) as running:
-        _end_on_signals(running)
+        end.of(running)
         _announce(running)
         while not running.await_termination(0):
             if running.do_work() == 0:
                 time.sleep(_IDLE_S)
-
-
-def _end_on_signals(running: MediaDriver) -> None:
-    def end(_number: int, _frame: FrameType | None) -> None:
-        running.terminate()
-
-    signal.signal(signal.SIGINT, end)
-    signal.signal(signal.SIGTERM, end)
 
 
 def _announce(running: MediaDriver) -> None:

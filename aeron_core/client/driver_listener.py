@@ -90,6 +90,11 @@ class DriverListener:
         except (AeronError, OSError) as error:
             registration.fail(error)
             return
+        except Exception as error:  # who waits must hear of it, whatever it was
+            fault = ProtocolError(f"{registration.what}: the media driver's answer cannot be used: {error}")
+            fault.__cause__ = error
+            registration.fail(fault)
+            return
         close = getattr(unwanted, "close", None)
         if close is not None:
             close()
@@ -126,8 +131,9 @@ class DriverListener:
         if subscription is None:
             return
         try:
-            log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
+            # The counter first: a log that was acquired must find its user.
             position = self._counters.counter(response.subscriber_position_id)
+            log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
         except (AeronError, OSError, IndexError) as error:
             self._callbacks.error(error)
             return

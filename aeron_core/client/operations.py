@@ -89,7 +89,13 @@ class ClientOperations:
         _check_counter(key, label)
 
         def make(response: responses.OnCounterReady) -> Counter:
-            counter = Counter(self, self._conductor.counters, response.counter_id, response.correlation_id)
+            try:
+                counter = Counter(
+                    self, self._conductor.counters, response.counter_id, response.correlation_id
+                )
+            except Exception:
+                self._driver.remove_counter(response.correlation_id)
+                raise
             self._resources.counters[counter.registration_id] = counter
             return counter
 
@@ -236,31 +242,39 @@ class ClientOperations:
         return self._send(what, make, command)
 
     def _make_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
-        counters = self._conductor.counters
         try:
-            log = self._resources.log_buffers.acquire(response.registration_id, response.log_file)
+            publication = self._map_publication(kind, channel, response)
         except Exception:
-            # What cannot be mapped here must not stay open in the driver.
+            # What cannot be used here must not stay open in the driver.
             self._driver.remove_publication(response.correlation_id, revoke=False)
             raise
-        publication = kind(
-            PublicationParams(
-                owner=self,
-                channel=channel,
-                stream_id=response.stream_id,
-                session_id=response.session_id,
-                registration_id=response.correlation_id,
-                original_registration_id=response.registration_id,
-                channel_status_id=response.channel_status_indicator_id,
-                position_limit_id=response.position_limit_counter_id,
-                log=log,
-                limit=counters.values.view(
-                    response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
-                ),
-            )
-        )
         self._resources.publications[response.correlation_id] = publication
         return publication
+
+    def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
+        # The counter first: a log that was acquired must find its user.
+        limit = self._conductor.counters.values.view(
+            response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
+        )
+        log = self._resources.log_buffers.acquire(response.registration_id, response.log_file)
+        try:
+            return kind(
+                PublicationParams(
+                    owner=self,
+                    channel=channel,
+                    stream_id=response.stream_id,
+                    session_id=response.session_id,
+                    registration_id=response.correlation_id,
+                    original_registration_id=response.registration_id,
+                    channel_status_id=response.channel_status_indicator_id,
+                    position_limit_id=response.position_limit_counter_id,
+                    log=log,
+                    limit=limit,
+                )
+            )
+        except Exception:
+            self._resources.log_buffers.release(response.registration_id, self._now_ns())
+            raise
 
     def _now_ns(self) -> int:
         return self._conductor.clock.nano_time()

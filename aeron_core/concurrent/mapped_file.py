@@ -32,18 +32,29 @@ def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> Atomic
     except OSError as error:
         raise _storage_error("create", path, error) from error
     try:
+        return map_new_file(fd, path, length, sparse=sparse)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(fd)
+
+
+def map_new_file(fd: int, path: Path, length: int, *, sparse: bool) -> AtomicBuffer:
+    """Give the empty file behind `fd` its length, as `create_mapped_file` does, and map it.
+
+    Raises StorageError; the file is the caller's to delete.
+    """
+    try:
         if sparse:
             os.ftruncate(fd, length)
         else:
             os.posix_fallocate(fd, 0, length)
         return map_fd(fd, length, populate=not sparse)
     except OSError as error:
-        path.unlink(missing_ok=True)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.ENOMEM):
             raise StorageError(error.errno, _no_room(path, length, error)) from error
         raise _storage_error("create", path, error) from error
-    finally:
-        os.close(fd)
 
 
 def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuffer:

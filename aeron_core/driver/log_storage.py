@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import posix_ipc
 
-from aeron_core._native.mapped import map_fd
-from aeron_core.concurrent.mapped_file import create_mapped_file, free_space
+from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
 from aeron_core.errors import StorageError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import Storage
@@ -59,7 +58,7 @@ class LogStorage:
             path = self._settings.aeron_dir / folder / f"{log_id}.logbuffer"
         self._check_space(path, length)
         buffer = (
-            self._create_shared_memory(path, length) if self._is_posix else self._create_file(path, params)
+            self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)
         )
         self._counters.bytes_currently_mapped.get_and_add(length)
         return StoredLog(LogBuffer.initialize(buffer, params), path, length)
@@ -71,13 +70,13 @@ class LogStorage:
     def _create_file(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         return create_mapped_file(path, params.log_length, sparse=params.sparse)
 
-    def _create_shared_memory(self, path: Path, length: int) -> AtomicBuffer:
+    def _create_shared_memory(self, path: Path, params: LogBufferParams) -> AtomicBuffer:
         try:
-            memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX, size=length)
+            memory = posix_ipc.SharedMemory(f"/{path.name}", posix_ipc.O_CREX)
         except posix_ipc.ExistentialError as error:
             raise StorageError(errno.EEXIST, f"cannot create {path}: it exists already") from error
         try:
-            return map_fd(memory.fd, length)
+            return map_new_file(memory.fd, path, params.log_length, sparse=params.sparse)
         except BaseException:
             memory.unlink()
             raise

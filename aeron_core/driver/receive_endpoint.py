@@ -69,6 +69,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             control_loss=LossRates(
                 settings.debug_send_control_loss_rate, settings.debug_send_control_loss_seed or 0
             ),
+            wildcard_ports=settings.receiver_wildcard_port_range,
             dispatcher=self.dispatcher,
             batch=self.context.receive_batch,
             receiver_id=receiver_id,

@@ -51,6 +51,8 @@ class SendEndpoint(ChannelEndpoint):
                 settings.debug_receive_control_loss_rate, settings.debug_receive_control_loss_seed or 0
             ),
             connects=settings.driver_connect,
+            receive_slots=settings.sender_io_vector_capacity,
+            wildcard_ports=settings.sender_wildcard_port_range,
         )
 
     def close(self) -> None:

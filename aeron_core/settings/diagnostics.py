@@ -13,6 +13,8 @@ from aeron_core.values import INT64_MAX, INT64_MIN
 
 _C_SYMBOL: Final = "it names a symbol of the C driver; plugins are Python entry points here"
 _C_LIBRARY: Final = "C libraries are not loaded; plugins are Python entry points here"
+_NO_EVENT_LOG: Final = "there is no event log; stat, errors and loss show what a driver does"
+_NO_INTERCEPTORS: Final = "nothing comes between an endpoint and its socket; debug_*_loss_rate lose at random"
 _VALIDATORS: Final = {
     "aeron_driver_termination_validator_default_allow": "allow",
     "aeron_driver_termination_validator_default_deny": "deny",
@@ -28,32 +30,46 @@ class DiagnosticSettings(SettingsModel):
     print_configuration: Annotated[bool, Switch("AERON_PRINT_CONFIGURATION")] = Field(
         False, description="Print the settings at the start."
     )
-    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True)] = Field(
-        None, description="Events to log: names separated by commas, or a mask."
+    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True, without_effect=_NO_EVENT_LOG)] = (
+        Field(None, description="Events to log: names separated by commas, or a mask.")
     )
-    event_log_disable: Annotated[str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True)] = Field(
-        None, description="Events to leave out of event_log."
-    )
-    event_log_filename: Annotated[Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True)] = Field(
-        None, description="File of the event log; standard output where unset."
-    )
+    event_log_disable: Annotated[
+        str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True, without_effect=_NO_EVENT_LOG)
+    ] = Field(None, description="Events to leave out of event_log.")
+    event_log_filename: Annotated[
+        Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True, without_effect=_NO_EVENT_LOG)
+    ] = Field(None, description="File of the event log; standard output where unset.")
     event_log_file_max_length: Annotated[
-        int | None, Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True)
+        int | None,
+        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True, without_effect=_NO_EVENT_LOG),
     ] = Field(None, description="Length at which the event log starts anew; unlimited where unset.")
     udp_channel_outgoing_interceptors: Annotated[
-        tuple[str, ...], Texts("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS")
+        tuple[str, ...], Texts("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS", without_effect=_NO_INTERCEPTORS)
     ] = Field((), description="Interceptors of what is sent: loss, fixed-loss, multi-gap-loss.")
     udp_channel_incoming_interceptors: Annotated[
-        tuple[str, ...], Texts("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS")
+        tuple[str, ...], Texts("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS", without_effect=_NO_INTERCEPTORS)
     ] = Field((), description="Interceptors of what is received: loss, fixed-loss, multi-gap-loss.")
     loss_args: Annotated[
-        str | None, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", optional=True)
+        str | None,
+        Text(
+            "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", optional=True, without_effect=_NO_INTERCEPTORS
+        ),
     ] = Field(None, description="Arguments of loss: rate=0.1|seed=1|recv-msg-mask=0xF.")
     fixed_loss_args: Annotated[
-        str | None, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_FIXED_LOSS_ARGS", optional=True)
+        str | None,
+        Text(
+            "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_FIXED_LOSS_ARGS",
+            optional=True,
+            without_effect=_NO_INTERCEPTORS,
+        ),
     ] = Field(None, description="Arguments of fixed-loss: term-id=0|term-offset=0|length=1408.")
     multi_gap_loss_args: Annotated[
-        str | None, Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS", optional=True)
+        str | None,
+        Text(
+            "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS",
+            optional=True,
+            without_effect=_NO_INTERCEPTORS,
+        ),
     ] = Field(
         None, description="Arguments of multi-gap-loss: term-id=0|gap-radix=8|gap-length=4|total-gaps=2."
     )

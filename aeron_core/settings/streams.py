@@ -8,11 +8,13 @@ from pydantic import Field
 
 from aeron_core.channel_defaults import Inferable
 from aeron_core.settings.model import SettingsModel
-from aeron_core.settings.timeouts import MS, US
+from aeron_core.settings.timeouts import MS, NO_UNTETHERED, US
 from aeron_core.settings.variables import Choice, Duration, Integer, Switch
 from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 MAX_RESEND_LIMIT: Final = 256
+_NO_MULTICAST: Final = "multicast is not supported yet"
+_FREED_AT_ONCE: Final = "log buffers are deleted as soon as nobody uses them"
 
 
 class StreamSettings(SettingsModel):
@@ -21,9 +23,9 @@ class StreamSettings(SettingsModel):
     reliable_stream: Annotated[bool, Switch("AERON_RELIABLE_STREAM")] = Field(
         True, description="Ask for losses again; false fills them with padding."
     )
-    tether_subscriptions: Annotated[bool, Switch("AERON_TETHER_SUBSCRIPTIONS")] = Field(
-        True, description="Let a slow subscriber hold its stream back."
-    )
+    tether_subscriptions: Annotated[
+        bool, Switch("AERON_TETHER_SUBSCRIPTIONS", without_effect=NO_UNTETHERED)
+    ] = Field(True, description="Let a slow subscriber hold its stream back.")
     rejoin_stream: Annotated[bool, Switch("AERON_REJOIN_STREAM")] = Field(
         True, description="Let a stream come back after it went away."
     )
@@ -45,12 +47,12 @@ class StreamSettings(SettingsModel):
     retransmit_unicast_linger_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_LINGER", US)] = Field(
         10 * MS, description="How long further NAKs for the same loss are ignored."
     )
-    nak_multicast_group_size: Annotated[int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX)] = Field(
-        10, description="Receivers of a group, as a guess, for the spread of their NAKs."
-    )
-    nak_multicast_max_backoff_ns: Annotated[int, Duration("AERON_NAK_MULTICAST_MAX_BACKOFF", US)] = Field(
-        10 * MS, description="Longest wait of a group's receiver before its NAK."
-    )
+    nak_multicast_group_size: Annotated[
+        int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX, without_effect=_NO_MULTICAST)
+    ] = Field(10, description="Receivers of a group, as a guess, for the spread of their NAKs.")
+    nak_multicast_max_backoff_ns: Annotated[
+        int, Duration("AERON_NAK_MULTICAST_MAX_BACKOFF", US, without_effect=_NO_MULTICAST)
+    ] = Field(10 * MS, description="Longest wait of a group's receiver before its NAK.")
     nak_unicast_delay_ns: Annotated[int, Duration("AERON_NAK_UNICAST_DELAY", US)] = Field(
         1 * US, description="Wait of a single receiver before its NAK."
     )
@@ -66,6 +68,6 @@ class StreamSettings(SettingsModel):
     stream_session_limit: Annotated[int, Integer("AERON_DRIVER_STREAM_SESSION_LIMIT", 1, INT32_MAX)] = Field(
         INT32_MAX, description="Sessions that one stream of a receive endpoint may have."
     )
-    resource_free_limit: Annotated[int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX)] = Field(
-        1, description="Log buffers that are freed in one duty cycle."
-    )
+    resource_free_limit: Annotated[
+        int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX, without_effect=_FREED_AT_ONCE)
+    ] = Field(1, description="Log buffers that are freed in one duty cycle.")

@@ -77,15 +77,21 @@ class EndpointParams:
     rcvbuf_length: int
     uses_gso: bool
     uses_gro: bool
+    #: First and last port to choose from for a channel that asks for port 0; 0 and 0 leave it to the system.
+    wildcard_ports: tuple[int, int] = (0, 0)
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
 
 
 @dataclass(frozen=True)
 class SendEndpointParams(EndpointParams):
-    """What a sending endpoint is made from; `connects` says whether to connect unicast sockets."""
+    """What a sending endpoint is made from.
+
+    `connects` says whether to connect unicast sockets, `receive_slots` how many packets one poll takes.
+    """
 
     connects: bool = True
+    receive_slots: int = 2
 
 
 @dataclass(frozen=True)

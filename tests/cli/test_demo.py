@@ -13,7 +13,8 @@ def test_every_line_arrives_once_and_in_order_in_spite_of_loss(aeron, tmp_path):
 
     result = json.loads(outcome.out)
     assert outcome.code == 0, outcome.err
-    assert result["lines_received"] == result["lines_sent"] >= 30_000
+    assert (result["log_lines"], result["repetitions"]) == (1003, 30)
+    assert result["lines_received"] == result["lines_sent"] == 30 * 1003
     assert result["received_sha256"] == result["sent_sha256"]
     assert result["naks_sent"] > 0
     assert result["retransmits"] > 0
@@ -35,3 +36,14 @@ def test_the_shipped_log_is_sent_where_the_machine_has_none(aeron, monkeypatch, 
 
     assert result["log"] == "an excerpt of a Debian dpkg.log"
     assert result["lines_received"] == 2000
+
+
+def test_the_table_says_how_often_the_log_was_sent(aeron, tmp_path):
+    log = tmp_path / "some.log"
+    log.write_bytes(b"one\ntwo\n")
+
+    outcome = aeron("demo", "--input", log, "--min-lines", "5", "--loss", "0")
+
+    rows = [[cell.strip() for cell in line.split("│")[1:3]] for line in outcome.out.splitlines()]
+    assert ["lines of the log", "2"] in rows
+    assert ["times it is sent", "3"] in rows

@@ -17,7 +17,7 @@ from aeron_core import (
     connect,
 )
 from aeron_core.client.registrations import RegistrationState
-from aeron_core.errors import StorageError
+from aeron_core.errors import ProtocolError, StorageError
 from aeron_core.protocol import commands, responses
 
 IPC = "aeron:ipc"
@@ -137,6 +137,79 @@ def test_a_log_that_cannot_be_mapped_fails_the_call_and_is_given_back(aeron, dou
     double.do_work()
 
     assert len(double.of_type(commands.RemovePublication)) == 1
+
+
+NO_COUNTER = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("command", "response"),
+    [
+        ("AddPublication", responses.OnPublicationReady),
+        ("AddExclusivePublication", responses.OnExclusivePublicationReady),
+    ],
+)
+def test_a_publication_without_its_counter_fails_and_goes_back_to_the_driver(
+    aeron, double, command, response
+):
+    first = aeron.add_publication(IPC, 5)
+    setattr(
+        double,
+        f"_on_{command}",
+        lambda command: double.answer(
+            response(command.correlation_id, first.registration_id, 105, 5, NO_COUNTER, -1, "never opened")
+        ),
+    )
+    add = aeron.add_publication if command == "AddPublication" else aeron.add_exclusive_publication
+
+    with pytest.raises(ProtocolError, match="publication 'aeron:ipc' 5: the media driver's answer"):
+        add(IPC, 5)
+
+    double.do_work()
+    [removed] = double.of_type(commands.RemovePublication)
+    assert removed.registration_id != first.registration_id
+    # Nobody but the first one uses the log: it goes when that one is closed.
+    first.close()
+    log_buffers = aeron._conductor.resources.log_buffers
+    assert log_buffers.sweep(10**18) == 1
+
+
+@pytest.mark.parametrize("is_static", [False, True])
+def test_a_counter_that_does_not_exist_fails_instead_of_being_waited_for(aeron, double, is_static):
+    def answer(command):
+        kind = responses.OnStaticCounter if is_static else responses.OnCounterReady
+        double.answer(kind(command.correlation_id, NO_COUNTER))
+
+    double._on_AddCounter = double._on_AddStaticCounter = answer
+    registration = (
+        aeron.add_static_counter_async(1001, 7, label="a")
+        if is_static
+        else aeron.add_counter_async(1001, label="a")
+    )
+
+    with pytest.raises(ProtocolError, match="answer cannot be used"):
+        registration.result()
+
+    double.do_work()
+    assert len(double.of_type(commands.RemoveCounter)) == (0 if is_static else 1)
+
+
+def test_an_image_without_its_counter_leaves_no_user_of_its_log(make_client, double):
+    errors = []
+    aeron = make_client(error_handler=errors.append)
+    publication = aeron.add_publication(IPC, 5)
+    subscription = aeron.add_subscription(IPC, 6)
+    double.answer(
+        responses.OnAvailableImage(
+            publication.registration_id, 1, 6, subscription.registration_id, NO_COUNTER, "never opened", "x"
+        )
+    )
+
+    aeron.do_work()
+
+    assert isinstance(errors[0], IndexError)
+    publication.close()
+    assert aeron._conductor.resources.log_buffers.sweep(10**18) == 1
 
 
 @pytest.mark.parametrize("stream_id", [1 << 31, -(1 << 31) - 1])

@@ -1,5 +1,6 @@
 """Log buffers in POSIX shared memory: there while their stream is, gone with it, swept after a driver that died."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from aeron_core.driver.log_storage import sweep_shared_memory
+from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.testing import Feed, Simulation, Sink
 from aeron_core.testing.pair import S
 
@@ -66,6 +68,35 @@ def test_a_stream_flows_through_shared_memory(driver, channel, folders):
     subscription.close()
     publication.close()
     driver.run_for(30 * S)
+    assert objects() == []
+
+
+def room_taken(path):
+    return path.stat().st_blocks * 512
+
+
+def test_only_a_sparse_log_takes_its_room_bit_by_bit(driver):
+    driver.add_publication(f"{IPC}?sparse=true", 1)
+    driver.add_publication(f"{IPC}?sparse=false", 2)
+
+    sparse, full = objects()
+
+    assert room_taken(sparse) < LOG_LENGTH
+    assert room_taken(full) >= LOG_LENGTH
+
+
+def test_a_log_that_finds_no_room_is_refused_and_leaves_nothing(driver, monkeypatch):
+    def no_room(fd, offset, length):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", no_room)
+    registration = driver.client.add_publication_async(f"{IPC}?sparse=false", 1)
+    driver.run_until(lambda: registration.is_done)
+
+    with pytest.raises(RegistrationError, match=f"{LOG_LENGTH} bytes are needed") as caught:
+        registration.poll()
+
+    assert caught.value.code is ErrorCode.STORAGE_SPACE
     assert objects() == []
 
 

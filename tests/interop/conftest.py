@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,8 @@ def foreign_python() -> Path:
     """A Python that has pyaeron, in an environment of its own that is kept between runs."""
     environment = ROOT / ".venv-interop"
     python = environment / "bin" / "python"
-    if python.exists() and subprocess.run([python, "-c", "import pyaeron"], check=False).returncode == 0:
+    requirement = _requirement()
+    if _installed(python) == requirement:
         return python
     found = subprocess.run(
         [ROOT / "tools" / "find-python", "3.12"], capture_output=True, text=True, check=False
@@ -40,8 +42,23 @@ def foreign_python() -> Path:
         pytest.skip(message)
     base = found.stdout.strip()
     subprocess.run([base, "-m", "venv", "--clear", environment], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "pyaeron"], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", requirement], check=True)
     return python
+
+
+def _requirement() -> str:
+    """Return pyaeron with the version that pyproject.toml names."""
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    (requirement,) = groups["interop"]
+    return str(requirement)
+
+
+def _installed(python: Path) -> str:
+    """Return the requirement that an environment meets, empty where it is not there."""
+    if not python.exists():
+        return ""
+    program = "import pyaeron, importlib.metadata as m; print('pyaeron==' + m.version('pyaeron'))"
+    return subprocess.run([python, "-c", program], capture_output=True, text=True, check=False).stdout.strip()
 
 
 @dataclass

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from messages import expected_checksum
+from messages import expected_checksum, message
+
+from aeron_core.cli.driver_files import DriverFiles, open_loss_report
+from aeron_core.concurrent.loss_report import read_loss_report
+from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 
 pytestmark = pytest.mark.interop
 
@@ -73,6 +78,43 @@ OUR_LOSS = {
 }
 
 
+@dataclass
+class Observed:
+    """What a driver has counted, as its own files say."""
+
+    naks_sent: int
+    naks_received: int
+    retransmits_sent: int
+    bytes_lost: int
+
+
+def observed(directory: Path) -> Observed:
+    files = DriverFiles.open(directory)
+    names = [name for name, _ in labelled(SystemCounterLabels())]
+
+    def counter(name: str) -> int:
+        return files.system_counter(names.index(name))
+
+    return Observed(
+        counter("naks_sent"),
+        counter("naks_received"),
+        counter("retransmits_sent"),
+        sum(entry.total_bytes_lost for entry in read_loss_report(open_loss_report(directory))),
+    )
+
+
+def check_loss(*, sending: Path, receiving: Path) -> None:
+    sender = observed(sending)
+    receiver = observed(receiving)
+
+    # A busy machine overflows a socket buffer now and then, but never by so much.
+    assert receiver.bytes_lost > 0.03 * sum(len(message(index)) for index in range(COUNT))
+    assert receiver.naks_sent > 0
+    # Fewer than were sent: NAKs are lost on purpose, too.
+    assert 0 < sender.naks_received < receiver.naks_sent
+    assert sender.retransmits_sent > 0
+
+
 @pytest.mark.parametrize("loss", [False, True], ids=["no loss", "5 % loss"])
 def test_our_driver_sends_to_the_real_driver(start, our_driver, foreign_driver, clients, udp_channel, loss):
     ours = our_driver(**(OUR_LOSS if loss else {}))
@@ -81,6 +123,9 @@ def test_our_driver_sends_to_the_real_driver(start, our_driver, foreign_driver, 
     exchange(
         start, clients["ours"], clients["theirs"], send_dir=ours, receive_dir=theirs, channel=udp_channel
     )
+
+    if loss:
+        check_loss(sending=ours, receiving=theirs)
 
 
 @pytest.mark.parametrize("loss", [False, True], ids=["no loss", "5 % loss"])
@@ -91,3 +136,6 @@ def test_the_real_driver_sends_to_our_driver(start, our_driver, foreign_driver, 
     exchange(
         start, clients["theirs"], clients["ours"], send_dir=theirs, receive_dir=ours, channel=udp_channel
     )
+
+    if loss:
+        check_loss(sending=theirs, receiving=ours)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 import aeron_core
+from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.driver.stream_counters import PUBLISHER_POSITION
 
 pytestmark = pytest.mark.interop
 
@@ -176,3 +179,72 @@ def test_the_real_driver_notices_that_our_sending_driver_was_killed(
         successor = our_driver()
         with aeron_core.connect(successor) as sender:
             assert receive_one(subscription, sender.add_publication(udp_channel, 1)) == b"again"
+
+
+def test_the_real_driver_notices_that_our_client_was_killed(start, foreign_driver, foreign_python):
+    directory = foreign_driver(**QUICK)
+    receiver = start(foreign_python, PEERS / "foreign.py", "watch", directory, "aeron:ipc", 1)
+    receiver.await_line("ready")
+    publisher = start(sys.executable, PEERS / "ours.py", "send", directory, "aeron:ipc", 1, 10_000_000)
+    receiver.await_line("available")
+    receiver.await_line("received")
+    files = DriverFiles.open(directory)
+    assert PUBLISHER_POSITION in counter_types(files)
+
+    publisher.kill()
+
+    receiver.await_line("unavailable", PATIENCE_S)
+    await_true(lambda: PUBLISHER_POSITION not in counter_types(files), "the publication's counters to go")
+    with aeron_core.connect(directory) as aeron:
+        publication = aeron.add_publication("aeron:ipc", 1)
+        await_true(lambda: publication.offer(b"again") > 0, "the real subscriber to be there again")
+
+
+def test_a_real_sender_notices_that_our_receiving_driver_was_killed_and_meets_its_successor(
+    start, our_driver, foreign_driver, udp_channel
+):
+    ours = our_driver()
+    theirs = foreign_driver(**QUICK)
+    with aeron_core.connect(theirs) as sender:
+        publication = sender.add_publication(udp_channel, 1)
+        receiver = aeron_core.connect(ours, error_handler=lambda error: None)
+        subscription = receiver.add_subscription(udp_channel, 1)
+        publication.await_connected(timeout=PATIENCE_S)
+        assert receive_one(subscription, publication) == b"again"
+
+        our_driver.peers[-1].kill()
+        await_true(lambda: not publication.is_connected, "the real driver's publication to be disconnected")
+        receiver.close()
+        assert publication.offer(b"nobody") == aeron_core.NOT_CONNECTED
+
+        with aeron_core.connect(our_driver()) as receiver:
+            subscription = receiver.add_subscription(udp_channel, 1)
+            assert receive_one(subscription, publication) == b"again"
+
+
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+def test_our_publisher_goes_on_when_the_slower_of_two_real_subscribers_is_killed(
+    start, our_driver, foreign_python, udp_channel, medium
+):
+    directory = our_driver(**QUICK)
+    channel = "aeron:ipc" if medium == "ipc" else udp_channel
+    stalled = start(foreign_python, PEERS / "foreign.py", "stall", directory, channel, 1)
+    stalled.await_line("ready")
+    with aeron_core.connect(directory) as aeron:
+        publication = aeron.add_publication(channel, 1)
+        stalled.await_line("available")
+        reading = start(foreign_python, PEERS / "foreign.py", "watch", directory, channel, 1)
+        reading.await_line("available")
+        await_true(lambda: publication.offer(bytes(1000)) == aeron_core.BACK_PRESSURED, "the limit")
+        limit = publication.position
+
+        stalled.kill()
+
+        await_true(lambda: publication.offer(bytes(1000)) > limit, "the limit to be released")
+        reading.kill()
+        await_true(lambda: not publication.is_connected, "the publication to be disconnected")
+        assert publication.offer(b"nobody") == aeron_core.NOT_CONNECTED
+
+
+def counter_types(files: DriverFiles) -> set[int]:
+    return {record.type_id for record in files.counters}

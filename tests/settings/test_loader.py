@@ -31,7 +31,8 @@ def test_nothing_given_is_all_defaults():
 def test_stronger_sources_override_weaker_ones(write):
     file = write("low.properties", "".join(f"aeron.{name}=1\n" for name in ("max.resend", "mtu.length")))
     weaker = write(
-        "first.toml", "[driver]\nmax_resend = 9\nresource_free_limit = 9\nnak_multicast_group_size = 9\n"
+        "first.toml",
+        "[driver]\nmax_resend = 9\nstream_session_limit = 9\nnak_unicast_retry_delay_ratio = 9\n",
     )
     environ = {"AERON_MAX_RESEND": "2", "AERON_MTU_LENGTH": "64", "AERON_IPC_MTU_LENGTH": "64"}
     defines = ["aeron.max.resend=3", "aeron.ipc.mtu.length=96"]
@@ -47,7 +48,7 @@ def test_stronger_sources_override_weaker_ones(write):
     assert (settings.max_resend, loaded.sources["max_resend"]) == (4, "argument")
     assert (settings.ipc_mtu_length, loaded.sources["ipc_mtu_length"]) == (96, "-D")
     assert (settings.mtu_length, loaded.sources["mtu_length"]) == (64, "environment AERON_MTU_LENGTH")
-    assert (settings.resource_free_limit, loaded.sources["resource_free_limit"]) == (9, "file first.toml")
+    assert (settings.stream_session_limit, loaded.sources["stream_session_limit"]) == (9, "file first.toml")
     assert loaded.sources["term_buffer_length"] == "default"
     assert loaded.warnings == ()
 

@@ -3,8 +3,11 @@
     foreign.py driver DIR                               until SIGTERM
     foreign.py send DIR CHANNEL STREAM COUNT [exclusive]
     foreign.py receive DIR CHANNEL STREAM COUNT
+    foreign.py watch DIR CHANNEL STREAM                 until killed
+    foreign.py stall DIR CHANNEL STREAM                 until killed; reads nothing
 
-Prints `ready` once it has begun, then one JSON object at the end.
+Prints `ready` once it has begun, then one JSON object at the end. `watch` and `stall` print `available`,
+`received` and `unavailable` instead, as images come, bring something for the first time, and go.
 """
 
 from __future__ import annotations
@@ -72,10 +75,34 @@ def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[st
     return {"received": received, "checksum": checksum.hexdigest()}
 
 
+def watch(directory: str, channel: str, stream_id: int, *, reads: bool) -> None:
+    received = False
+
+    def on_message(buffer: pyaeron.BufferView, header: pyaeron.Header) -> None:
+        nonlocal received
+        if not received:
+            print("received", flush=True)
+        received = True
+
+    with pyaeron.Aeron(dir=directory) as aeron:
+        subscription = aeron.add_subscription(
+            channel,
+            stream_id,
+            available_image=lambda *_: print("available", flush=True),
+            unavailable_image=lambda *_: print("unavailable", flush=True),
+        )
+        print("ready", flush=True)
+        while True:
+            if not reads or not subscription.poll(on_message, 50):
+                time.sleep(0.001)
+
+
 if __name__ == "__main__":
     command, directory, *rest = sys.argv[1:]
     if command == "driver":
         run_driver(directory)
+    elif command in ("watch", "stall"):
+        watch(directory, rest[0], int(rest[1]), reads=command == "watch")
     else:
         action = send if command == "send" else receive
         print(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])), flush=True)

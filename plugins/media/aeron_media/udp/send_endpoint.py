@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 #: Compiled in: the tables of C functions that this module was built against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
-#: Packets that one poll takes; a slot has 64 KiB, and a receiver sends a few short frames a second.
-CONTROL_SLOTS: Final = 2
-
 
 class UdpSendEndpoint(SendChannelEndpoint):
     """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises."""
@@ -45,7 +42,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._channel = datagrams
         self._remote = remote.copy()
         self._source = SocketAddress()
-        self._received = ReceiveBatch(CONTROL_SLOTS)
+        self._received = ReceiveBatch(params.receive_slots)
         self._survivors = SendBatch()
         self._streams = PointerMap()
         self._sm = StatusMessage()

@@ -20,6 +20,7 @@ from aeron_core.spi.media import (
 from aeron_core.uri import ChannelUri
 from aeron_media.udp.channel import UdpChannel, derive_channel
 from aeron_media.udp.parameters import UdpParameters
+from aeron_media.udp.ports import WildcardPorts
 from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
 from aeron_media.udp.send_endpoint import UdpSendEndpoint
 from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
@@ -31,6 +32,9 @@ class UdpTransport(MediaTransport):
     """Makes endpoints of UDP channels."""
 
     parameters = UdpParameters
+
+    def __init__(self) -> None:
+        self._ports = WildcardPorts()
 
     @property
     def supports_gso(self) -> bool:
@@ -60,7 +64,11 @@ class UdpTransport(MediaTransport):
             rcvbuf_length=params.rcvbuf_length,
             wants_gso=params.uses_gso,
         )
-        return UdpSendEndpoint(params, _opener(params)(options), channel.remote)
+        opener = _opener(params)
+        # As in the reference: only where receivers are told the port by the URI, which names it.
+        if channel.has_explicit_control:
+            opener = self._ports.opener(params.wildcard_ports, opener)
+        return UdpSendEndpoint(params, opener(options), channel.remote)
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
@@ -73,7 +81,8 @@ class UdpTransport(MediaTransport):
             rcvbuf_length=params.rcvbuf_length,
             wants_gro=params.uses_gro,
         )
-        return UdpReceiveEndpoint(params, _opener(params)(options))
+        opener = self._ports.opener(params.wildcard_ports, _opener(params))
+        return UdpReceiveEndpoint(params, opener(options))
 
 
 def _opener(params: EndpointParams) -> OpenDatagrams:

@@ -246,3 +246,15 @@ def test_a_closed_endpoint_leaves_its_port(lab):
     lab.open_send(uri).endpoint.close()
 
     assert lab.open_send(uri).endpoint.local_addresses() == ["127.0.0.1:20122"]
+
+
+@pytest.mark.parametrize(("slots", "taken"), [(1, 1), (3, 3), (8, 5)])
+def test_one_poll_takes_as_many_packets_as_there_are_slots(lab, stream, slots, taken):
+    sender = lab.open_send(receive_slots=slots)
+    sender.add_stream(stream)
+    receiver = lab.open_socket(20121)
+    lab.send_to(receiver, lab.address_of(sender), *[encode_frame(SM)] * 5)
+
+    sender.poll(now_ns=55)
+
+    assert len(stream.calls) == taken

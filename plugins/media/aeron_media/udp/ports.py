@@ -1,0 +1,56 @@
+"""Which port a channel gets that asks for port 0, where the driver has a range for such channels.
+
+Firewalls let a known range pass. Not here: ports that the operating system chooses.
+Source: aeron_port_manager.c; there, a port that another process has is an error.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from aeron_core._native.datagrams import DatagramChannel
+from aeron_core.spi.media import DatagramOptions, OpenDatagrams
+
+
+class WildcardPorts:
+    """Takes the ports of each range in turn, so that one that was just left rests. For the conductor."""
+
+    def __init__(self) -> None:
+        self._next: dict[tuple[int, int], int] = {}
+
+    def opener(self, ports: tuple[int, int], open_datagrams: OpenDatagrams) -> OpenDatagrams:
+        """Return what opens a socket on a port of the range where it is asked for port 0."""
+        if ports == (0, 0):
+            return open_datagrams
+
+        def open_within_range(options: DatagramOptions) -> DatagramChannel:
+            if options.bind.port != 0:
+                return open_datagrams(options)
+            return self._open(ports, lambda port: open_datagrams(_bound_to(options, port)))
+
+        return open_within_range
+
+    def _open(self, ports: tuple[int, int], open_port: Callable[[int], DatagramChannel]) -> DatagramChannel:
+        for port in self._in_turn(ports):
+            try:
+                channel = open_port(port)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
+                continue
+            self._next[ports] = port + 1
+            return channel
+        raise OSError(errno.EADDRINUSE, f"no port is free from {ports[0]} to {ports[1]}")
+
+    def _in_turn(self, ports: tuple[int, int]) -> Iterator[int]:
+        # Port 0 would be any.
+        low, high = max(ports[0], 1), ports[1]
+        first = self._next.get(ports, low)
+        return chain(range(first, high + 1), range(low, first))
+
+
+def _bound_to(options: DatagramOptions, port: int) -> DatagramOptions:
+    return replace(options, bind=options.bind.with_port(port))

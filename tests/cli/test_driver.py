@@ -1,0 +1,48 @@
+"""The end of `aeron-core driver` by a signal that comes too early."""
+
+import os
+import signal
+
+import pytest
+
+from aeron_core.driver.media_driver import MediaDriver
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.fixture
+def refuse_signals():
+    """Make a signal that reaches what was there before the command a failure, not the end of the tests."""
+
+    def refuse(number, frame):
+        raise AssertionError(f"signal {number} would have killed the driver")
+
+    before = {number: signal.signal(number, refuse) for number in SIGNALS}
+    yield refuse
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("mode", ["SHARED", "INVOKER"])
+def test_a_signal_during_the_start_ends_the_driver_in_order(
+    aeron, monkeypatch, tmp_path, refuse_signals, mode, number
+):
+    class Slow(MediaDriver):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            os.kill(os.getpid(), number)
+
+    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Slow)
+
+    outcome = aeron(
+        "driver",
+        f"-Daeron.dir={tmp_path / 'driver'}",
+        f"-Daeron.threading.mode={mode}",
+        "-Daeron.counters.buffer.length=1m",
+        "-Daeron.dir.delete.on.shutdown=true",
+    )
+
+    assert outcome.code == 0, outcome.err
+    assert not (tmp_path / "driver").exists()
+    assert signal.getsignal(number) is refuse_signals

@@ -1,0 +1,81 @@
+"""Names and processors of a driver's threads, as the operating system tells them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+TASKS = Path("/proc/self/task")
+NO_PROCESSOR = 255
+
+
+def tasks() -> set[int]:
+    return {int(task.name) for task in TASKS.iterdir()}
+
+
+def names_of(tasks: set[int]) -> dict[str, int]:
+    return {(TASKS / str(task) / "comm").read_text().rstrip("\n"): task for task in tasks}
+
+
+@pytest.fixture
+def launch(memory_path):
+    drivers = []
+
+    def start(**settings):
+        driver = MediaDriver.launch(
+            {
+                "aeron_dir": memory_path / "aeron",
+                "counters_buffer_length": "1m",
+                "sender_idle_strategy": "sleep-ns",
+                "receiver_idle_strategy": "sleep-ns",
+                **settings,
+            }
+        )
+        drivers.append(driver)
+        return driver
+
+    yield start
+    for driver in drivers:
+        driver.close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "naming", "names"),
+    [
+        ("DEDICATED", "classic", {"conductor", "sender", "receiver"}),
+        ("DEDICATED", "new", {"aeron-md-cnd", "aeron-md-snd", "aeron-md-rcv"}),
+        ("SHARED_NETWORK", "new", {"aeron-md-cnd", "aeron-md-net"}),
+        ("SHARED", "new", {"aeron-md-shd"}),
+        ("SHARED", "classic", {"[sender,receive"}),
+    ],
+)
+def test_the_system_shows_the_threads_by_name(launch, mode, naming, names):
+    before = tasks()
+
+    launch(threading_mode=mode, thread_naming=naming)
+
+    assert set(names_of(tasks() - before)) == names
+
+
+def test_an_agent_runs_on_the_processor_that_it_was_given(launch):
+    cpu = max(os.sched_getaffinity(0))
+    before = tasks()
+
+    launch(sender_cpu_affinity=cpu)
+
+    names = names_of(tasks() - before)
+    assert os.sched_getaffinity(names["sender"]) == {cpu}
+    assert os.sched_getaffinity(names["receiver"]) == os.sched_getaffinity(0)
+
+
+def test_a_processor_that_is_not_there_is_an_error_of_the_driver_which_goes_on(launch):
+    driver = launch(receiver_cpu_affinity=NO_PROCESSOR)
+
+    log = CncFile.open(driver.aeron_dir / CNC_FILE, read_only=True).error_log
+    [error] = read_errors(log)
+    assert "cannot bind thread 'receiver' to processor 255: must be one of 0" in error.text
+    assert not driver.is_closed

@@ -1,0 +1,68 @@
+"""A setting does something, or says that it does not."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import aeron_core
+from aeron_core.settings import ClientSettings, DriverSettings, load_driver_settings
+
+PACKAGE = Path(aeron_core.__file__).parent
+OWN = PACKAGE / "settings"
+SOURCES = "\n".join(
+    path.read_text(encoding="utf-8")
+    for root in (PACKAGE, PACKAGE.parent / "plugins")
+    for path in sorted(root.rglob("*.py"))
+    if OWN not in path.parents
+)
+# What channels fall back to is handed on by these two, not read one by one.
+DEFAULTS = "".join(
+    re.search(rf"def {name}\(.*?(?=\n    @property)", (OWN / "driver.py").read_text(encoding="utf-8"), re.S)[
+        0
+    ]
+    for name in ("publication_defaults", "subscription_defaults")
+)
+#: In DEFAULTS, from which they go no further than the metadata of logs.
+ONLY_SHOWN = {
+    "tether_subscriptions",
+    "untethered_window_limit_timeout_ns",
+    "untethered_linger_timeout_ns",
+    "untethered_resting_timeout_ns",
+}
+SETTINGS = [(model, name) for model in (DriverSettings, ClientSettings) for name in model.model_fields]
+
+
+def is_read(name: str) -> bool:
+    # getattr(settings, f"{role}_idle_strategy")
+    of_role = re.sub(r"^(conductor|sender|receiver|sharednetwork|shared)_", "{role}_", name)
+    return re.search(rf"\.{name}\b", SOURCES + DEFAULTS) is not None or (
+        of_role != name and f'f"{of_role}"' in SOURCES
+    )
+
+
+@pytest.mark.parametrize(("model", "name"), SETTINGS, ids=lambda part: getattr(part, "__name__", part))
+def test_a_setting_is_read_unless_it_says_that_it_has_no_effect(model, name):
+    without_effect = model.variable(name).without_effect
+
+    if name in ONLY_SHOWN:
+        assert without_effect
+    elif without_effect:
+        assert not is_read(name), f"{name} has an effect now: say so no more that it has none"
+    else:
+        assert is_read(name), f"{name} is read by nobody: give it an effect, or say that it has none"
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("AERON_EVENT_LOG", "all"),
+        ("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS", "loss"),
+        ("AERON_TETHER_SUBSCRIPTIONS", "false"),
+        ("AERON_DRIVER_CPUSET_AFFINITY", "true"),
+    ],
+)
+def test_who_sets_what_has_no_effect_is_told(variable, text):
+    [warning] = load_driver_settings(environ={variable: text}).warnings
+
+    assert warning.startswith(f"{variable} (environment {variable}): accepted, without effect: ")

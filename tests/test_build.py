@@ -1,0 +1,81 @@
+"""What is meant to be compiled is compiled.
+
+A declaration that Cython did not find is no error: the class becomes an ordinary one, every other test passes,
+and a call takes twenty times as long.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOTS = [ROOT, *sorted(path.parent for path in (ROOT / "plugins").glob("*/aeron_*"))]
+
+
+def declarations() -> dict[str, Path]:
+    """Return every `.pxd` by the name of its module."""
+    return {
+        ".".join(path.relative_to(root).with_suffix("").parts): path
+        for root in ROOTS
+        for package in root.glob("aeron_*")
+        for path in package.rglob("*.pxd")
+    }
+
+
+DECLARATIONS = declarations()
+_CLASS = re.compile(r"^cdef class (\w+)(?:\([\w.]+\))?:")
+#: `cdef int32_t send(self`, but no attribute, whatever stands in the comment behind it.
+_METHOD = re.compile(r"^    c(?:p)?def (?:inline )?[\w.\[\], *]*?\b\w+\(self")
+
+
+def declared_classes(text: str) -> dict[str, bool]:
+    """Return the classes of a declaration, and whether they declare C methods."""
+    found: dict[str, bool] = {}
+    name = ""
+    for line in text.splitlines():
+        if match := _CLASS.match(line):
+            name = match[1]
+            found[name] = False
+        elif name and _METHOD.match(line):
+            found[name] = True
+        elif line and not line[0].isspace() and not line.startswith(("#", ")")):
+            name = ""
+    return found
+
+
+CLASSES = [
+    (module, name, has_methods)
+    for module, path in sorted(DECLARATIONS.items())
+    for name, has_methods in declared_classes(path.read_text(encoding="utf-8")).items()
+]
+
+
+def test_declarations_are_understood():
+    assert declared_classes(
+        "@cython.final\ncdef class A(b.C):\n    cdef int x  # of f(self)\n\n"
+        "cdef class D:\n    cdef void (*f)(int) noexcept\n    cpdef int64_t g(self, int a) except? -1\n"
+        "cdef class E:\n    cdef inline list[int] h(\n        self\n    )\n    cdef C i(self) noexcept nogil\n"
+        "cdef int outside(int self)\n"
+    ) == {"A": False, "D": True, "E": True}
+    assert len(DECLARATIONS) > 70
+    assert sum(has_methods for _, _, has_methods in CLASSES) > 50
+
+
+@pytest.mark.parametrize("module", sorted(DECLARATIONS))
+def test_a_module_with_a_declaration_is_an_extension(module):
+    file = importlib.import_module(module).__file__
+
+    assert file is not None
+    assert file.endswith(tuple(EXTENSION_SUFFIXES)), f"{file}: is not compiled"
+
+
+@pytest.mark.parametrize(("module", "name", "has_methods"), CLASSES)
+def test_a_declared_class_is_compiled_with_its_c_methods(module, name, has_methods):
+    members = vars(getattr(importlib.import_module(module), name))
+
+    assert "__pyx_vtable__" in members if has_methods else "__dict__" not in members

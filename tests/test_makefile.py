@@ -1,0 +1,29 @@
+"""What `make` would run."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+
+
+def commands(*arguments: str) -> str:
+    return subprocess.run(
+        ["make", "--dry-run", "--assume-old=.venv/.built", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [((), "aeron-core demo"), (("INPUT=/var/log/my log",), "aeron-core demo --input '/var/log/my log'")],
+)
+def test_make_demo_sends_the_log_that_it_is_given(arguments, command):
+    assert commands("demo", *arguments).splitlines()[-1].rstrip() == f".venv/bin/{command}"
