@@ -136,7 +136,7 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Hand a datagram of DATA or PAD frames to its image; return the bytes that were used."""
+        """See `ReceiveDispatcher.on_data`."""
         found = self._interests.get(buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET))
         if found == cython.NULL:
             return 0
