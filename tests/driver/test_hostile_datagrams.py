@@ -274,6 +274,37 @@ def test_a_sender_is_not_moved_by_whom_it_does_not_know(pair, stream, to_sender,
     assert pair.sender.client_errors == []
 
 
+def flood_with_receivers(pair, to_sender):
+    # Nothing was published yet, so that all of them say where the stream is.
+    for start in range(0, 5000, 500):
+        to_sender.send(*[sm(receiver_id=100 + start + n) for n in range(500)])
+        pair.run_for(10 * MS)
+
+
+def test_a_flood_of_receivers_is_heard_up_to_a_limit_and_logged_once(pair, stream, to_sender):
+    flood_with_receivers(pair, to_sender)
+
+    # One of those who are heard is the real receiver.
+    assert pair.sender.counted("status_messages_rejected") == 5000 - 4095
+    (record,) = pair.sender.errors()
+    assert record.text == (
+        "(11) more than 4096 receivers, session id=77 stream id=1001: status messages of others are ignored"
+    )
+    assert record.observation_count == 1
+    assert stream.arrives_once_and_in_order()
+
+
+def test_a_receiver_is_heard_again_once_those_of_a_flood_are_silent(pair, stream, to_sender):
+    flood_with_receivers(pair, to_sender)
+    pair.run_for(6 * S)
+    rejected = pair.sender.counted("status_messages_rejected")
+
+    to_sender.send(sm(receiver_id=9))
+    pair.run_for(1 * MS)
+
+    assert pair.sender.counted("status_messages_rejected") == rejected
+
+
 @pytest.mark.parametrize(
     "datagram",
     [
@@ -347,6 +378,18 @@ def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_re
     publication = pair.add_publication(f"{CHANNEL}|session-id=5", 2000)
 
     pair.run_until(lambda: publication.is_connected)
+    assert stream.arrives_once_and_in_order()
+
+
+def test_sessions_whose_setup_never_came_do_not_keep_a_new_stream_away(pair, stream, to_receiver):
+    pair.add_subscription(CHANNEL, 2000)
+    for start in range(0, 5000, 500):
+        to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
+        stream.run_for(1 * MS)
+
+    publication = pair.add_publication(CHANNEL, 2000)
+
+    assert pair.run_until(lambda: publication.is_connected) > 900 * MS
     assert stream.arrives_once_and_in_order()
 
 
