@@ -7,7 +7,6 @@ cimport cython
 from libc.errno cimport errno
 from libc.stdint cimport int64_t
 from libc.string cimport strerror
-from posix.time cimport CLOCK_REALTIME, clock_gettime, timespec
 
 import posix_ipc
 
@@ -17,7 +16,9 @@ cdef extern from "<semaphore.h>" nogil:
     int sem_close(sem_t *semaphore)
     int sem_post(sem_t *semaphore)
     int sem_getvalue(sem_t *semaphore, int *value)
-    int sem_timedwait(sem_t *semaphore, const timespec *deadline)
+
+cdef extern from "semaphore_wait.h" nogil:
+    bint ac_semaphore_wait(sem_t *semaphore, int64_t timeout_ns)
 
 
 @cython.final
@@ -40,12 +41,7 @@ cdef class NamedSemaphore:
             sem_close(self._semaphore)
 
     cdef bint wait(self, int64_t timeout_ns) noexcept nogil:
-        cdef timespec deadline
-        clock_gettime(CLOCK_REALTIME, &deadline)
-        cdef int64_t nanos = deadline.tv_nsec + timeout_ns
-        deadline.tv_sec += nanos // 1000000000
-        deadline.tv_nsec = nanos % 1000000000
-        return sem_timedwait(self._semaphore, &deadline) == 0
+        return ac_semaphore_wait(self._semaphore, timeout_ns)
 
     cdef void post(self) noexcept nogil:
         cdef int value = 0

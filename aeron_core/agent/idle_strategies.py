@@ -82,7 +82,8 @@ class BackoffIdleStrategy(IdleStrategy):
 class SignalIdleStrategy(IdleStrategy):
     """Waits until somebody posts a named semaphore, or a bound has passed: next to no CPU while idle.
 
-    Whoever cannot post (a foreign client, the network) is noticed when the bound, in nanoseconds, has passed.
+    Whoever cannot post (a foreign client, the network) is noticed when the bound, in nanoseconds, has passed. Without
+    `sem_clockwait` (glibc before 2.30, musl) the semaphore is looked at every millisecond.
     """
 
     def __init__(self, name: str, bound_ns: int) -> None:

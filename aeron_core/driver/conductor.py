@@ -80,6 +80,8 @@ class Conductor:
             )
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()
+        elif code == operations.RECEIVERS_REFUSED:
+            self._on_receivers_refused()
 
     def _on_publication_error(self) -> None:
         event = self._event
@@ -102,6 +104,14 @@ class Conductor:
                 error_code,
                 event.text.decode("utf-8", "replace"),
             )
+        )
+
+    def _on_receivers_refused(self) -> None:
+        publication = cast("NetworkPublication", self._event.target)
+        self._context.errors.record(
+            11,
+            f"more than {operations.MAX_TRACKED_RECEIVERS} receivers, session id={publication.session_id} "
+            f"stream id={publication.stream_id}: status messages of others are ignored",
         )
 
     def _on_timer(self, now_ns: int) -> None:

@@ -22,15 +22,23 @@ cdef class StreamInterest:
     cdef LongMap _sessions      # session id -> 1 where one session is subscribed
     cdef LongMap _states        # session id -> state of a session without an image
     cdef PointerMap _images     # session id -> PublicationImage, borrowed
+    cdef int32_t _in_progress   # how many of the states say that an image is being made
+    cdef int64_t _stale_from_ns  # until then it is no use to look for states that may be forgotten
 
     cdef bint wants(self, int32_t session_id) noexcept nogil
     cdef bint is_unused(self) noexcept nogil
     cdef bint has_room(self, int64_t now_ns) noexcept nogil
-    @cython.locals(slot=int32_t, found=bint, state=int64_t)
+    @cython.locals(slot=int32_t, earliest_ns=int64_t)
     cdef int32_t forget_stale(self, int64_t now_ns) noexcept nogil
-    @cython.locals(slot=int32_t, count=int32_t)
+    @cython.locals(state=int64_t)
+    cdef int64_t _stale_from(self, int32_t slot, int64_t now_ns) noexcept nogil
+    cdef int32_t set_no_interest(self, int32_t session_id, int64_t now_ns) except -1 nogil
+    @cython.locals(deadline_ns=int64_t)
+    cdef int32_t set_pending_setup(self, int32_t session_id, int64_t now_ns) except -1 nogil
+    cdef int32_t set_in_progress(self, int32_t session_id) except -1 nogil
+    cdef int32_t forget(self, int32_t session_id) noexcept nogil
     cdef bint is_at_limit(self, int32_t session_limit) noexcept nogil
-    @cython.locals(slot=int32_t, found=bint, session_id=int64_t)
+    @cython.locals(slot=int32_t)
     cdef int32_t unsubscribe_all(self) noexcept nogil
 
 
@@ -43,7 +51,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Rttm _rttm
     cdef int32_t _session_limit
 
-    @cython.locals(state=int64_t, is_expired=bint, deadline_ns=int64_t)
+    @cython.locals(state=int64_t, is_expired=bint)
     cdef int32_t _on_unknown_session(
         self, ReceiveChannelEndpoint endpoint, StreamInterest interest, int32_t session_id, SocketAddress source,
         int64_t now_ns

@@ -45,6 +45,8 @@ class StreamInterest:
         self._sessions = LongMap()
         self._states = LongMap()
         self._images = PointerMap()
+        self._in_progress = 0
+        self._stale_from_ns = 0
 
     def wants(self, session_id: int) -> bool:
         """Return whether somebody subscribes to the session."""
@@ -56,61 +58,72 @@ class StreamInterest:
 
     def has_room(self, now_ns: int) -> bool:
         """Return whether one more session can be remembered; makes room if there is any to make."""
-        if self._states.size >= operations.MAX_TRACKED_SESSIONS:
+        if self._states.size >= operations.MAX_TRACKED_SESSIONS and now_ns > self._stale_from_ns:
             self.forget_stale(now_ns)
         return self._states.size < operations.MAX_TRACKED_SESSIONS
 
     def forget_stale(self, now_ns: int) -> int:
         """Forget the sessions that nobody wanted, and those whose setup did not come in time; return 0."""
-        found = True
-        while found:
-            found = False
-            for slot in range(self._states.capacity):
-                if not self._states.is_used(slot):
-                    continue
-                state = self._states.value_at(slot)
-                if state == operations.SESSION_NO_INTEREST or (
-                    (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP
-                    and now_ns > state >> operations.SESSION_STATE_BITS
-                ):
-                    self._states.remove(self._states.key_at(slot))
-                    found = True
-                    break
+        earliest_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+        for slot in range(self._states.capacity):
+            # Removing may move another entry into the slot, so look there again.
+            while self._states.is_used(slot) and self._stale_from(slot, now_ns) < now_ns:
+                self._states.remove(self._states.key_at(slot))
+            if self._states.is_used(slot):
+                earliest_ns = min(earliest_ns, self._stale_from(slot, now_ns))
+        self._stale_from_ns = max(earliest_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
+        return 0
+
+    def _stale_from(self, slot: int, now_ns: int) -> int:
+        state = self._states.value_at(slot)
+        if state == operations.SESSION_NO_INTEREST:
+            return -1
+        if (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP:
+            return state >> operations.SESSION_STATE_BITS
+        # Not by itself; what may become of it is stale no sooner than this.
+        return now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+
+    def set_no_interest(self, session_id: int, now_ns: int) -> int:
+        """Remember that nobody wants the session; return 0."""
+        self._stale_from_ns = min(self._stale_from_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
+        self._states.put(session_id, operations.SESSION_NO_INTEREST)
+        return 0
+
+    def set_pending_setup(self, session_id: int, now_ns: int) -> int:
+        """Remember that the session's setup was asked for; return 0."""
+        deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+        self._stale_from_ns = min(self._stale_from_ns, deadline_ns)
+        self._states.put(
+            session_id, operations.SESSION_PENDING_SETUP | deadline_ns << operations.SESSION_STATE_BITS
+        )
+        return 0
+
+    def set_in_progress(self, session_id: int) -> int:
+        """Remember that an image is being made, which was not so before; return 0."""
+        self._in_progress += 1
+        self._states.put(session_id, operations.SESSION_INIT_IN_PROGRESS)
+        return 0
+
+    def forget(self, session_id: int) -> int:
+        """Forget what is known of a session without an image; return 0."""
+        if self._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_INIT_IN_PROGRESS:
+            self._in_progress -= 1
+        self._states.remove(session_id)
         return 0
 
     def is_at_limit(self, session_limit: int) -> bool:
         """Return whether there are as many images as there may be, with those that are being made."""
-        count = self._images.size()
-        # Only a count that could reach the limit is worth the walk.
-        if count + self._states.size >= session_limit:
-            for slot in range(self._states.capacity):
-                if self._states.is_used(slot) and (
-                    self._states.value_at(slot) == operations.SESSION_INIT_IN_PROGRESS
-                ):
-                    count += 1
-        return count >= session_limit
+        return self._images.size() + self._in_progress >= session_limit
 
     def unsubscribe_all(self) -> int:
         """Keep only what is subscribed by session; return 0."""
         self._is_all_sessions = False
-        found = True
-        while found:
-            found = False
-            for slot in range(self._states.capacity):
-                session_id = self._states.key_at(slot)
-                if self._states.is_used(slot) and self._sessions.get(session_id, 0) == 0:
-                    self._states.remove(session_id)
-                    found = True
-                    break
-        found = True
-        while found:
-            found = False
-            for slot in range(self._images.capacity()):
-                session_id = self._images.key_at(slot)
-                if self._images.is_used(slot) and self._sessions.get(session_id, 0) == 0:
-                    self._images.remove(session_id)
-                    found = True
-                    break
+        for slot in range(self._states.capacity):
+            while self._states.is_used(slot) and self._sessions.get(self._states.key_at(slot), 0) == 0:
+                self.forget(self._states.key_at(slot))
+        for slot in range(self._images.capacity()):
+            while self._images.is_used(slot) and self._sessions.get(self._images.key_at(slot), 0) == 0:
+                self._images.remove(self._images.key_at(slot))
         return 0
 
 
@@ -136,7 +149,7 @@ class Dispatcher(ReceiveDispatcher):
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Hand a datagram of DATA or PAD frames to its image; return the bytes that were used."""
+        """See `ReceiveDispatcher.on_data`."""
         found = self._interests.get(buffer.get_i32(offset + wire.DATA_STREAM_ID_OFFSET))
         if found == cython.NULL:
             return 0
@@ -173,12 +186,8 @@ class Dispatcher(ReceiveDispatcher):
         if (state != operations.SESSION_UNKNOWN and not is_expired) or not interest.has_room(now_ns):
             return 0
         if not interest.wants(session_id):
-            interest._states.put(session_id, operations.SESSION_NO_INTEREST)
-            return 0
-        deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
-        interest._states.put(
-            session_id, operations.SESSION_PENDING_SETUP | deadline_ns << operations.SESSION_STATE_BITS
-        )
+            return interest.set_no_interest(session_id, now_ns)
+        interest.set_pending_setup(session_id, now_ns)
         return self._elicit_setup(endpoint, session_id, interest.stream_id, source)
 
     def _elicit_setup(
@@ -208,8 +217,7 @@ class Dispatcher(ReceiveDispatcher):
         ).has_room(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
-            cython.cast(StreamInterest, found)._states.put(setup.session_id, operations.SESSION_NO_INTEREST)
-            return 0
+            return cython.cast(StreamInterest, found).set_no_interest(setup.session_id, now_ns)
         return self._request_image(endpoint, cython.cast(StreamInterest, found), setup, source)
 
     def _request_image(
@@ -234,7 +242,7 @@ class Dispatcher(ReceiveDispatcher):
         if not self._conductor.offer(self._event):
             self._counters.conductor_proxy_fails.get_and_add(1)
         elif operation == operations.CREATE_IMAGE:
-            interest._states.put(setup.session_id, operations.SESSION_INIT_IN_PROGRESS)
+            interest.set_in_progress(setup.session_id)
         return 0
 
     def on_rttm(
@@ -278,7 +286,7 @@ class Dispatcher(ReceiveDispatcher):
         """Want one session of a stream."""
         interest._sessions.put(session_id, 1)
         if interest._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_NO_INTEREST:
-            interest._states.remove(session_id)
+            interest.forget(session_id)
         return 0
 
     def unsubscribe_session(self, interest: StreamInterest, session_id: int) -> int:
@@ -286,7 +294,7 @@ class Dispatcher(ReceiveDispatcher):
         interest._sessions.remove(session_id)
         if not interest._is_all_sessions:
             interest._images.remove(session_id)
-            interest._states.remove(session_id)
+            interest.forget(session_id)
         return 0
 
     def add_image(self, image: PublicationImage) -> int:
@@ -294,7 +302,7 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
-        cython.cast(StreamInterest, found)._states.remove(image.session_id)
+        cython.cast(StreamInterest, found).forget(image.session_id)
         return cython.cast(StreamInterest, found)._images.put(
             image.session_id, cython.cast(cython.pointer(PyObject), image)
         )
@@ -320,7 +328,7 @@ class Dispatcher(ReceiveDispatcher):
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
             == operations.SESSION_COOL_DOWN
         ):
-            cython.cast(StreamInterest, found)._states.remove(session_id)
+            cython.cast(StreamInterest, found).forget(session_id)
         return 0
 
     def forget_session(self, session_id: int, stream_id: int) -> int:
@@ -330,5 +338,5 @@ class Dispatcher(ReceiveDispatcher):
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
             == operations.SESSION_INIT_IN_PROGRESS
         ):
-            cython.cast(StreamInterest, found)._states.remove(session_id)
+            cython.cast(StreamInterest, found).forget(session_id)
         return 0

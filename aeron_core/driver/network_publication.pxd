@@ -8,9 +8,9 @@ from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport SendBatch
-from aeron_core._native.pointers cimport LongMap
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.datagram_run cimport DatagramRun
+from aeron_core.driver.live_receivers cimport LiveReceivers
 from aeron_core.driver.publisher_limit cimport PublisherLimit
 from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
@@ -51,12 +51,12 @@ cdef class NetworkPublication(Resender):
     cdef Setup _setup
     cdef DataHeader _heartbeat
     cdef Rttm _rttm
-    cdef LongMap _receivers                     # receiver id -> time of its last status message
+    cdef LiveReceivers _receivers
+    cdef bint _has_refused_receivers            # and told so, since there was room for the last time
     cdef CommandRing _conductor
     cdef Command _event
     cdef int32_t _mtu
     cdef int32_t _max_entries                   # of one send call
-    cdef int64_t _connection_timeout_ns
     cdef bint _is_unicast
     cdef bint _signals_eos
     cdef bint _simulates_connection             # spies count as receivers
@@ -81,8 +81,9 @@ cdef class NetworkPublication(Resender):
     cdef int32_t _send_scratch(self, int32_t length) except -1 nogil
     @cython.locals(limit=int64_t, position=int64_t)
     cdef int32_t _idle(self, int64_t now_ns) except -1 nogil
-    @cython.locals(slot=int32_t, expired=int64_t, found=bint)
     cdef int32_t _forget_silent_receivers(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _refuse_receiver(self) except -1 nogil
+    cdef int32_t _offer_event(self) except -1 nogil
     cdef bint _has_subscribers(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, bits=int32_t)
     cdef bint _is_credible(self, StatusMessage sm) except -1 nogil

@@ -20,9 +20,9 @@ from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.cell import AtomicLong
 from aeron_core._native.commands import Command
-from aeron_core._native.pointers import LongMap
 from aeron_core.driver._native import operations
 from aeron_core.driver.datagram_run import DatagramRun
+from aeron_core.driver.live_receivers import LiveReceivers
 from aeron_core.driver.publisher_limit import PublisherLimit
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
 from aeron_core.driver.subscriber_positions import SubscriberPositions
@@ -73,8 +73,7 @@ class NetworkPublication(Resender):
         self._max_entries = params.max_messages_per_send
         self._conductor = params.conductor
         self._event = Command()
-        self._receivers = LongMap()
-        self._connection_timeout_ns = params.connection_timeout_ns
+        self._receivers = LiveReceivers(params.connection_timeout_ns)
         self._is_unicast = not params.is_group
         self._signals_eos = params.signals_eos
         self._simulates_connection = params.spies_simulate_connection
@@ -124,6 +123,7 @@ class NetworkPublication(Resender):
         if sent == 0:
             sent = self._send_heartbeat_if_due(position, now_ns)
             self._idle(now_ns)
+        self._forget_silent_receivers(now_ns)
         self._retransmits.process_timeouts(self, now_ns)
         return sent
 
@@ -210,23 +210,13 @@ class NetworkPublication(Resender):
         self.sender_limit.set_release(
             self._flow_control.on_idle(limit, position, self.is_end_of_stream.get_acquire() != 0, now_ns)
         )
-        return self._forget_silent_receivers(now_ns)
+        return 0
 
     def _forget_silent_receivers(self, now_ns: int) -> int:
-        expired = 0
-        found = True
-        while found:
-            found = False
-            for slot in range(self._receivers.capacity):
-                if self._receivers.is_used(slot) and (
-                    now_ns > self._receivers.value_at(slot) + self._connection_timeout_ns
-                ):
-                    self._receivers.remove(self._receivers.key_at(slot))
-                    expired += 1
-                    found = True
-                    break
-        if expired > 0 and self._receivers.size == 0:
-            self.has_receivers.set_release(0)
+        if self._receivers.forget_silent(now_ns) > 0:
+            self._has_refused_receivers = False
+            if self._receivers.count() == 0:
+                self.has_receivers.set_release(0)
         return 0
 
     def update_limit(self, now_ns: int) -> int:
@@ -262,16 +252,30 @@ class NetworkPublication(Resender):
             self._counters.status_messages_rejected.increment_release()
             return 0
         if sm.flags & wire.SM_FLAG_EOS:
-            self._receivers.remove(sm.receiver_id)
+            self._receivers.forget(sm.receiver_id)
             if self._is_unicast:
                 self.has_unicast_eos.set_release(1)
-        else:
-            self._receivers.put(sm.receiver_id, now_ns)
-        self.has_receivers.set_release(1 if self._receivers.size > 0 else 0)
+        elif not self._receivers.note(sm.receiver_id, now_ns):
+            return self._refuse_receiver()
+        self.has_receivers.set_release(1 if self._receivers.count() > 0 else 0)
         self._has_initial_connection = True
         position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
         self.sender_limit.set_release(limit)
+        return 0
+
+    def _refuse_receiver(self) -> int:
+        self._counters.status_messages_rejected.increment_release()
+        # Told once, until there was room again: who forges receivers would flood the conductor.
+        if not self._has_refused_receivers:
+            self._has_refused_receivers = True
+            self._event.begin(operations.RECEIVERS_REFUSED, cython.cast(cython.pointer(PyObject), self))
+            self._offer_event()
+        return 0
+
+    def _offer_event(self) -> int:
+        if not self._conductor.offer(self._event):
+            self._counters.conductor_proxy_fails.get_and_add(1)
         return 0
 
     def _is_credible(self, sm: StatusMessage) -> bool:
@@ -309,9 +313,9 @@ class NetworkPublication(Resender):
     def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
         """Take a receiver's refusal: it no longer counts, and the publisher is told."""
         self._flow_control.on_error(error, now_ns)
-        if not self._receivers.remove(error.receiver_id):
+        if not self._receivers.forget(error.receiver_id):
             return 0
-        if self._receivers.size == 0:
+        if self._receivers.count() == 0:
             self.has_receivers.set_release(0)
         self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), self))
         self._event.set_number(0, error.error_code)
@@ -320,9 +324,7 @@ class NetworkPublication(Resender):
         self._event.set_value(1, error.group_tag)
         self._event.set_text(error._text, 0, error.text_length)
         self._event.source.assign(source)
-        if not self._conductor.offer(self._event):
-            self._counters.conductor_proxy_fails.get_and_add(1)
-        return 0
+        return self._offer_event()
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Answer a receiver that measures the round-trip time."""

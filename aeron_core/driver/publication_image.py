@@ -93,7 +93,7 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Take a datagram for this stream; return the bytes of it that were used."""
+        """Take a datagram for this stream; return the bytes of it that were used, or a negative `wire.FRAME_…`."""
         if (
             positions.compute_term_count(term_id, self.log.initial_term_id) < 0
             or self.is_rejected.get_acquire()
@@ -101,8 +101,7 @@ class PublicationImage:
             return 0
         payload_length = validate_data_packet(buffer, offset, length, term_offset, self.log.term_length)
         if payload_length < 0:
-            self._counters.invalid_packets.get_and_add(1)
-            return 0
+            return payload_length
         packet_position = positions.compute_position(
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )

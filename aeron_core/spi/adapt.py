@@ -7,9 +7,13 @@ the name of one was written in Python, and the compiled caller would silently pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from aeron_core.errors import PluginError
+
+#: The least time between two calls by the clock of one method in Python. An invented number: a busy application
+#: lets go of the GIL after 5 ms, so that a method costs an agent 5 % of its time at worst.
+PYTHON_CALL_INTERVAL_NS: Final = 100_000_000
 
 
 def python_methods(strategy: object, names: Iterable[str]) -> dict[str, Callable[..., Any]]:

@@ -37,6 +37,11 @@ cdef class PythonCongestionControl(CongestionControl):
     cdef object _on_rtt_measurement_sent
     cdef object _on_rtt_measurement
     cdef object _should_measure_rtt
+    cdef int64_t _interval_ns             # between two calls by the clock
+    cdef int64_t _rebuild_deadline_ns     # of the next call of `on_track_rebuild`
+    cdef int64_t _measure_deadline_ns     # of the next call of `should_measure_rtt`
+    cdef int64_t _untold_since            # position from which `on_track_rebuild` was not told; -1: none
+    cdef bint _has_untold_loss
     cdef object _fail(self, error)
 
 

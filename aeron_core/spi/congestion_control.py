@@ -1,6 +1,12 @@
 """How much a receiver offers to take: progress in, a window out.
 
 The counterpart of `flow_control` on the receiver thread, with the same two kinds of strategies.
+
+No method is called for a data frame. `on_rtt_measurement` is called for each answer to a measurement. Of a compiled
+strategy `should_measure_rtt` is called in every duty cycle, and `on_track_rebuild` in every one in which subscribers
+or received data have moved, or a gap is open. Of one in Python each is called every 100 ms at most
+(`adapt.PYTHON_CALL_INTERVAL_NS`): meanwhile the last window stands and nothing is measured. What happened meanwhile
+`on_track_rebuild` is told with the next movement: where it began, and whether anything was lost.
 """
 
 from __future__ import annotations
@@ -11,7 +17,7 @@ from typing import Final, Protocol
 
 import cython
 
-from aeron_core.spi.adapt import python_methods, require_methods
+from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS, python_methods, require_methods
 
 METHODS: Final = (
     "on_track_rebuild",
@@ -80,8 +86,7 @@ class CongestionControl:
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes, at most half a term.
 
-        Called when subscribers or received data have moved, or a gap is open. Set
-        `state.force_status_message` to have a status message sent at once.
+        Set `state.force_status_message` to have a status message sent at once.
         """
         return self.initial_window_length()
 
@@ -119,7 +124,7 @@ class CongestionControl:
 
 
 class PythonCongestionControl(CongestionControl):
-    """Runs a strategy whose methods are written in Python, taking the GIL for each call.
+    """Runs a strategy whose methods are written in Python, taking the GIL for each call; the module says when.
 
     What the strategy leaves out, its compiled base does. A strategy that raises is reported once; from then
     on its last window stays.
@@ -145,6 +150,11 @@ class PythonCongestionControl(CongestionControl):
         self._on_rtt_measurement_sent = methods.get("on_rtt_measurement_sent")
         self._on_rtt_measurement = methods.get("on_rtt_measurement")
         self._should_measure_rtt = methods.get("should_measure_rtt")
+        self._interval_ns = PYTHON_CALL_INTERVAL_NS
+        self._rebuild_deadline_ns = 0
+        self._measure_deadline_ns = 0
+        self._untold_since = -1
+        self._has_untold_loss = False
         # Asked once, so that neither can change its mind nor fail later.
         initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
         self._window = self._native.initial_window_length() if initial is None else initial()
@@ -158,6 +168,17 @@ class PythonCongestionControl(CongestionControl):
         if self._on_track_rebuild is None:
             self._window = self._native.on_track_rebuild(state)
             return self._window
+        if self._untold_since < 0:
+            self._untold_since = state.rebuild_position_before
+        if state.loss_occurred:
+            self._has_untold_loss = True
+        if state.now_ns < self._rebuild_deadline_ns:
+            return self._window
+        self._rebuild_deadline_ns = state.now_ns + self._interval_ns
+        state.rebuild_position_before = self._untold_since
+        state.loss_occurred = self._has_untold_loss
+        self._untold_since = -1
+        self._has_untold_loss = False
         with cython.gil:
             try:
                 self._window = self._on_track_rebuild(state)
@@ -190,6 +211,9 @@ class PythonCongestionControl(CongestionControl):
     def should_measure_rtt(self, now_ns: int) -> bool:
         """See `CongestionControl.should_measure_rtt`."""
         if not self._is_broken and self._should_measure_rtt is not None:
+            if now_ns < self._measure_deadline_ns:
+                return False
+            self._measure_deadline_ns = now_ns + self._interval_ns
             with cython.gil:
                 try:
                     return bool(self._should_measure_rtt(now_ns))

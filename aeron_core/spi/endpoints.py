@@ -127,7 +127,11 @@ class ReceiveDispatcher:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Take a datagram of DATA or PAD frames, validated but for their terms; return the bytes used."""
+        """Take a datagram of DATA or PAD frames, validated but for their terms; return the bytes used.
+
+        A negative `wire.FRAME_…` says that the frames do not fit the term of their stream: the endpoint counts
+        and keeps that as of any packet that it refuses itself.
+        """
         return 0
 
     def on_setup(

@@ -34,4 +34,8 @@ cdef class PythonFlowControl(FlowControl):
     cdef object _on_idle
     cdef object _on_error
     cdef object _has_required_receivers
+    cdef int64_t _interval_ns            # between two calls by the clock
+    cdef int64_t _idle_deadline_ns       # of the next call of `on_idle`
+    cdef int64_t _required_deadline_ns   # of the next call of `has_required_receivers`
+    cdef bint _has_required              # its last answer
     cdef object _fail(self, error)

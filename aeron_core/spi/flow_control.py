@@ -4,7 +4,13 @@ A compiled strategy subclasses `FlowControl` and cimports it: its methods run on
 the GIL. A strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`),
 or a Python subclass of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL
 for each call. In a Python subclass `super()` does not reach compiled methods: leave a method out to keep the
-compiled one. Methods are called when a status message, an error or a timer comes, never for a data frame.
+compiled one.
+
+No method is called for a data frame. `on_status_message`, `on_setup_elicited` and `on_error` are called for each
+frame of their kind, `on_setup` when the setup that one asked for is sent, every 100 ms at most. Of a compiled
+strategy `has_required_receivers` is called in every duty cycle and `on_idle` in every one that sends nothing. Of
+one in Python each is called every 100 ms at most (`adapt.PYTHON_CALL_INTERVAL_NS`), `has_required_receivers` also
+after a status message or an error; meanwhile its last answer stands, and the limit stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import cython
 
-from aeron_core.spi.adapt import python_methods, require_methods
+from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS, python_methods, require_methods
 
 if TYPE_CHECKING:
     from aeron_core.protocol.frames.error import ErrorFrame
@@ -128,7 +134,7 @@ class FlowControl:
 
 
 class PythonFlowControl(FlowControl):
-    """Runs a strategy whose methods are written in Python, taking the GIL for each call.
+    """Runs a strategy whose methods are written in Python, taking the GIL for each call; the module says when.
 
     What the strategy leaves out, its compiled base does; without one, `FlowControl` does. A strategy that
     raises is reported once and from then on left to that base altogether, so that its stream goes on.
@@ -151,10 +157,15 @@ class PythonFlowControl(FlowControl):
         self._on_idle = methods.get("on_idle")
         self._on_error = methods.get("on_error")
         self._has_required_receivers = methods.get("has_required_receivers")
+        self._interval_ns = PYTHON_CALL_INTERVAL_NS
+        self._idle_deadline_ns = 0
+        self._required_deadline_ns = 0
+        self._has_required = False
         self.retransmit_window_multiple = getattr(strategy, "retransmit_window_multiple", 16)
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """See `FlowControl.on_status_message`."""
+        self._required_deadline_ns = now_ns
         if not self._is_broken and self._on_status_message is not None:
             with cython.gil:
                 try:
@@ -187,6 +198,9 @@ class PythonFlowControl(FlowControl):
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
         """See `FlowControl.on_idle`."""
         if not self._is_broken and self._on_idle is not None:
+            if now_ns < self._idle_deadline_ns:
+                return limit
+            self._idle_deadline_ns = now_ns + self._interval_ns
             with cython.gil:
                 try:
                     return self._on_idle(limit, sender_position, bool(is_end_of_stream), now_ns)
@@ -196,6 +210,7 @@ class PythonFlowControl(FlowControl):
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:
         """See `FlowControl.on_error`."""
+        self._required_deadline_ns = now_ns
         if not self._is_broken and self._on_error is not None:
             with cython.gil:
                 try:
@@ -208,9 +223,13 @@ class PythonFlowControl(FlowControl):
     def has_required_receivers(self, now_ns: int) -> bool:
         """See `FlowControl.has_required_receivers`."""
         if not self._is_broken and self._has_required_receivers is not None:
+            if now_ns < self._required_deadline_ns:
+                return self._has_required
+            self._required_deadline_ns = now_ns + self._interval_ns
             with cython.gil:
                 try:
-                    return bool(self._has_required_receivers(now_ns))
+                    self._has_required = bool(self._has_required_receivers(now_ns))
+                    return self._has_required
                 except Exception as error:
                     self._fail(error)
         return self._native.has_required_receivers(now_ns)

@@ -12,7 +12,7 @@ addresses, not hosts: a name is looked up on a thread.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
@@ -24,6 +24,7 @@ from aeron_core.concurrent.error_log import ErrorRecord, read_errors
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
+from aeron_core.registry import Registry
 from aeron_core.settings.client import ClientSettings
 from aeron_core.testing.network import Link, SimulatedNetwork
 
@@ -115,10 +116,10 @@ class Simulation:
     """Any number of drivers on one network, which a manual clock drives.
 
     A round runs each driver and its clients once, then moves the clock: by `busy_step_ns` after a round with
-    work, by `idle_step_ns` after one without.
+    work, by `idle_step_ns` after one without. `plugins` are known to each driver beside those that are installed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first have a preset
         self,
         directory: Path,
         *,
@@ -126,6 +127,7 @@ class Simulation:
         link: Link | None = None,
         busy_step_ns: int = 10 * US,
         idle_step_ns: int = 1 * MS,
+        plugins: Sequence[object] = (),
     ) -> None:
         # What a failed test prints is what repeats it.
         print(f"seed={seed} link={link}")
@@ -136,6 +138,7 @@ class Simulation:
         self.drivers: list[SimulatedDriver] = []
         self.busy_step_ns = busy_step_ns
         self.idle_step_ns = idle_step_ns
+        self._plugins = plugins
         self._directory = directory
 
     @property
@@ -150,7 +153,13 @@ class Simulation:
         arguments = {"aeron_dir": aeron_dir, **_SETTINGS, **settings}
         driver = SimulatedDriver(
             self,
-            MediaDriver(arguments, invoker=True, clock=self.clock, open_datagrams=open_datagrams),
+            MediaDriver(
+                arguments,
+                invoker=True,
+                clock=self.clock,
+                registry=Registry.load(self._plugins),
+                open_datagrams=open_datagrams,
+            ),
         )
         self.drivers.append(driver)
         return driver
@@ -230,8 +239,16 @@ class DriverPair(Simulation):
     SENDER: Final = "10.0.0.1"
     RECEIVER: Final = "10.0.0.2"
 
-    def __init__(self, directory: Path, *, seed: int = 1, link: Link | None = None, **settings: Any) -> None:
-        super().__init__(directory, seed=seed, link=link)
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        seed: int = 1,
+        link: Link | None = None,
+        plugins: Sequence[object] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(directory, seed=seed, link=link, plugins=plugins)
         self.sender = self.add_driver(self.SENDER, **settings)
         self.receiver = self.add_driver(self.RECEIVER, **settings)
         self.publisher = self.sender.connect()

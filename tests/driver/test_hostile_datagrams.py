@@ -20,7 +20,7 @@ TERM = 64 * 1024
 STRANGER = "10.0.0.9:40000"
 
 TOO_SHORT = "packet is shorter than its frame type needs"
-BAD_LENGTH = "frame length is negative, beyond the packet or not aligned"
+BAD_LENGTH = "frame length is too short, beyond the packet or its term, or not aligned"
 BAD_VERSION = "frame version is not 0"
 BAD_TYPE = "frame type is not known"
 BAD_FIELD = "a field of the frame is out of its range"
@@ -176,28 +176,47 @@ def test_every_stranger_is_named(pair, stream):
     assert [record.text.split()[3] for record in pair.receiver.errors()] == ["10.0.0.8:40000", STRANGER]
 
 
+def first_frame(**fields):
+    return data_frame(bytes(64), **STREAM | fields)
+
+
+def second_frame(**fields):
+    return data_frame(**STREAM) + data_frame(bytes(32), **STREAM | {"term_offset": 32} | fields)
+
+
 @pytest.mark.parametrize(
-    "datagram",
+    ("datagram", "reason"),
     [
-        pytest.param(data_frame(bytes(64), frame_length=2**31 - 1, **STREAM), id="first frame too long"),
-        pytest.param(data_frame(bytes(64), frame_length=-(2**31), **STREAM), id="first frame negative"),
-        pytest.param(
-            data_frame(**STREAM) + data_frame(bytes(32), frame_length=1000, **STREAM),
-            id="second frame too long",
-        ),
-        pytest.param(data_frame(bytes(32), term_offset=TERM, **STREAM), id="offset beyond the term"),
-        pytest.param(data_frame(bytes(32), term_offset=-64, **STREAM), id="negative offset"),
-        pytest.param(data_frame(bytes(32), term_offset=8, **STREAM), id="odd offset"),
-        pytest.param(
-            data_frame(bytes(992), term_offset=TERM - 32, **STREAM), id="beyond the end of the term"
-        ),
+        pytest.param(first_frame(frame_length=2**31 - 1), BAD_LENGTH, id="first frame too long"),
+        pytest.param(first_frame(frame_length=-(2**31)), BAD_LENGTH, id="first frame negative"),
+        pytest.param(second_frame(frame_length=1000), BAD_LENGTH, id="second frame too long"),
+        pytest.param(second_frame(term_offset=0), BAD_FIELD, id="second frame of the offset of the first"),
+        pytest.param(first_frame(term_offset=TERM), BAD_FIELD, id="offset beyond the term"),
+        pytest.param(first_frame(term_offset=-64), BAD_FIELD, id="negative offset"),
+        pytest.param(first_frame(term_offset=8), BAD_FIELD, id="odd offset"),
+        pytest.param(first_frame(term_offset=TERM - 32), BAD_LENGTH, id="beyond the end of the term"),
+        *[
+            pytest.param(frame(frame_length=length), BAD_LENGTH, id=f"{frame.__name__} of {length}")
+            for frame in (first_frame, second_frame)
+            for length in (1, 8, 31)
+        ],
+        *[
+            pytest.param(data_frame(frame_length=length, **STREAM), BAD_LENGTH, id=f"only frame of {length}")
+            for length in (1, 8, 31)
+        ],
     ],
 )
-def test_data_that_does_not_fit_its_term_is_an_invalid_packet(pair, stream, to_receiver, datagram):
+def test_data_that_does_not_fit_its_term_is_counted_and_logged_once(
+    pair, stream, to_receiver, datagram, reason
+):
     to_receiver.send(datagram)
-    stream.run_for(1 * MS)
+    stream.run_for(1100 * MS)
+    to_receiver.send(datagram)
+    stream.run_for(1100 * MS)
 
-    assert pair.receiver.counted("invalid_packets") == 1
+    assert pair.receiver.counted("invalid_packets") == 2
+    (record,) = pair.receiver.errors()
+    assert record.text == f"(0) datagram from {STRANGER} on {CHANNEL}: {reason}"
     assert stream.arrives_once_and_in_order()
 
 
@@ -253,6 +272,37 @@ def test_a_sender_is_not_moved_by_whom_it_does_not_know(pair, stream, to_sender,
     assert pair.sender.counted(counter) >= before + 50
     assert pair.sender.errors() == []
     assert pair.sender.client_errors == []
+
+
+def flood_with_receivers(pair, to_sender):
+    # Nothing was published yet, so that all of them say where the stream is.
+    for start in range(0, 5000, 500):
+        to_sender.send(*[sm(receiver_id=100 + start + n) for n in range(500)])
+        pair.run_for(10 * MS)
+
+
+def test_a_flood_of_receivers_is_heard_up_to_a_limit_and_logged_once(pair, stream, to_sender):
+    flood_with_receivers(pair, to_sender)
+
+    # One of those who are heard is the real receiver.
+    assert pair.sender.counted("status_messages_rejected") == 5000 - 4095
+    (record,) = pair.sender.errors()
+    assert record.text == (
+        "(11) more than 4096 receivers, session id=77 stream id=1001: status messages of others are ignored"
+    )
+    assert record.observation_count == 1
+    assert stream.arrives_once_and_in_order()
+
+
+def test_a_receiver_is_heard_again_once_those_of_a_flood_are_silent(pair, stream, to_sender):
+    flood_with_receivers(pair, to_sender)
+    pair.run_for(6 * S)
+    rejected = pair.sender.counted("status_messages_rejected")
+
+    to_sender.send(sm(receiver_id=9))
+    pair.run_for(1 * MS)
+
+    assert pair.sender.counted("status_messages_rejected") == rejected
 
 
 @pytest.mark.parametrize(
@@ -328,6 +378,18 @@ def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_re
     publication = pair.add_publication(f"{CHANNEL}|session-id=5", 2000)
 
     pair.run_until(lambda: publication.is_connected)
+    assert stream.arrives_once_and_in_order()
+
+
+def test_sessions_whose_setup_never_came_do_not_keep_a_new_stream_away(pair, stream, to_receiver):
+    pair.add_subscription(CHANNEL, 2000)
+    for start in range(0, 5000, 500):
+        to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
+        stream.run_for(1 * MS)
+
+    publication = pair.add_publication(CHANNEL, 2000)
+
+    assert pair.run_until(lambda: publication.is_connected) > 900 * MS
     assert stream.arrives_once_and_in_order()
 
 

@@ -2,6 +2,7 @@ import pytest
 from aeron_congestion.static_window import StaticWindowCongestionControl
 
 from aeron_core.errors import PluginError
+from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS as INTERVAL_NS
 from aeron_core.spi.congestion_control import (
     CongestionControl,
     CongestionControlParams,
@@ -21,7 +22,7 @@ class Complete:
         self.calls = []
 
     def on_track_rebuild(self, state):
-        if state.now_ns < 0:
+        if state.now_ns == INTERVAL_NS:
             raise ZeroDivisionError
         state.force_status_message = state.loss_occurred
         return state.hwm_position // 2
@@ -62,8 +63,40 @@ def test_a_strategy_in_plain_python_is_called_through_an_adapter():
     assert probe.on_track_rebuild(state) == 32
     assert state.force_status_message
     assert [probe.on_rtt_measurement_sent(1), probe.on_rtt_measurement(2, 3)] == [0, 0]
-    assert [probe.should_measure_rtt(5), probe.should_measure_rtt(6)] == [False, True]
+    assert [probe.should_measure_rtt(at) for at in (5, 5 + INTERVAL_NS)] == [False, True]
     assert strategy.calls == [("sent", 1), ("measured", 2, 3)]
+
+
+def test_what_a_strategy_in_plain_python_was_not_told_it_is_told_an_interval_later():
+    class Listening(Complete):
+        def on_track_rebuild(self, state):
+            self.calls.append(
+                (state.rebuild_position_before, state.rebuild_position_after, state.loss_occurred)
+            )
+            return 64
+
+        def should_measure_rtt(self, now_ns):
+            return True
+
+    strategy = Listening()
+    probe = probe_of(strategy)
+    steps = [(0, 0, 32, False), (1, 32, 64, True), (2, 64, 96, False), (INTERVAL_NS, 96, 128, False)]
+
+    windows = [
+        probe.on_track_rebuild(
+            state_of(
+                now_ns=now_ns,
+                rebuild_position_before=before,
+                rebuild_position_after=after,
+                loss_occurred=is_loss,
+            )
+        )
+        for now_ns, before, after, is_loss in steps
+    ]
+
+    assert windows == [64] * 4
+    assert strategy.calls == [(0, 32, False), (32, 128, True)]
+    assert [probe.should_measure_rtt(now_ns) for now_ns, *_ in steps] == [True, False, False, True]
 
 
 def test_a_strategy_that_raises_is_reported_once_and_its_last_window_stays():
@@ -72,9 +105,10 @@ def test_a_strategy_that_raises_is_reported_once_and_its_last_window_stays():
     probe = probe_of(strategy, errors.append)
     probe.on_track_rebuild(state_of(hwm_position=64))
 
-    probe.on_track_rebuild(state_of(now_ns=-1))
+    probe.on_track_rebuild(state_of(now_ns=INTERVAL_NS))
 
-    assert [probe.on_track_rebuild(state_of(hwm_position=640)) for _ in range(2)] == [32, 32]
+    later = [state_of(hwm_position=640, now_ns=times * INTERVAL_NS) for times in (2, 3)]
+    assert [probe.on_track_rebuild(state) for state in later] == [32, 32]
     assert len(errors) == 1
     assert not probe.should_measure_rtt(6)
 

@@ -2,6 +2,7 @@ import pytest
 
 from aeron_core.errors import PluginError
 from aeron_core.protocol.frames import ErrorFrame, Setup, StatusMessage
+from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS as INTERVAL_NS
 from aeron_core.spi.flow_control import METHODS, FlowControl, PythonFlowControl, adapt_flow_control
 from aeron_core.testing import FlowControlProbe
 
@@ -70,12 +71,44 @@ def test_a_strategy_in_plain_python_is_called_through_an_adapter():
     assert probe.on_status_message(SM, 1, 2, 3) == 11
     assert probe.on_setup(SETUP, 2, 3) == 12
     assert probe.on_setup_elicited(SM, 4) == 0
-    assert [probe.on_idle(1, 2, True, 3), probe.on_idle(1, 2, False, 3)] == [13, 14]
+    assert [probe.on_idle(1, 2, True, 0), probe.on_idle(1, 2, False, INTERVAL_NS)] == [13, 14]
     assert probe.on_error(ERROR, 5) == 0
-    assert [probe.has_required_receivers(5), probe.has_required_receivers(6)] == [False, True]
+    assert [probe.has_required_receivers(at) for at in (5, 5 + INTERVAL_NS)] == [False, True]
     assert strategy.calls == [("on_status_message", 100, 1, 2, 3), ("on_setup_elicited", 4), ("on_error", 5)]
     assert isinstance(probe.strategy, PythonFlowControl)
     assert probe.strategy.retransmit_window_multiple == 3
+
+
+def test_a_strategy_in_plain_python_is_asked_by_the_clock_once_an_interval():
+    class Clocked(Complete):
+        def on_idle(self, limit, sender_position, is_end_of_stream, now_ns):
+            return now_ns
+
+        def has_required_receivers(self, now_ns):
+            self.calls.append(now_ns)
+            return True
+
+    strategy = Clocked()
+    probe = probe_of(strategy)
+    times = [0, 1, INTERVAL_NS - 1, INTERVAL_NS, 2 * INTERVAL_NS - 1]
+
+    assert [probe.on_idle(7, 0, False, at) for at in times] == [0, 7, 7, INTERVAL_NS, 7]
+    assert all(probe.has_required_receivers(at) for at in times)
+    assert strategy.calls == [0, INTERVAL_NS]
+
+
+@pytest.mark.parametrize("event", ["status message", "error"])
+def test_what_a_receiver_said_may_change_who_is_required_at_once(event):
+    strategy = Complete()
+    probe = probe_of(strategy)
+    assert not probe.has_required_receivers(5)
+
+    if event == "error":
+        probe.on_error(ERROR, 6)
+    else:
+        probe.on_status_message(SM, 1, 2, 6)
+
+    assert probe.has_required_receivers(6)
 
 
 def test_what_a_strategy_in_plain_python_leaves_out_the_base_does():

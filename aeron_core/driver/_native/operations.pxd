@@ -37,6 +37,7 @@ cpdef enum:
     CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
     CREATE_IMAGE_REFUSED         # endpoint; session limit
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
+    RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
 
 # The life of a publication; see `publication_lifecycle`.
 cpdef enum:
@@ -62,6 +63,12 @@ cpdef enum:
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, of one stream: what strangers can make us remember
+    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # the least between two walks of them all; invented: 0.1 % of a core
+
+# Whom a publication counts as a receiver.
+cpdef enum:
+    MAX_TRACKED_RECEIVERS = 4096             # of one stream; more are not heard. Invented: beyond any real group
+    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # the least between two walks of them all; invented: 0.1 % of a core
 
 # What a retransmission is doing.
 cpdef enum:

@@ -79,7 +79,8 @@ def validate_data_packet(
 
     0 for a heartbeat; a last PAD counts in full, though only its header is there. The caller has validated
     the packet (`validate`) and knows that its term is not older than the first.
-    Source: aeron_publication_image.c, aeron_publication_image_validate_packet.
+    Source: aeron_publication_image.c, aeron_publication_image_validate_packet; unlike it, refuses a frame that is
+    shorter than its header, which no reader could step over.
     """
     if term_offset < 0 or term_offset >= term_length or term_offset & (wire.FRAME_ALIGNMENT - 1):
         return wire.FRAME_BAD_FIELD
@@ -107,7 +108,7 @@ def _frame_type(buffer: AtomicBuffer, offset: int) -> int:
 def _aligned_length(buffer: AtomicBuffer, offset: int, term_offset: int, term_length: int) -> int:
     frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
     # A peer chose the length, so compare it before it is aligned and added: nothing can wrap.
-    if frame_length <= 0 or frame_length > term_length - term_offset:
+    if frame_length < wire.DATA_HEADER_LENGTH or frame_length > term_length - term_offset:
         return wire.FRAME_BAD_LENGTH
     if _frame_type(buffer, offset) not in (wire.TYPE_DATA, wire.TYPE_PAD):
         return wire.FRAME_BAD_TYPE

@@ -1,5 +1,6 @@
 """The same window always: the receiver takes what its setting says, whatever the network does.
 
+Half a term is the most, where the specification suggests a quarter: see `docs/decisions/`.
 Source: aeron_congestion_control.c, aeron_static_window_congestion_control_strategy.
 """
 

@@ -16,7 +16,7 @@ from aeron_core.spi.endpoints import Fault
 _REASONS: Final = {
     wire.FRAME_TOO_SHORT: "packet is shorter than its frame type needs",
     wire.FRAME_BAD_VERSION: f"frame version is not {wire.FRAME_VERSION}",
-    wire.FRAME_BAD_LENGTH: "frame length is negative, beyond the packet or not aligned",
+    wire.FRAME_BAD_LENGTH: "frame length is too short, beyond the packet or its term, or not aligned",
     wire.FRAME_BAD_TYPE: "frame type is not known",
     wire.FRAME_BAD_FIELD: "a field of the frame is out of its range",
 }

@@ -42,6 +42,8 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil
     @cython.locals(frame_type=int32_t)
     cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    @cython.locals(used=int32_t)
+    cdef int32_t _on_data(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_setup(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length, SocketAddress control) except -1 nogil

@@ -101,13 +101,17 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         if self._loses_data and self._data_loss.should_drop():
             return 0
         if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
-            return self._dispatcher.on_data(self, self._received.buffer, offset, length, self._source, now_ns)
+            return self._on_data(offset, length, now_ns)
         if frame_type == wire.TYPE_SETUP:
             return self._on_setup(offset, length, now_ns)
         if frame_type == wire.TYPE_RTTM:
             return self._on_rttm(offset, length, now_ns)
         # Frames that only a sender takes are valid, but not for us: ignored, as in the reference.
         return 0
+
+    def _on_data(self, offset: int, length: int, now_ns: int) -> int:
+        used = self._dispatcher.on_data(self, self._received.buffer, offset, length, self._source, now_ns)
+        return self._refuse(used) if used < 0 else used
 
     def _on_setup(self, offset: int, length: int, now_ns: int) -> int:
         self._setup.decode(self._received.buffer, offset, length)

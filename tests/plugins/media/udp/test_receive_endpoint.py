@@ -104,7 +104,10 @@ def test_a_frame_for_senders_is_ignored(lab, receiver, peer, frame):
         (b"", "packet is shorter than its frame type needs"),
         (b"1234567", "packet is shorter than its frame type needs"),
         (data_frame()[:31], "packet is shorter than its frame type needs"),
-        (data_frame(b"12345")[:40], "frame length is negative, beyond the packet or not aligned"),
+        (
+            data_frame(b"12345")[:40],
+            "frame length is too short, beyond the packet or its term, or not aligned",
+        ),
         (b"\0\0\0\0\1\0\1\0" + bytes(24), "frame version is not 0"),
         (b"\0\0\0\0\0\0\x08\0" + bytes(24), "frame type is not known"),
     ],
