@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
+    from aeron_core.driver.agent_proxy import Linked
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.publication_image import PublicationImage
@@ -88,17 +89,12 @@ class ImageStream(Stream):
             self.state is ImageState.DRAINING and not self._is_drained()
         )
 
-    def join_position(self) -> int:
-        """Return where a new subscriber starts: where the slowest is."""
-        position = self.image.rebuild_position.get_acquire()
-        return min([position, *(link.counter.get_acquire() for link in self.links.values())])
-
     def start(self) -> None:
         """Hand the image to the receiver, with the subscribers that it has."""
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
-    def _attach(self, position: SubscriberPosition) -> None:
-        self.context.receiver.send(operations.ADD_IMAGE_SUBSCRIBER, self.image, position)
+    def _attach(self, position: SubscriberPosition, then: Linked) -> None:
+        self.context.receiver.link(operations.ADD_IMAGE_SUBSCRIBER, self.image, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
         self.context.receiver.remove(
@@ -109,8 +105,7 @@ class ImageStream(Stream):
         )
 
     def _is_drained(self) -> bool:
-        rebuilt = self.image.rebuild_position.get_acquire()
-        return all(link.counter.get_acquire() >= rebuilt for link in self.links.values())
+        return self._have_all_read(self.image.rebuild_position.get_acquire())
 
     def on_timer(self, now_ns: int) -> bool:
         """Go on with the life of the image; return whether it is over."""

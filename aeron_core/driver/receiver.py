@@ -125,7 +125,9 @@ class Receiver(Agent):
             self._images.remove(image)
             self._release()
         elif operation == operations.ADD_IMAGE_SUBSCRIBER:
-            cython.cast(PublicationImage, image).subscribers.add(cython.cast(SubscriberPosition, position))
+            self._link(
+                cython.cast(PublicationImage, image).add_subscriber(cython.cast(SubscriberPosition, position))
+            )
         elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:
             cython.cast(PublicationImage, image).subscribers.remove(cython.cast(SubscriberPosition, position))
             self._release()
@@ -134,9 +136,16 @@ class Receiver(Agent):
         return 0
 
     def _release(self) -> int:
-        # The ring to the conductor holds one answer for each removal that can be under way.
-        self._reply.begin(operations.RELEASED, self._command.target_pointer())
+        return self._answer(operations.RELEASED, 0)
+
+    def _link(self, join_position: int) -> int:
+        return self._answer(operations.LINKED, join_position)
+
+    def _answer(self, code: int, value: int) -> int:
+        # The ring to the conductor holds one answer for each command that can be under way.
+        self._reply.begin(code, self._command.target_pointer())
         self._reply.set_number(0, self._command.operation())
         self._reply.set_subject(self._command.subject_pointer())
+        self._reply.set_value(0, value)
         self._conductor.offer(self._reply)
         return 0
