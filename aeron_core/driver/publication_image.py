@@ -266,6 +266,14 @@ class PublicationImage:
         )
 
     def disable_status_messages(self) -> int:
-        """Send no more status messages by the clock: nobody subscribes any more."""
+        """Send no more status messages by the clock: another image of the stream does."""
         self._is_status_message_enabled = False
         return 0
+
+    def is_of_stream_of(self, image: PublicationImage) -> bool:
+        """Return whether another image is of the same stream, from the same endpoint."""
+        return (
+            self.session_id == image.session_id
+            and self.stream_id == image.stream_id
+            and self.endpoint is image.endpoint
+        )

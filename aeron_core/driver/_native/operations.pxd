@@ -25,11 +25,9 @@ cpdef enum:
     SUBSCRIBE_SESSION            # dispatcher, stream interest; session id
     UNSUBSCRIBE_SESSION          # dispatcher, stream interest; session id
     ADD_IMAGE                    # dispatcher, image
-    DISCONNECT_IMAGE             # dispatcher, image: no packet reaches it any more
     REMOVE_COOL_DOWN             # dispatcher; session id, stream id
     FORGET_SESSION               # dispatcher; session id, stream id: its image could not be made
-    DISABLE_STATUS_MESSAGES      # image
-    REMOVE_IMAGE                 # image; answered by RELEASED
+    REMOVE_IMAGE                 # dispatcher, image: nothing reaches it, it sends nothing; answered by RELEASED
     ADD_IMAGE_SUBSCRIBER         # image, subscriber position; answered by LINKED
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
     # Agents to the conductor
