@@ -171,6 +171,8 @@ cdef class UdpSocket(DatagramChannel):
 
     def close(self):
         """Close the socket."""
+        # The number may soon be another socket's.
+        self._fd = -1
         self._socket.close()
 
 

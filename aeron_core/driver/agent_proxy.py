@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
 
 Released = Callable[[], None]
+Linked = Callable[[int], None]
 
 
 class AgentProxy:
@@ -26,6 +27,7 @@ class AgentProxy:
         self._waiting: deque[tuple[Any, ...]] = deque()
         self._held: dict[int, object] = {}
         self._on_release: dict[tuple[int, int, int], Released] = {}
+        self._on_link: dict[tuple[int, int, int], Linked] = {}
 
     def send(
         self, operation: int, target: object, subject: object = None, numbers: tuple[int, ...] = ()
@@ -36,6 +38,11 @@ class AgentProxy:
                 self._held[id(item)] = item
         self._waiting.append((operation, target, subject, numbers))
         self.flush()
+
+    def link(self, operation: int, target: object, subject: object, then: Linked) -> None:
+        """Have the agent follow `subject`; `then` is called with the position that it found for it."""
+        self._on_link[operation, id(target), id(subject)] = then
+        self.send(operation, target, subject)
 
     def remove(
         self, operation: int, target: object, subject: object = None, then: Released | None = None
@@ -68,11 +75,16 @@ class AgentProxy:
         if then is not None:
             then()
 
+    def on_linked(self, command: Command) -> None:
+        """Go on with what the agent follows from now on."""
+        then = self._on_link.pop((command.numbers[0], id(command.target), id(command.subject)))
+        then(command.values[0])
+
     def forget(self, item: object) -> None:
         """Let go of an object that the agent cannot reach any more."""
         self._held.pop(id(item), None)
 
     @property
     def is_idle(self) -> bool:
-        """Whether no command waits and no removal is under way."""
-        return not self._waiting and not self._on_release
+        """Whether no command waits and no answer is due."""
+        return not self._waiting and not self._on_release and not self._on_link

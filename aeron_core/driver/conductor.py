@@ -72,6 +72,8 @@ class Conductor:
         code = self._event.code
         if code == operations.RELEASED:
             proxy.on_released(self._event)
+        elif code == operations.LINKED:
+            proxy.on_linked(self._event)
         elif code == operations.CREATE_IMAGE:
             self.resources.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:

@@ -3,6 +3,7 @@
     ACTIVE ──no subscribers, silent too long, ended, or revoked──► DRAINING (status messages say EOS)
     DRAINING ──consumed, and five status messages later──► LINGER (unavailable) ──► DONE
 
+From LINGER on the receiver knows the image no longer, so that its endpoint may be closed; clients may still read it.
 Source: aeron_publication_image.c, aeron_publication_image_on_time_event.
 """
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
+    from aeron_core.driver.agent_proxy import Linked, Released
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.publication_image import PublicationImage
@@ -61,6 +63,8 @@ class ImageStream(Stream):
         self.state = ImageState.ACTIVE
         self._source = source
         self._is_rejoin = is_rejoin
+        self._when_removed: Released | None = None
+        self._is_removed = False
         self._state_change_ns = context.clock.nano_time()
         self._reported_count = 0
         self._reported_bytes = 0
@@ -88,19 +92,21 @@ class ImageStream(Stream):
             self.state is ImageState.DRAINING and not self._is_drained()
         )
 
-    def join_position(self) -> int:
-        """Return where a new subscriber starts: where the slowest is."""
-        position = self.image.rebuild_position.get_acquire()
-        return min([position, *(link.counter.get_acquire() for link in self.links.values())])
+    def start(self, when_removed: Released) -> None:
+        """Hand the image to the receiver, with the subscribers that it has.
 
-    def start(self) -> None:
-        """Hand the image to the receiver, with the subscribers that it has."""
+        `when_removed` is called once the receiver knows it no longer.
+        """
+        self._when_removed = when_removed
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
-    def _attach(self, position: SubscriberPosition) -> None:
-        self.context.receiver.send(operations.ADD_IMAGE_SUBSCRIBER, self.image, position)
+    def _attach(self, position: SubscriberPosition, then: Linked) -> None:
+        self.context.receiver.link(operations.ADD_IMAGE_SUBSCRIBER, self.image, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
+        if self._is_removed:
+            self.free_counter_of(position)
+            return
         self.context.receiver.remove(
             operations.REMOVE_IMAGE_SUBSCRIBER,
             self.image,
@@ -109,8 +115,7 @@ class ImageStream(Stream):
         )
 
     def _is_drained(self) -> bool:
-        rebuilt = self.image.rebuild_position.get_acquire()
-        return all(link.counter.get_acquire() >= rebuilt for link in self.links.values())
+        return self._have_all_read(self.image.rebuild_position.get_acquire())
 
     def on_timer(self, now_ns: int) -> bool:
         """Go on with the life of the image; return whether it is over."""
@@ -124,12 +129,15 @@ class ImageStream(Stream):
             settled_ns = EOS_STATUS_MESSAGES * self.context.settings.rcv_status_message_timeout_ns
             if is_revoked or (self._is_drained() and now_ns > self._state_change_ns + settled_ns):
                 self._linger()
-        elif self.state is ImageState.LINGER and (
-            not self.links or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
-        ):
+        elif self._has_lingered(now_ns):
             self._enter(ImageState.DONE)
             return True
         return False
+
+    def _has_lingered(self, now_ns: int) -> bool:
+        return self._is_removed and (
+            not self.links or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
+        )
 
     def _has_ended(self, now_ns: int) -> bool:
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
@@ -141,12 +149,19 @@ class ImageStream(Stream):
 
     def _linger(self) -> None:
         self._enter(ImageState.LINGER)
-        self.context.receiver.send(operations.DISCONNECT_IMAGE, self.endpoint.dispatcher, self.image)
+        self.context.receiver.remove(
+            operations.REMOVE_IMAGE, self.endpoint.dispatcher, self.image, then=self._on_removed
+        )
         if self._is_rejoin:
             self.context.receiver.send(
                 operations.REMOVE_COOL_DOWN, self.endpoint.dispatcher, None, (self.session_id, self.stream_id)
             )
         self.notify_unavailable()
+
+    def _on_removed(self) -> None:
+        self._is_removed = True
+        if self._when_removed is not None:
+            self._when_removed()
 
     def _enter(self, state: ImageState) -> None:
         self.state = state
@@ -173,13 +188,9 @@ class ImageStream(Stream):
         elif self._loss_entry >= 0:
             self.context.loss_report.observe(self._loss_entry, lost, now_ms)
 
-    def stop(self) -> None:
-        """Take the image from the receiver, then give everything back."""
-        self._report_loss()
+    def close(self) -> None:
+        """Give back the counters and the log; no agent knows the image any more."""
         self.unlink_all(notify=False)
-        self.context.receiver.remove(operations.REMOVE_IMAGE, self.image, then=self._close)
-
-    def _close(self) -> None:
         for counter in self.counters:
             self.context.counters.free(counter.id)
         self.context.logs.delete(self.stored)

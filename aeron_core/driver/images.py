@@ -10,7 +10,7 @@ from aeron_core._native import positions, wire
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.image_params import ImageParams
-from aeron_core.driver.image_stream import ImageState, ImageStream
+from aeron_core.driver.image_stream import ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
@@ -126,7 +126,7 @@ class Images:
         endpoint.image_count += 1
         for link in links:
             link.establish()
-        stream.start()
+        stream.start(when_removed=partial(self._on_removed, endpoint))
 
     def _give_back(self, stored: StoredLog, counters: list[Counter]) -> None:
         for counter in counters:
@@ -223,14 +223,13 @@ class Images:
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all images."""
         for stream in list(self.streams):
-            lingered = stream.state is ImageState.LINGER
-            is_over = stream.on_timer(now_ns)
-            if stream.state is ImageState.LINGER and not lingered:
-                stream.endpoint.image_count -= 1
-                self.subscriptions.close_if_unused(stream.endpoint)
-            if is_over:
+            if stream.on_timer(now_ns):
                 self.streams.remove(stream)
-                stream.stop()
+                stream.close()
+
+    def _on_removed(self, endpoint: ReceiveEndpoint) -> None:
+        endpoint.image_count -= 1
+        self.subscriptions.close_if_unused(endpoint)
 
 
 def _setup_of(command: Command) -> Setup:

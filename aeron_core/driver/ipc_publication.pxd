@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.counter cimport Counter
 from aeron_core.driver._native cimport operations
-from aeron_core.driver.subscriber_positions cimport SubscriberPositions
+from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner cimport clean_step
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 
@@ -26,6 +26,7 @@ cdef class IpcPublication:
     cdef int64_t _clean_position
     cdef bint _is_connected
 
+    cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     @cython.locals(highest=int64_t, work=int32_t)
     cdef int32_t update_limit(self, int64_t now_ns) except -1 nogil
     @cython.locals(limit=int64_t)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native.cell import AtomicLong
 from aeron_core.driver._native import operations
-from aeron_core.driver.subscriber_positions import SubscriberPositions
+from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner import clean_step
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class IpcPublication:
         self._is_connected = False
         self._publisher_position.set_release(position)
         self._publisher_limit.set_release(position)
+
+    def add_subscriber(self, subscriber: SubscriberPosition) -> int:
+        """Let a subscriber take part from where the slowest is, or where the last was; return that position."""
+        return self.subscribers.add(subscriber, self.subscribers.lowest(self.consumer_position.get_acquire()))
 
     def update_limit(self, now_ns: int) -> int:
         """Publish how far publishers may append; return 1 if that changed anything."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
-    from aeron_core.driver.stream import Link
     from aeron_core.driver.subscriptions import Subscriptions
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri import ChannelUri
@@ -46,9 +45,8 @@ class IpcPublications(Publications):
         """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
         params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
         stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
-        links: list[Link] = []
         if stream is None:
-            stream, links = self._create(command, uri, params, is_exclusive=is_exclusive)
+            stream = self._create(command, uri, params, is_exclusive=is_exclusive)
         self.use(client, command, stream)
         ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
         self.context.clients.send(
@@ -62,8 +60,6 @@ class IpcPublications(Publications):
                 str(stream.log_path),
             )
         )
-        for link in links:
-            link.establish()
 
     def _create(
         self,
@@ -72,7 +68,7 @@ class IpcPublications(Publications):
         params: PublicationParams,
         *,
         is_exclusive: bool,
-    ) -> tuple[IpcStream, list[Link]]:
+    ) -> IpcStream:
         session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
         stored = self.context.logs.create(
             "publications",
@@ -115,8 +111,11 @@ class IpcPublications(Publications):
             links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
             undo.pop_all()
         self.streams.append(stream)
+        # Before the sender looks after the stream: whoever waited for it sees it from its start.
+        for link in links:
+            link.establish()
         stream.start()
-        return stream, links
+        return stream
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""

@@ -11,6 +11,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.published_stream import PublishedStream
 
 if TYPE_CHECKING:
+    from aeron_core.driver.agent_proxy import Linked
     from aeron_core.driver.ipc_publication import IpcPublication
     from aeron_core.driver.subscriber_positions import SubscriberPosition
 
@@ -24,13 +25,8 @@ class IpcStream(PublishedStream):
         """Hand the publication to the sender."""
         self.context.sender.send(operations.ADD_IPC_PUBLICATION, self.publication)
 
-    def join_position(self) -> int:
-        """Return where a new subscriber starts: where the others are."""
-        position = self.publication.consumer_position.get_acquire()
-        return min([position, *(link.counter.get_acquire() for link in self.links.values())])
-
-    def _attach(self, position: SubscriberPosition) -> None:
-        self.context.sender.send(operations.ADD_IPC_SUBSCRIBER, self.publication, position)
+    def _attach(self, position: SubscriberPosition, then: Linked) -> None:
+        self.context.sender.link(operations.ADD_IPC_SUBSCRIBER, self.publication, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
         self.context.sender.remove(
@@ -44,13 +40,11 @@ class IpcStream(PublishedStream):
         return self.publication.consumer_position.get_acquire()
 
     def _drain(self, now_ns: int) -> None:
-        producer_position = self.producer_position
-        positions = [link.counter.get_acquire() for link in self.links.values()]
-        if all(position >= producer_position for position in positions):
+        if self._have_all_read(self.producer_position):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
-        else:
-            self._unblock(max(positions))
+        elif not self._joining:
+            self._unblock(max(link.counter.get_acquire() for link in self.links.values()))
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self.reference_count <= 0

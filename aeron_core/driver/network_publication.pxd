@@ -68,6 +68,7 @@ cdef class NetworkPublication(Resender):
     cdef int64_t _time_of_last_setup_ns
     cdef int64_t _time_of_last_send_ns          # of data or heartbeat
 
+    cdef int64_t add_spy(self, SubscriberPosition spy) except -1 nogil
     @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(work=int32_t)

@@ -25,7 +25,7 @@ from aeron_core.driver.datagram_run import DatagramRun
 from aeron_core.driver.live_receivers import LiveReceivers
 from aeron_core.driver.publisher_limit import PublisherLimit
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
-from aeron_core.driver.subscriber_positions import SubscriberPositions
+from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
@@ -113,6 +113,10 @@ class NetworkPublication(Resender):
         self._heartbeat.session_id = params.session_id
         self._heartbeat.stream_id = params.stream_id
         self._rttm = Rttm()
+
+    def add_spy(self, spy: SubscriberPosition) -> int:
+        """Let a spy take part from what is being sent; return that position."""
+        return self.spies.add(spy, self.sender_position.get())
 
     def send_pending(self, now_ns: int) -> int:
         """Send what may be sent; return the bytes of it."""

@@ -13,6 +13,7 @@ from aeron_core.driver.published_stream import PublishedStream
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aeron_core.driver.agent_proxy import Linked
     from aeron_core.driver.network_publication import NetworkPublication
     from aeron_core.driver.send_endpoint import SendEndpoint
     from aeron_core.driver.subscriber_positions import SubscriberPosition
@@ -28,12 +29,8 @@ class NetworkStream(PublishedStream):
         """Hand the publication to the sender."""
         self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
 
-    def join_position(self) -> int:
-        """Return where a spy starts: at what is being sent."""
-        return self.publication.sender_position.get_acquire()
-
-    def _attach(self, position: SubscriberPosition) -> None:
-        self.context.sender.send(operations.ADD_SPY, self.publication, position)
+    def _attach(self, position: SubscriberPosition, then: Linked) -> None:
+        self.context.sender.link(operations.ADD_SPY, self.publication, position, then)
 
     def _detach(self, position: SubscriberPosition) -> None:
         self.context.sender.remove(
@@ -54,7 +51,7 @@ class NetworkStream(PublishedStream):
                 return
         else:
             self.publication.is_end_of_stream.set_release(1)
-        if all(link.counter.get_acquire() >= self.producer_position for link in self.links.values()):
+        if self._have_all_read(self.producer_position):
             self.unlink_all(notify=True)
             self._enter(operations.PUBLICATION_LINGER)
 

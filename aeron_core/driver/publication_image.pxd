@@ -48,7 +48,7 @@ cdef class PublicationImage:
     cdef Nak _nak
     cdef Rttm _rttm
     cdef bint _is_reliable
-    cdef bint _is_status_message_enabled            # until nobody subscribes any more
+    cdef bint _is_status_message_enabled            # until another image of the stream takes over
     cdef int32_t _window_length                     # of the next status message
     cdef int64_t _next_sm_position                  # of the next status message
     cdef int64_t _last_sm_position                  # of the last one sent
@@ -61,6 +61,7 @@ cdef class PublicationImage:
     cdef int64_t _last_hwm_position
     cdef int64_t _reported_end                      # position up to which gaps were counted
 
+    cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     @cython.locals(packet_position=int64_t, proposed=int64_t, payload_length=int32_t)
     cdef int32_t insert_packet(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t term_id, int32_t term_offset,
@@ -81,3 +82,4 @@ cdef class PublicationImage:
     cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil
     cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
     cdef int32_t disable_status_messages(self) noexcept nogil
+    cdef bint is_of_stream_of(self, PublicationImage image) noexcept nogil

@@ -14,7 +14,7 @@ from aeron_core._native import positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.cell import AtomicLong
 from aeron_core.driver.loss_detector import LossDetector
-from aeron_core.driver.subscriber_positions import SubscriberPositions
+from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner import clean_step
 from aeron_core.logbuffer.gap_filler import try_fill_gap
 from aeron_core.logbuffer.rebuilder import insert
@@ -82,6 +82,10 @@ class PublicationImage:
         for frame in (self._rejection, self._sm, self._nak, self._rttm):
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
+
+    def add_subscriber(self, subscriber: SubscriberPosition) -> int:
+        """Let a subscriber take part from where the slowest is; return that position."""
+        return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
     def insert_packet(  # noqa: PLR0913
         self,
@@ -261,6 +265,14 @@ class PublicationImage:
         )
 
     def disable_status_messages(self) -> int:
-        """Send no more status messages by the clock: nobody subscribes any more."""
+        """Send no more status messages by the clock: another image of the stream does."""
         self._is_status_message_enabled = False
         return 0
+
+    def is_of_stream_of(self, image: PublicationImage) -> bool:
+        """Return whether another image is of the same stream, from the same endpoint."""
+        return (
+            self.session_id == image.session_id
+            and self.stream_id == image.stream_id
+            and self.endpoint is image.endpoint
+        )

@@ -32,4 +32,8 @@ cdef class Receiver(Agent):
     cdef int32_t _execute(self) except -1 nogil
     cdef int32_t _execute_on_dispatcher(self) except -1 nogil
     cdef int32_t _execute_on_image(self) except -1 nogil
+    @cython.locals(i=int32_t)
+    cdef int32_t _silence_predecessors(self, PublicationImage successor) except -1 nogil
     cdef int32_t _release(self) except -1 nogil
+    cdef int32_t _link(self, int64_t join_position) except -1 nogil
+    cdef int32_t _answer(self, int32_t code, int64_t value) except -1 nogil

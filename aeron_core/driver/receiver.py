@@ -74,12 +74,7 @@ class Receiver(Agent):
         elif operation == operations.REMOVE_RECEIVE_ENDPOINT:
             self._endpoints.remove(target)
             self._release()
-        elif operation in (
-            operations.REMOVE_IMAGE,
-            operations.ADD_IMAGE_SUBSCRIBER,
-            operations.REMOVE_IMAGE_SUBSCRIBER,
-            operations.DISABLE_STATUS_MESSAGES,
-        ):
+        elif operation in (operations.ADD_IMAGE_SUBSCRIBER, operations.REMOVE_IMAGE_SUBSCRIBER):
             self._execute_on_image()
         else:
             self._execute_on_dispatcher()
@@ -107,10 +102,13 @@ class Receiver(Agent):
                 cython.cast(StreamInterest, subject), first
             )
         elif operation == operations.ADD_IMAGE:
+            self._silence_predecessors(cython.cast(PublicationImage, subject))
             self._images.append(subject)
             cython.cast(Dispatcher, dispatcher).add_image(cython.cast(PublicationImage, subject))
-        elif operation == operations.DISCONNECT_IMAGE:
+        elif operation == operations.REMOVE_IMAGE:
+            self._images.remove(subject)
             cython.cast(Dispatcher, dispatcher).remove_image(cython.cast(PublicationImage, subject))
+            self._release()
         elif operation == operations.REMOVE_COOL_DOWN:
             cython.cast(Dispatcher, dispatcher).remove_cool_down(first, second)
         elif operation == operations.FORGET_SESSION:
@@ -121,22 +119,35 @@ class Receiver(Agent):
         operation = self._command.operation()
         image = self._command.target_pointer()
         position = self._command.subject_pointer()
-        if operation == operations.REMOVE_IMAGE:
-            self._images.remove(image)
-            self._release()
-        elif operation == operations.ADD_IMAGE_SUBSCRIBER:
-            cython.cast(PublicationImage, image).subscribers.add(cython.cast(SubscriberPosition, position))
+        if operation == operations.ADD_IMAGE_SUBSCRIBER:
+            self._link(
+                cython.cast(PublicationImage, image).add_subscriber(cython.cast(SubscriberPosition, position))
+            )
         elif operation == operations.REMOVE_IMAGE_SUBSCRIBER:
             cython.cast(PublicationImage, image).subscribers.remove(cython.cast(SubscriberPosition, position))
             self._release()
-        elif operation == operations.DISABLE_STATUS_MESSAGES:
-            cython.cast(PublicationImage, image).disable_status_messages()
+        return 0
+
+    def _silence_predecessors(self, successor: PublicationImage) -> int:
+        # An image that everybody left says EOS before it goes. The sender would take that for the word of the image
+        # that was made since.
+        for i in range(self._images.size):
+            image = self._images.at(i)
+            if cython.cast(PublicationImage, image).is_of_stream_of(successor):
+                cython.cast(PublicationImage, image).disable_status_messages()
         return 0
 
     def _release(self) -> int:
-        # The ring to the conductor holds one answer for each removal that can be under way.
-        self._reply.begin(operations.RELEASED, self._command.target_pointer())
+        return self._answer(operations.RELEASED, 0)
+
+    def _link(self, join_position: int) -> int:
+        return self._answer(operations.LINKED, join_position)
+
+    def _answer(self, code: int, value: int) -> int:
+        # The ring to the conductor holds one answer for each command that can be under way.
+        self._reply.begin(code, self._command.target_pointer())
         self._reply.set_number(0, self._command.operation())
         self._reply.set_subject(self._command.subject_pointer())
+        self._reply.set_value(0, value)
         self._conductor.offer(self._reply)
         return 0

@@ -35,6 +35,8 @@ cdef class Sender(Agent):
     cdef int32_t _execute_on_endpoint(self) except -1 nogil
     cdef int32_t _execute_on_subscriber(self) except -1 nogil
     cdef int32_t _release(self) except -1 nogil
+    cdef int32_t _link(self, int64_t join_position) except -1 nogil
+    cdef int32_t _answer(self, int32_t code, int64_t value) except -1 nogil
     @cython.locals(i=int32_t, index=int32_t, sent=int32_t, count=int32_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, work=int32_t)

@@ -133,21 +133,32 @@ class Sender(Agent):
         target = self._command.target_pointer()
         position = self._command.subject_pointer()
         if operation == operations.ADD_SPY:
-            cython.cast(NetworkPublication, target).spies.add(cython.cast(SubscriberPosition, position))
+            self._link(
+                cython.cast(NetworkPublication, target).add_spy(cython.cast(SubscriberPosition, position))
+            )
         elif operation == operations.REMOVE_SPY:
             cython.cast(NetworkPublication, target).spies.remove(cython.cast(SubscriberPosition, position))
             self._release()
         elif operation == operations.ADD_IPC_SUBSCRIBER:
-            cython.cast(IpcPublication, target).subscribers.add(cython.cast(SubscriberPosition, position))
+            self._link(
+                cython.cast(IpcPublication, target).add_subscriber(cython.cast(SubscriberPosition, position))
+            )
         elif operation == operations.REMOVE_IPC_SUBSCRIBER:
             cython.cast(IpcPublication, target).subscribers.remove(cython.cast(SubscriberPosition, position))
             self._release()
         return 0
 
     def _release(self) -> int:
-        # The ring to the conductor holds one answer for each removal that can be under way.
-        self._reply.begin(operations.RELEASED, self._command.target_pointer())
+        return self._answer(operations.RELEASED, 0)
+
+    def _link(self, join_position: int) -> int:
+        return self._answer(operations.LINKED, join_position)
+
+    def _answer(self, code: int, value: int) -> int:
+        # The ring to the conductor holds one answer for each command that can be under way.
+        self._reply.begin(code, self._command.target_pointer())
         self._reply.set_number(0, self._command.operation())
         self._reply.set_subject(self._command.subject_pointer())
+        self._reply.set_value(0, value)
         self._conductor.offer(self._reply)
         return 0

@@ -1,8 +1,15 @@
-"""What subscriptions link to: a stream that somebody publishes here, or an image of one."""
+"""What subscriptions link to: a stream that somebody publishes here, or an image of one.
+
+    (reserved) ──link──► joining ──LINKED: position, label, available image──► reading ──unlink──► (gone)
+
+The agent that cleans the log says where a subscriber joins: what the conductor read of the others' positions may
+be behind the cleaning by the time that the agent follows the new one.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from aeron_core.driver import stream_counters
@@ -14,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from aeron_core.driver.agent_proxy import Linked
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.subscription import Subscription
 
@@ -29,6 +37,8 @@ class Stream(ABC):
         self.session_id = session_id
         self.stream_id = stream_id
         self.links: dict[Subscription, SubscriberPosition] = {}
+        # Those of the links that the agent does not follow yet: their positions say nothing.
+        self._joining: set[Subscription] = set()
 
     @property
     @abstractmethod
@@ -46,12 +56,8 @@ class Stream(ABC):
         """Whether a subscription may still be linked."""
 
     @abstractmethod
-    def join_position(self) -> int:
-        """Return where a new subscriber starts."""
-
-    @abstractmethod
-    def _attach(self, position: SubscriberPosition) -> None:
-        """Have the agent follow a subscriber."""
+    def _attach(self, position: SubscriberPosition, then: Linked) -> None:
+        """Have the agent follow a subscriber from a position that it chooses."""
 
     @abstractmethod
     def _detach(self, position: SubscriberPosition) -> None:
@@ -59,7 +65,6 @@ class Stream(ABC):
 
     def reserve(self, subscription: Subscription) -> SubscriberPosition:
         """Return the position of a subscription that is to be linked. StorageError where no counter is left."""
-        join_position = self.join_position()
         owner = CounterOwner(
             subscription.registration_id,
             self.session_id,
@@ -72,16 +77,23 @@ class Stream(ABC):
             stream_counters.SUBSCRIBER_POSITION,
             "sub-pos",
             owner,
-            suffix=f" @{join_position}",
             reference_id=self.registration_id,
         )
-        counter.set_release(join_position)
         return SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
 
     def link(self, subscription: Subscription, position: SubscriberPosition) -> None:
-        """Let a subscription take part in the stream from its reserved position on, and tell its client."""
+        """Let a subscription take part in the stream; its client is told once the agent follows it."""
         self.links[subscription] = position
-        self._attach(position)
+        self._joining.add(subscription)
+        self._attach(position, partial(self._on_linked, subscription, position))
+
+    def _on_linked(
+        self, subscription: Subscription, position: SubscriberPosition, join_position: int
+    ) -> None:
+        if subscription not in self._joining:
+            return
+        self._joining.remove(subscription)
+        self.context.counters.append_to_label(position.counter.id, f" @{join_position}")
         self.context.clients.send(
             responses.OnAvailableImage(
                 self.registration_id,
@@ -96,6 +108,7 @@ class Stream(ABC):
 
     def unlink(self, subscription: Subscription) -> None:
         """End a subscription's part in the stream without a word to its client, which ended it."""
+        self._joining.discard(subscription)
         position = self.links.pop(subscription, None)
         if position is not None:
             self._detach(position)
@@ -108,13 +121,20 @@ class Stream(ABC):
             self.unlink(subscription)
 
     def notify_unavailable(self) -> None:
-        """Tell the clients of all subscriptions that the stream is over."""
-        for subscription in self.links:
+        """Tell the clients of all subscriptions that the stream is over, if they know that it was there."""
+        unaware, self._joining = self._joining, set()
+        for subscription in self.links.keys() - unaware:
             self.context.clients.send(
                 responses.OnUnavailableImage(
                     self.registration_id, subscription.registration_id, self.stream_id, subscription.channel
                 )
             )
+
+    def _have_all_read(self, position: int) -> bool:
+        """Return whether no subscriber has anything left to read before `position`."""
+        return not self._joining and all(
+            link.counter.get_acquire() >= position for link in self.links.values()
+        )
 
     def free_counter_of(self, position: SubscriberPosition) -> None:
         """Give a subscriber's counter back, once no agent reads it any more."""

@@ -17,7 +17,7 @@ cdef class SubscriberPositions:
     cdef PointerList _positions     # of SubscriberPosition, borrowed from the conductor
 
     cdef int32_t size(self) noexcept nogil
-    cdef int32_t add(self, SubscriberPosition position) except -1 nogil
+    cdef int64_t add(self, SubscriberPosition position, int64_t join_position) except -1 nogil
     cdef int32_t remove(self, SubscriberPosition position) except -1 nogil
     @cython.locals(i=int32_t, position=int64_t, lowest=int64_t)
     cdef int64_t lowest(self, int64_t otherwise) noexcept nogil

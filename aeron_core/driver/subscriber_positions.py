@@ -32,9 +32,15 @@ class SubscriberPositions:
         """Return how many subscribers there are."""
         return self._positions.size
 
-    def add(self, position: SubscriberPosition) -> int:
-        """Add a borrowed entry; return how many there are."""
-        return self._positions.append(cython.cast(cython.pointer(PyObject), position))
+    def add(self, position: SubscriberPosition, join_position: int) -> int:
+        """Add a borrowed entry, which reads from `join_position` on; return that.
+
+        Only the agent knows of a position that what is behind it is still there: before the entry is in the list
+        nothing keeps it from being cleaned.
+        """
+        position.counter.set_release(join_position)
+        self._positions.append(cython.cast(cython.pointer(PyObject), position))
+        return join_position
 
     def remove(self, position: SubscriberPosition) -> int:
         """Forget an entry; return how many are left."""

@@ -235,18 +235,27 @@ class _SocketFace:
     def __init__(self, network: SimulatedNetwork, socket: _Socket) -> None:
         self._network = network
         self._socket = socket
+        self._is_closed = False
 
     def receive(self, limit: int) -> list[tuple[bytes, SocketAddress]]:
+        self._check_open()
         return self._network._receive(self._socket, limit)
 
     def send(self, datagram: bytes, destination: SocketAddress) -> None:
+        self._check_open()
         self._network._send(self._socket, datagram, destination)
 
     def local_address(self) -> SocketAddress:
         return self._socket.address.copy()
 
     def close(self) -> None:
+        self._is_closed = True
         self._network._unbind(self._socket)
+
+    def _check_open(self) -> None:
+        # As of a descriptor that was closed; a real one may be somebody else's by now.
+        if self._is_closed:
+            raise OSError(errno.EBADF, f"the simulated socket {self._socket.address} is closed")
 
 
 def _host_of(address: str) -> str:

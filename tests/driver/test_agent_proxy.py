@@ -9,7 +9,7 @@ from aeron_core._native.commands import Command, CommandRing
 from aeron_core.driver.agent_proxy import AgentProxy
 from aeron_core.testing import make_counters
 
-ADD, REMOVE, RELEASED = 1, 2, 3
+ADD, REMOVE, RELEASED, LINKED = 1, 2, 3, 4
 
 
 class Thing:
@@ -148,6 +148,21 @@ def test_removals_of_several_subjects_of_one_target_are_told_apart(agent):
     agent.answer()
 
     assert happened == ["a", "b"]
+
+
+def test_what_is_to_follow_a_link_is_told_the_position_that_the_agent_chose(agent):
+    target, subject, chosen = Thing(), Thing(), []
+    agent.proxy.link(ADD, target, subject, chosen.append)
+    reply, replies = Command(), CommandRing(4)
+    replies.send(LINKED, target, subject, (ADD,), (4096,))
+    replies.receive(reply)
+    agent.take()
+    assert not agent.proxy.is_idle
+
+    agent.proxy.on_linked(reply)
+
+    assert chosen == [4096]
+    assert agent.proxy.is_idle
 
 
 def test_what_follows_a_removal_may_command_the_agent(agent):

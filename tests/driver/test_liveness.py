@@ -2,6 +2,7 @@
 
 import pytest
 
+from aeron_core._native import wire
 from aeron_core.errors import ClientTimeoutError, DriverTimeoutError
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -217,3 +218,44 @@ def test_status_messages_say_end_of_stream_while_an_image_drains(pair, stream):
 
     assert flags.count(0x40) >= 5
     assert flags == sorted(flags)
+
+
+def test_an_image_sends_nothing_once_its_socket_is_closed(pair, stream):
+    _, subscription, _ = stream
+    subscription.close()
+    pair.run_until(lambda: not pair.receiver.find_counters("rcv-channel"))
+    said = len(pair.answered())
+
+    pair.run_for(2 * S)
+
+    assert len(pair.answered()) == said
+    assert pair.receiver.errors() == []
+
+
+def test_a_socket_stays_open_until_its_image_has_said_that_it_ends(pair, stream):
+    _, subscription, _ = stream
+    subscription.close()
+
+    pair.run_until(lambda: not pair.receiver.find_counters("rcv-channel"))
+
+    assert frames_of(StatusMessage, pair.answered())[-1].flags & wire.SM_FLAG_EOS
+
+
+def test_a_stream_that_is_subscribed_to_again_at_once_does_not_end(pair, stream):
+    publication, subscription, _ = stream
+    other = pair.add_subscription(CHANNEL, 1002)
+    subscription.close()
+    pair.run_for(10 * MS)
+
+    again = Sink(pair.add_subscription(CHANNEL, 1001))
+    pair.run_until(lambda: again.subscription.is_connected)
+    pair.run_for(5 * S, each=lambda: check_connected(publication))
+    publication.offer(b"still here")
+    pair.run_until(again.poll)
+
+    assert again.all == [b"still here"]
+    other.close()
+
+
+def check_connected(publication):
+    assert publication.is_connected

@@ -234,6 +234,18 @@ def test_an_address_is_bound_once():
     pair.network.open(DatagramOptions(A))
 
 
+def test_a_closed_socket_is_not_used_any_more():
+    pair = Pair()
+    pair.a.channel.close()
+
+    with pytest.raises(OSError, match=r"127\.0\.0\.1:1001 is closed") as caught:
+        pair.send(b"late")
+
+    assert caught.value.errno == errno.EBADF
+    with pytest.raises(OSError, match="is closed"):
+        pair.a.receive()
+
+
 def test_hosts_have_ports_of_their_own():
     network = SimulatedNetwork(Clock.manual())
     wildcard = DatagramOptions(SocketAddress.of("0.0.0.0", 20121))

@@ -11,9 +11,9 @@ cpdef enum:
     REMOVE_NETWORK_PUBLICATION   # publication; answered by RELEASED
     ADD_IPC_PUBLICATION          # publication
     REMOVE_IPC_PUBLICATION       # publication; answered by RELEASED
-    ADD_SPY                      # publication, subscriber position
+    ADD_SPY                      # publication, subscriber position; answered by LINKED
     REMOVE_SPY                   # publication, subscriber position; answered by RELEASED
-    ADD_IPC_SUBSCRIBER           # publication, subscriber position
+    ADD_IPC_SUBSCRIBER           # publication, subscriber position; answered by LINKED
     REMOVE_IPC_SUBSCRIBER        # publication, subscriber position; answered by RELEASED
     # Conductor to Receiver
     ADD_RECEIVE_ENDPOINT = 32    # endpoint
@@ -25,15 +25,14 @@ cpdef enum:
     SUBSCRIBE_SESSION            # dispatcher, stream interest; session id
     UNSUBSCRIBE_SESSION          # dispatcher, stream interest; session id
     ADD_IMAGE                    # dispatcher, image
-    DISCONNECT_IMAGE             # dispatcher, image: no packet reaches it any more
     REMOVE_COOL_DOWN             # dispatcher; session id, stream id
     FORGET_SESSION               # dispatcher; session id, stream id: its image could not be made
-    DISABLE_STATUS_MESSAGES      # image
-    REMOVE_IMAGE                 # image; answered by RELEASED
-    ADD_IMAGE_SUBSCRIBER         # image, subscriber position
+    REMOVE_IMAGE                 # dispatcher, image: nothing reaches it, it sends nothing; answered by RELEASED
+    ADD_IMAGE_SUBSCRIBER         # image, subscriber position; answered by LINKED
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
     # Agents to the conductor
-    RELEASED = 64                # the object, which the agent no longer knows
+    RELEASED = 64                # target and subject, which the agent no longer knows; the operation
+    LINKED                       # target and subject, which reads from now on; the operation; the position
     CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
     CREATE_IMAGE_REFUSED         # endpoint; session limit
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`

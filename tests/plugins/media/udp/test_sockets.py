@@ -115,6 +115,21 @@ def test_a_run_that_the_kernel_refuses_to_cut_is_cut_by_us_from_then_on(opened):
     assert sender.channel.error_code == 0
 
 
+def test_a_closed_socket_does_not_send_through_the_next_one_of_its_number(opened):
+    receiver, sender = opened(), opened()
+    number = sender.channel.fileno()
+    sender.channel.close()
+    successor = opened()
+    assert successor.channel.fileno() == number
+
+    taken = sender.send([(b"late", 4)], receiver.channel.local_address())
+    successor.send([(b"own", 3)], receiver.channel.local_address())
+
+    assert taken.entries == 0
+    assert sender.channel.error_code == errno.EBADF
+    assert receive(receiver, 1) == [b"own"]
+
+
 def test_a_full_socket_buffer_takes_what_it_can_and_says_how_much(opened):
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with left, right:

@@ -1,0 +1,231 @@
+"""Subscribers that come while a stream is under way, and the sender or receiver hears of them late."""
+
+import sys
+import threading
+import time
+from itertools import pairwise
+
+import pytest
+
+from aeron_core import connect
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.settings.client import ClientSettings
+from aeron_core.testing import Feed, Sink
+from aeron_core.testing.pair import MS, S
+
+IPC = "aeron:ipc"
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+TERM_LENGTH = 64 * 1024
+FRAME_LENGTH = 1024
+MESSAGES = [n.to_bytes(8, "little") * 124 for n in range(400)]
+TIMEOUT_S = 60
+VISIT = 100  # messages that a subscriber reads before it leaves
+
+
+def run_conductor_alone(driver, cycles):
+    """Let a driver's conductor work while its sender and receiver stand still."""
+    for _ in range(cycles):
+        driver.media_driver._assembly.conductor.do_work()
+
+
+def join_behind_a_queue(simulation, driver, client, channel, occupy):
+    """Subscribe so that the agent has `occupy` commands to take before that of the join."""
+    for n in range(occupy):
+        client.add_subscription_async(channel, 5000 + n)
+        client.add_publication_async(IPC, 5000 + n)
+    registration = client.add_subscription_async(channel, 1001)
+    run_conductor_alone(driver, 2 * occupy + 1)
+    return registration
+
+
+def flows_past(simulation, feed, sink, registration):
+    """Run a stream to its end; return the subscription that joined meanwhile, and what it read."""
+    late = []
+
+    def each():
+        feed.offer()
+        sink.poll()
+        if not late and registration.poll() is not None:
+            late.append(Sink(registration.poll()))
+        if late:
+            late[0].poll()
+        return feed.is_done and late and len(sink.all) == len(feed.messages) and late[0].poll() == 0
+
+    simulation.run_until(each)
+    return late[0]
+
+
+def assert_read_from_where_it_joined(late):
+    (image,) = late.subscription.images
+    assert late.all == MESSAGES[image.join_position // FRAME_LENGTH :]
+    assert late.all
+
+
+def test_a_subscriber_of_an_ipc_stream_joins_at_what_is_still_there(lone):
+    sink = Sink(lone.add_subscription(IPC, 1001))
+    feed = Feed(lone.add_publication(IPC, 1001), MESSAGES)
+    lone.run_until(lambda: feed.publication.available_window)
+
+    registration = join_behind_a_queue(lone, lone.driver, lone.client, IPC, occupy=40)
+    late = flows_past(lone, feed, sink, registration)
+
+    assert_read_from_where_it_joined(late)
+
+
+def test_a_subscriber_of_an_image_joins_at_what_is_still_there(pair):
+    sink = Sink(pair.add_subscription(CHANNEL, 1001))
+    feed = Feed(pair.add_publication(CHANNEL, 1001), MESSAGES)
+    pair.run_until(lambda: feed.publication.available_window)
+
+    registration = join_behind_a_queue(pair, pair.receiver, pair.subscriber, CHANNEL, occupy=150)
+    late = flows_past(pair, feed, sink, registration)
+
+    assert late.subscription.images[0].join_position > TERM_LENGTH
+    assert_read_from_where_it_joined(late)
+
+
+def test_all_who_wait_for_an_ipc_stream_read_it_from_its_start(lone):
+    sinks = [Sink(lone.add_subscription(IPC, 1001)) for _ in range(20)]
+    registration = lone.client.add_publication_async(IPC, 1001)
+    run_conductor_alone(lone.driver, 1)
+    lone.client.do_work()
+    feed = Feed(registration.poll(), MESSAGES)
+
+    def each():
+        return feed.offer() + sum(sink.poll() for sink in sinks) == 0 and feed.is_done
+
+    lone.run_until(each)
+
+    assert [len(sink.all) for sink in sinks] == [len(MESSAGES)] * 20
+
+
+def test_a_subscriber_that_leaves_before_it_has_joined_never_hears_of_the_stream(lone):
+    heard = []
+    publication = lone.add_publication(IPC, 1001)
+    lone.run_for(10 * MS)
+    registration = lone.client.add_subscription_async(
+        IPC, 1001, on_available_image=heard.append, on_unavailable_image=heard.append
+    )
+    run_conductor_alone(lone.driver, 1)
+    lone.client.do_work()
+    registration.poll().close()
+    run_conductor_alone(lone.driver, 1)
+
+    lone.run_for(100 * MS)
+
+    assert heard == []
+    assert lone.driver.find_counters("sub-pos") == []
+    assert not publication.is_connected
+
+
+def test_a_subscriber_that_joins_what_is_being_revoked_never_hears_of_the_stream(lone):
+    heard = []
+    publication = lone.add_publication(IPC, 1001)
+    lone.run_for(10 * MS)
+    lone.client.add_subscription_async(
+        IPC, 1001, on_available_image=heard.append, on_unavailable_image=heard.append
+    )
+    run_conductor_alone(lone.driver, 1)
+    publication.revoke()
+    lone.clock.advance(2 * S)
+    run_conductor_alone(lone.driver, 2)
+
+    lone.run_for(100 * MS)
+
+    assert heard == []
+
+
+def test_a_stream_does_not_end_while_somebody_joins_it(lone):
+    sink = Sink(lone.add_subscription(IPC, 1001))
+    publication = lone.add_publication(IPC, 1001)
+    lone.run_until(lambda: publication.available_window)
+    publication.offer(b"last words")
+    registration = lone.client.add_subscription_async(IPC, 1001)
+    run_conductor_alone(lone.driver, 1)
+    publication.close()
+    lone.clock.advance(2 * S)
+    run_conductor_alone(lone.driver, 2)
+    late = Sink(lone.result(registration))
+
+    lone.run_until(lambda: late.poll() == 0 and late.subscription.is_connected)
+    lone.run_until(lambda: sink.poll() + late.poll() == 0 and len(sink.all) == 1)
+
+    assert late.all == sink.all == [b"last words"]
+
+
+class Busy:
+    """A driver with its threads, a publisher at full speed, and a subscriber that reads all."""
+
+    def __init__(self, directory, mode, count):
+        self.driver = MediaDriver.launch(
+            {
+                "aeron_dir": directory / "aeron",
+                "threading_mode": mode,
+                "ipc_term_buffer_length": "64k",
+                "counters_buffer_length": "1m",
+                "perform_storage_checks": False,
+                "dir_delete_on_shutdown": True,
+            }
+        )
+        self.count = count
+        self.read = 0
+        self.deadline = time.monotonic() + TIMEOUT_S
+        self.client = connect(settings=ClientSettings(aeron_dir=self.driver.aeron_dir))
+        self._subscription = self.client.add_subscription(IPC, 1001)
+        self._publication = self.client.add_publication(IPC, 1001)
+        self._publication.await_connected(timeout=TIMEOUT_S)
+        self._threads = [threading.Thread(target=work) for work in (self._publish, self._read_all)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def is_over(self):
+        return self.read >= self.count or time.monotonic() > self.deadline
+
+    def _publish(self):
+        number = 0
+        while number < self.count and time.monotonic() < self.deadline:
+            if self._publication.offer(number.to_bytes(480, "little")) > 0:
+                number += 1
+
+    def _read_all(self):
+        while not self.is_over:
+            self.read += self._subscription.poll(lambda *_: None, 256)
+
+    def join_and_leave(self):
+        """Return the numbers that a subscriber read that came and went."""
+        numbers = []
+        with self.client.add_subscription(IPC, 1001) as subscription:
+            while len(numbers) < VISIT and not self.is_over:
+                subscription.poll(lambda buffer, _: numbers.append(int.from_bytes(buffer, "little")), 10)
+        return numbers
+
+    def close(self):
+        for thread in self._threads:
+            thread.join()
+        self.client.close()
+        self.driver.close()
+
+
+@pytest.fixture
+def restless_threads():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(50e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless_threads")
+@pytest.mark.parametrize("mode", ["SHARED", "DEDICATED"])
+def test_subscribers_come_and_go_while_a_publisher_goes_at_full_speed(memory_path, mode):
+    busy = Busy(memory_path, mode, count=20_000)
+
+    visits = []
+    while not busy.is_over:
+        visits.append(busy.join_and_leave())
+    busy.close()
+
+    assert busy.read == busy.count
+    assert sum(len(numbers) >= VISIT for numbers in visits) >= 5
+    for numbers in visits:
+        assert all(after == before + 1 for before, after in pairwise(numbers))
