@@ -102,6 +102,7 @@ def ipc(tmp_path):
         client.add_publication("aeron:ipc", 8) as publication,
     ):
         publication.await_connected(timeout=30)
+        subscription.await_connected(timeout=30)
         for number in range(10):
             assert publication.offer(b"message %d" % number) > 0
         assert subscription.poll(lambda buffer, header: None, 4) == 4
