@@ -76,15 +76,20 @@ class Images:
         subscription = linked[0]
         source = str(command.source)
         correlation_id = self.context.next_correlation_id()
-        congestion_control = self._congestion_control(subscription, setup, correlation_id, source)
-        self._check_window(endpoint, setup, congestion_control)
         stored = self.context.logs.create(
             "images", correlation_id, self._log_params(endpoint, subscription, setup, correlation_id)
         )
         counters: list[Counter] = []
         with ExitStack() as undo:
             undo.callback(self._give_back, stored, counters)
-            self._allocate_counters(counters, subscription, setup, correlation_id)
+            # A strategy's counters come first, as in the reference.
+            congestion_control = self._congestion_control(
+                subscription, setup, correlation_id, source, counters
+            )
+            self._check_window(endpoint, setup, congestion_control)
+            hwm_position, rebuild_position, naks_sent = self._allocate_counters(
+                counters, subscription, setup, correlation_id
+            )
             image = PublicationImage(
                 ImageParams(
                     correlation_id=correlation_id,
@@ -99,9 +104,9 @@ class Images:
                         setup.initial_term_id,
                     ),
                     control_address=command.control,
-                    hwm_position=counters[0],
-                    rebuild_position=counters[1],
-                    naks_sent=counters[2],
+                    hwm_position=hwm_position,
+                    rebuild_position=rebuild_position,
+                    naks_sent=naks_sent,
                     system_counters=self.context.system_counters,
                     congestion_control=congestion_control,
                     nak_delay=self._nak_delay(subscription),
@@ -134,7 +139,12 @@ class Images:
         self.context.logs.delete(stored)
 
     def _congestion_control(
-        self, subscription: Subscription, setup: Setup, correlation_id: int, source: str
+        self,
+        subscription: Subscription,
+        setup: Setup,
+        correlation_id: int,
+        source: str,
+        counters: list[Counter],
     ) -> CongestionControl:
         settings = self.context.settings
         text = subscription.params.congestion_control or settings.congestion_control
@@ -152,6 +162,9 @@ class Images:
                 socket_rcvbuf_length=settings.socket_so_rcvbuf_length,
                 source=source,
                 options=options,
+                new_counter=partial(
+                    self._new_strategy_counter, counters, subscription, setup, correlation_id
+                ),
             ),
             partial(
                 self.context.errors.record_exception,
@@ -178,7 +191,7 @@ class Images:
 
     def _allocate_counters(
         self, counters: list[Counter], subscription: Subscription, setup: Setup, correlation_id: int
-    ) -> None:
+    ) -> list[Counter]:
         owner = CounterOwner(
             correlation_id, setup.session_id, setup.stream_id, subscription.channel, subscription.client_id
         )
@@ -186,6 +199,20 @@ class Images:
             counters.append(
                 stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
             )
+        return counters[-len(_COUNTERS) :]
+
+    def _new_strategy_counter(  # noqa: PLR0913 - all but the last two are bound
+        self,
+        counters: list[Counter],
+        subscription: Subscription,
+        setup: Setup,
+        correlation_id: int,
+        type_id: int,
+        name: str,
+    ) -> Counter:
+        owner = CounterOwner(correlation_id, setup.session_id, setup.stream_id, subscription.channel)
+        counters.append(stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner))
+        return counters[-1]
 
     def _log_params(
         self, endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup, correlation_id: int

@@ -104,7 +104,6 @@ class NetworkPublications(Publications):
             is_exclusive=is_exclusive,
             is_group=endpoint.channel.is_group,
         )
-        flow_control = self._flow_control(command, params, endpoint, session_id, log_params.initial_term_id)
         stored = self.context.logs.create("publications", command.correlation_id, log_params)
         stream = NetworkStream(
             self.context,
@@ -124,6 +123,7 @@ class NetworkPublications(Publications):
         names = [(type_id, name.format(kind=kind)) for type_id, name in _COUNTERS]
         with ExitStack() as undo:
             undo.callback(stream.close)
+            flow_control = self._flow_control(command, params, stream, log_params.initial_term_id)
             stream.allocate_counters(names, owner)
             stream.publication = NetworkPublication(
                 self._publication_params(command, params, stream, stored, flow_control)
@@ -138,12 +138,12 @@ class NetworkPublications(Publications):
         self,
         command: AddPublication | AddExclusivePublication,
         params: PublicationParams,
-        endpoint: SendEndpoint,
-        session_id: int,
+        stream: NetworkStream,
         initial_term_id: int,
     ) -> FlowControl:
         settings = self.context.settings
-        is_group = endpoint.channel.is_group
+        channel = stream.endpoint.channel
+        is_group = channel.is_group
         default = settings.multicast_flow_control if is_group else settings.unicast_flow_control
         # With one receiver there is nothing to choose: the reference ignores `fc` there, and so do we for its
         # own strategies; a plugin's is used wherever it is named.
@@ -155,16 +155,17 @@ class NetworkPublications(Publications):
             FlowControlParams(
                 channel=command.channel,
                 stream_id=command.stream_id,
-                session_id=session_id,
+                session_id=stream.session_id,
                 registration_id=command.correlation_id,
                 initial_term_id=initial_term_id,
                 term_length=params.term_length,
                 mtu=params.mtu,
-                is_multicast=endpoint.channel.is_multicast,
+                is_multicast=channel.is_multicast,
                 options=options,
                 group_tag=settings.flow_control_group_tag,
                 group_min_size=settings.flow_control_group_min_size,
                 receiver_timeout_ns=settings.flow_control_receiver_timeout_ns,
+                new_counter=stream.new_strategy_counter,
             ),
             partial(
                 self.context.errors.record_exception, context=f"flow control {name!r} of {command.channel}"

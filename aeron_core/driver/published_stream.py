@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
+from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.logbuffer.unblocker import unblock
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from aeron_core.driver.ipc_publication import IpcPublication
     from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.network_publication import NetworkPublication
-    from aeron_core.driver.stream_counters import CounterOwner
 
 
 class PublishedStream(Stream):
@@ -54,6 +54,7 @@ class PublishedStream(Stream):
         self.is_exclusive = is_exclusive
         self.reference_count = 0
         self.counters: list[Counter] = []
+        self._strategy_counters: list[Counter] = []
         self._state_change_ns = context.clock.nano_time()
         self._last_consumer_position = -1
         self._last_progress_ns = self._state_change_ns
@@ -94,6 +95,13 @@ class PublishedStream(Stream):
             self.counters.append(
                 stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
             )
+
+    def new_strategy_counter(self, type_id: int, name: str) -> Counter:
+        """Return one more counter of the stream, for its flow control; `close` frees it."""
+        owner = CounterOwner(self.registration_id, self.session_id, self.stream_id, self.channel)
+        counter = stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
+        self._strategy_counters.append(counter)
+        return counter
 
     @abstractmethod
     def _consumer_position(self) -> int:
@@ -165,7 +173,8 @@ class PublishedStream(Stream):
 
     def close(self) -> None:
         """Give back the counters and the log; no agent knows the stream any more."""
-        for counter in self.counters:
+        for counter in (*self.counters, *self._strategy_counters):
             self.context.counters.free(counter.id)
         self.counters.clear()
+        self._strategy_counters.clear()
         self.context.logs.delete(self.stored)

@@ -18,6 +18,7 @@ from typing import Final, Protocol
 import cython
 
 from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS, python_methods, require_methods
+from aeron_core.spi.stream_counter import CounterFactory, detached_counter
 
 METHODS: Final = (
     "on_track_rebuild",
@@ -31,7 +32,10 @@ METHODS: Final = (
 
 @dataclass(frozen=True)
 class CongestionControlParams:
-    """What a congestion-control factory may know of the image that it serves; lengths are bytes."""
+    """What a congestion-control factory may know of the image that it serves; lengths are bytes.
+
+    `new_counter` takes a type and a name and returns a counter of this image, which tools see while it lives.
+    """
 
     channel: str
     stream_id: int
@@ -43,6 +47,7 @@ class CongestionControlParams:
     socket_rcvbuf_length: int
     source: str
     options: str = ""
+    new_counter: CounterFactory = detached_counter
 
 
 class RebuildState:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import cython
 
 from aeron_core.spi.adapt import PYTHON_CALL_INTERVAL_NS, python_methods, require_methods
+from aeron_core.spi.stream_counter import CounterFactory, detached_counter
 
 if TYPE_CHECKING:
     from aeron_core.protocol.frames.error import ErrorFrame
@@ -42,7 +43,8 @@ METHODS: Final = (
 class FlowControlParams:
     """What a flow-control factory may know of the publication that it serves.
 
-    `options` is what follows the strategy's name in `fc=`, such as `g:/3,t:5s`; lengths are bytes.
+    `options` is what follows the strategy's name in `fc=`, such as `g:/3,t:5s`; lengths are bytes. `new_counter`
+    takes a type and a name and returns a counter of this stream, which tools see while the publication lives.
     """
 
     channel: str
@@ -57,6 +59,7 @@ class FlowControlParams:
     group_tag: int | None = None
     group_min_size: int = 0
     receiver_timeout_ns: int = 5_000_000_000
+    new_counter: CounterFactory = detached_counter
 
 
 class FlowControlStrategy(Protocol):

@@ -8,6 +8,7 @@ from typing import Final
 from aeron_core.spi.hookspecs import FlowControlFactory, hookimpl
 from aeron_flow_control import max_flow_control
 from aeron_flow_control.max_flow_control import MaxFlowControl, UnicastFlowControl
+from aeron_flow_control.min_flow_control import MinFlowControl, TaggedFlowControl
 
 #: What the strategies were compiled against.
 AERON_CORE_SPI_VERSION: Final = max_flow_control.AERON_CORE_SPI_VERSION
@@ -16,4 +17,9 @@ AERON_CORE_SPI_VERSION: Final = max_flow_control.AERON_CORE_SPI_VERSION
 @hookimpl
 def aeron_flow_controls() -> Mapping[str, FlowControlFactory]:
     """See `aeron_core.spi.hookspecs`."""
-    return {"unicast": UnicastFlowControl, "max": MaxFlowControl}
+    return {
+        "unicast": UnicastFlowControl,
+        "max": MaxFlowControl,
+        "min": MinFlowControl,
+        "tagged": TaggedFlowControl,
+    }

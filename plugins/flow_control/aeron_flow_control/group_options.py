@@ -1,0 +1,84 @@
+"""What stands behind `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, separated by commas.
+
+Source: aeron_flow_control.c, aeron_flow_control_parse_tagged_options.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
+from aeron_flow_control.options import parse_options
+
+if TYPE_CHECKING:
+    from aeron_core.spi.flow_control import FlowControlParams
+
+_GROUP: Final = re.compile(r"(?P<tag>[-+]?[0-9]{1,19})?(?:/(?P<size>[0-9]{1,10}))?")
+#: Source: aeron_flow_control.h, the multiple of multicast.
+_RETRANSMIT_WINDOW_MULTIPLE: Final = 4
+_NO_TAG: Final = -1
+
+
+@dataclass(frozen=True)
+class GroupOptions:
+    """Which receivers are of the group, how many are wanted, and when a silent one is forgotten."""
+
+    group_tag: int
+    group_min_size: int
+    receiver_timeout_ns: int
+    retransmit_window_multiple: int = _RETRANSMIT_WINDOW_MULTIPLE
+
+
+def parse_group_options(params: FlowControlParams) -> GroupOptions:
+    """Return the options of a channel, with the driver's settings for those that it does not state.
+
+    Raises ChannelUriError for any that it must not state.
+    """
+    options = GroupOptions(
+        _NO_TAG if params.group_tag is None else params.group_tag,
+        params.group_min_size,
+        params.receiver_timeout_ns,
+    )
+    others = []
+    for part in filter(None, params.options.split(",")):
+        key, separator, value = part.partition(":")
+        if key == "g" and separator:
+            options = _with_group(options, part, value, params.channel)
+        elif key == "t" and separator:
+            options = replace(options, receiver_timeout_ns=_timeout_ns(part, value, params.channel))
+        else:
+            others.append(part)
+    numbers = parse_options(",".join(others), allowed=("g", "t", "rrwm"), channel=params.channel)
+    return replace(options, retransmit_window_multiple=numbers.get("rrwm", _RETRANSMIT_WINDOW_MULTIPLE))
+
+
+def _with_group(options: GroupOptions, part: str, value: str, channel: str) -> GroupOptions:
+    match = _GROUP.fullmatch(value)
+    tag = None if match is None or match["tag"] is None else int(match["tag"])
+    size = None if match is None or match["size"] is None else int(match["size"])
+    if (tag is None and size is None) or not INT64_MIN <= (tag or 0) <= INT64_MAX or (size or 0) > INT32_MAX:
+        raise _refused(
+            part, channel, f"a tag, '/' with a number of receivers up to {INT32_MAX}, or both: 'g:tag/n'"
+        )
+    return replace(
+        options,
+        group_tag=options.group_tag if tag is None else tag,
+        group_min_size=options.group_min_size if size is None else size,
+    )
+
+
+def _timeout_ns(part: str, value: str, channel: str) -> int:
+    try:
+        timeout_ns = parse_duration_ns(value)
+    except ConfigurationError:
+        timeout_ns = 0
+    if timeout_ns <= 0:
+        raise _refused(part, channel, "a duration above zero, such as t:5s")
+    return timeout_ns
+
+
+def _refused(part: str, channel: str, allowed: str) -> ChannelUriError:
+    return ChannelUriError(f"fc option {part!r} in {channel}: must be {allowed}", ErrorCode.GENERIC_ERROR)

@@ -1,0 +1,33 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.counter cimport Counter
+from aeron_core.protocol.frames.error cimport ErrorFrame
+from aeron_core.protocol.frames.setup cimport Setup
+from aeron_core.protocol.frames.status_message cimport StatusMessage
+from aeron_core.spi.flow_control cimport FlowControl
+from aeron_flow_control.receivers cimport Receivers
+
+cdef int64_t _NO_HOLD
+
+
+cdef class MinFlowControl(FlowControl):
+    cdef bint _is_tagged
+    cdef int64_t _group_tag
+    cdef int64_t _group_min_size          # receivers that are wanted
+    cdef int64_t _receiver_timeout_ns     # silence that ends a receiver
+    cdef Receivers _receivers
+    cdef Counter _receiver_count          # how many they are, for tools
+    cdef bint _is_setup_for_group         # the next setup was asked for by one of the group
+    cdef int64_t _hold_limit              # of the sender, when that setup was sent
+    cdef int64_t _hold_deadline_ns
+
+    cdef bint _is_of_group(self, StatusMessage sm) except -1 nogil
+    @cython.locals(has_ended=bint, index=int64_t, lowest=int64_t)
+    cdef int _take_note(self, StatusMessage sm, int64_t receiver_limit, int64_t now_ns) except -1 nogil
+    cdef int64_t _hold(self, int64_t now_ns) except? -1985229329 nogil
+
+
+cdef class TaggedFlowControl(MinFlowControl):
+    pass
