@@ -5,6 +5,7 @@ Both run under the Python that runs this, which has to have pyaeron, and keep th
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -21,7 +22,8 @@ from rich.table import Table
 WORKLOADS = Path(__file__).parent / "peers" / "workloads.py"
 ROUNDS = 5
 SECONDS = 1.5
-UDP = "aeron:udp?endpoint=127.0.0.1:24{port}"
+IPC = "aeron:ipc"
+UDP = "aeron:udp"  # on ports that are free
 
 
 @dataclass(frozen=True)
@@ -38,23 +40,24 @@ class Work:
 
 
 ROWS = [
-    Work("IPC 32 B, offer + poll", "throughput", "throughput", "aeron:ipc", 32, "messages/s", 1),
-    Work("IPC 32 B, batches", "batches", "throughput", "aeron:ipc", 32, "messages/s", 5),
+    Work("IPC 32 B, offer + poll", "throughput", "throughput", IPC, 32, "messages/s", 1),
+    Work("IPC 32 B, concurrent offer + poll", "concurrent", "concurrent", IPC, 32, "messages/s", 1),
+    Work("IPC 32 B, batches", "batches", "throughput", IPC, 32, "messages/s", 5),
     Work("UDP 32 B, offer + poll", "throughput", "throughput", UDP, 32, "messages/s", 1),
+    Work("UDP 32 B, concurrent offer + poll", "concurrent", "concurrent", UDP, 32, "messages/s", 1),
     Work("UDP 32 B, batches", "batches", "throughput", UDP, 32, "messages/s", 3),
     Work("UDP 1 KiB, offer + poll", "throughput", "throughput", UDP, 1024, "messages/s", 1),
     Work("UDP 1 KiB, batches", "batches", "throughput", UDP, 1024, "messages/s", 3),
-    Work("IPC 32 B, round trip p50", "round_trip", "round_trip", "aeron:ipc", 32, "p50 us", 1),
-    Work("IPC 32 B, round trip p99", "round_trip", "round_trip", "aeron:ipc", 32, "p99 us", 1),
+    Work("IPC 32 B, round trip p50", "round_trip", "round_trip", IPC, 32, "p50 us", 1),
+    Work("IPC 32 B, round trip p99", "round_trip", "round_trip", IPC, 32, "p99 us", 1),
     Work("UDP 32 B, round trip p50", "round_trip", "round_trip", UDP, 32, "p50 us", 1),
     Work("UDP 32 B, round trip p99", "round_trip", "round_trip", UDP, 32, "p99 us", 1),
 ]
 
 
-def measure(library: str, workload: str, work: Work, port: int) -> float:
+def measure(library: str, workload: str, work: Work, seconds: float) -> float:
     """Run one workload in a process of its own and return its figure."""
-    channel = work.channel.format(port=port)
-    command = [sys.executable, WORKLOADS, library, workload, channel, work.length, SECONDS]
+    command = [sys.executable, WORKLOADS, library, workload, work.channel, work.length, seconds]
     done = subprocess.run(
         [str(part) for part in command],
         capture_output=True,
@@ -70,21 +73,28 @@ def measure(library: str, workload: str, work: Work, port: int) -> float:
 
 def main() -> None:
     """Run all rows and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds of each row (%(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help="warm-up, and measurement, of one round (%(default)s)"
+    )
+    options = parser.parse_args()
     if importlib.util.find_spec("pyaeron") is None:
         raise SystemExit("no pyaeron here: `make bench` makes an environment that has it and us")
+    python = sys.version.split()[0]
     table = Table(
-        title=f"aeron-core beside pyaeron, Python {sys.version.split()[0]}, medians of {ROUNDS} interleaved rounds"
+        title=f"aeron-core beside pyaeron, Python {python}, medians of {options.rounds} interleaved rounds"
     )
     table.add_column("work")
     for title in ("ours", "pyaeron", "ratio", "aim"):
         table.add_column(title, justify="right")
-    for row, work in enumerate(track(ROWS, description="measuring", console=Console(stderr=True))):
+    for work in track(ROWS, description="measuring", console=Console(stderr=True)):
         pairs = [
             (
-                measure("ours", work.ours, work, 100 + row * 10 + round_),
-                measure("theirs", work.theirs, work, 200 + row * 10 + round_),
+                measure("ours", work.ours, work, options.seconds),
+                measure("theirs", work.theirs, work, options.seconds),
             )
-            for round_ in range(ROUNDS)
+            for _ in range(options.rounds)
         ]
         ours = statistics.median(pair[0] for pair in pairs)
         theirs = statistics.median(pair[1] for pair in pairs)

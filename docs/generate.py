@@ -1,4 +1,4 @@
-"""Writes docs/reference from the code itself, or with --check says what is out of date.
+"""Writes docs/reference and docs/wire from the code itself, or with --check says what is out of date.
 
 Run it after a change of a setting, a hook, a counter, an error or a command: the tests compare.
 """
@@ -22,7 +22,11 @@ from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel
 from aeron_core.spi import hookspecs
 
-REFERENCE = Path(__file__).parent / "reference"
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+import wire_pages  # noqa: E402 - beside this program, however it is run
+
 NOTE = "<!-- Written by docs/generate.py from the code: do not edit. -->\n"
 
 STREAM_COUNTERS = {
@@ -168,11 +172,14 @@ def metavar(argument: Any) -> str:
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
-    "cli.md": cli_page,
-    "counters.md": counters_page,
-    "errors.md": errors_page,
-    "hooks.md": hooks_page,
-    "settings.md": settings_page,
+    "reference/cli.md": cli_page,
+    "reference/counters.md": counters_page,
+    "reference/errors.md": errors_page,
+    "reference/hooks.md": hooks_page,
+    "reference/settings.md": settings_page,
+    "wire/cnc.md": wire_pages.cnc_page,
+    "wire/frames.md": wire_pages.frames_page,
+    "wire/log-buffers.md": wire_pages.log_buffers_page,
 }
 
 
@@ -186,16 +193,16 @@ def main() -> int:
     stale = [
         name
         for name in PAGES
-        if not (REFERENCE / name).exists() or (REFERENCE / name).read_text(encoding="utf-8") != rendered(name)
+        if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != rendered(name)
     ]
     if "--check" in sys.argv:
         for name in stale:
-            print(f"docs/reference/{name} is out of date: run docs/generate.py", file=sys.stderr)
+            print(f"docs/{name} is out of date: run docs/generate.py", file=sys.stderr)
         return 1 if stale else 0
-    REFERENCE.mkdir(parents=True, exist_ok=True)
     for name in stale:
-        (REFERENCE / name).write_text(rendered(name), encoding="utf-8")
-        print(f"wrote docs/reference/{name}")
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / name).write_text(rendered(name), encoding="utf-8")
+        print(f"wrote docs/{name}")
     return 0
 
 

@@ -42,3 +42,27 @@ def test_the_example_of_the_tutorial_runs(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert done.stdout == "64 b'hello'\n"
+
+
+@pytest.mark.system
+def test_the_examples_of_how_to_test_a_plugin_run(tmp_path):
+    how_to = ROOT / "docs" / "how-to"
+    plugin = python_blocks(how_to / "write-a-flow-control.md")[0]
+    tests = "\n".join(python_blocks(how_to / "test-a-plugin.md")).replace("|fc=generous", "")
+    (tmp_path / "generous_flow.py").write_text(plugin, encoding="utf-8")
+    (tmp_path / "test_generous_flow.py").write_text(
+        f"{tests}\nimport pytest\nparams = pytest.fixture(lambda: FlowControlConformance.params)\n",
+        encoding="utf-8",
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert "13 passed" in done.stdout

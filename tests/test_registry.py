@@ -1,5 +1,3 @@
-from types import SimpleNamespace
-
 import aeron_congestion.plugin
 import aeron_flow_control.plugin
 import aeron_media.ipc.plugin
@@ -218,6 +216,16 @@ def test_a_plugin_that_was_built_for_another_version_must_be_rebuilt(registry):
         registry.register(plugin)
 
 
+class Started:
+    """What the built-in plugins want of a driver that has started."""
+
+    settings = DriverSettings()
+    _runners = ()
+
+    def close(self):
+        pass
+
+
 def test_events_reach_plugins(registry):
     class Following:
         def __init__(self):
@@ -230,7 +238,7 @@ def test_events_reach_plugins(registry):
     plugin = Following()
     registry.register(plugin)
 
-    driver = SimpleNamespace(settings=DriverSettings(), _runners=[])
+    driver = Started()
     registry.hook.aeron_driver_started(driver=driver)
 
     assert plugin.seen == [driver]

@@ -1,4 +1,4 @@
-"""Registers the idle strategies of the core, and places the threads of a driver, as any plugin would."""
+"""Registers the idle strategies of the core, and looks after the threads of drivers, as any plugin would."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
+from aeron_core.agent.at_exit import DRIVER, close_at_exit
 from aeron_core.agent.idle_strategies import (
     BackoffIdleStrategy,
     NoOpIdleStrategy,
@@ -55,3 +56,4 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:
 def aeron_driver_started(driver: Any) -> None:
     """See `aeron_core.spi.hookspecs`."""
     place_threads(driver._runners, driver.settings)
+    close_at_exit(driver.close, DRIVER)

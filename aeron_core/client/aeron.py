@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.clock import Clock
+from aeron_core.agent.at_exit import CLIENT, close_at_exit
 from aeron_core.client.cnc_connection import connect_cnc
 from aeron_core.client.conductor import ClientConductor
 from aeron_core.client.conductor_thread import ConductorThread
@@ -80,7 +81,10 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
 
 
 class Aeron:
-    """One client of one driver; any thread may use it. Closing it closes all that it has added."""
+    """One client of one driver; any thread may use it. Closing it closes all that it has added.
+
+    What a program leaves open is closed when it ends.
+    """
 
     def __init__(self, conductor: ClientConductor) -> None:
         self._conductor = conductor
@@ -89,6 +93,7 @@ class Aeron:
         if not conductor.settings.use_conductor_agent_invoker:
             self._thread = ConductorThread(conductor.do_work, conductor.idle_s)
             self._thread.start()
+        close_at_exit(conductor.close_at_exit, CLIENT)
 
     @property
     def client_id(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.values import INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -27,8 +28,13 @@ def boundaries_of(offsets: Buffer) -> AtomicBuffer:
 
 
 def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
-    """Return how many messages are meant: all from `first` on, unless `count` says."""
+    """Return how many messages are meant: all from `first` on, unless `count` says.
+
+    Raises ValueError for a number that no int64 can hold: others are checked with the boundaries.
+    """
     if count is not None:
+        if not INT64_MIN <= count <= INT64_MAX:
+            raise ValueError(f"count={count}: must be from 0 to {boundaries.capacity // _I64_LENGTH - 1}")
         return count
     return max(boundaries.capacity // _I64_LENGTH - 1 - first, 0)
 

@@ -43,6 +43,8 @@ _NS_PER_S: Final = 1_000_000_000
 # Between two looks for an answer: short first, because drivers answer within a millisecond when idle.
 _MIN_PAUSE_S: Final = 0.00002
 _MAX_PAUSE_S: Final = 0.001
+# What a handler that still runs may keep the end of the program. An invented number.
+_EXIT_PATIENCE_S: Final = 1.0
 
 
 class ClientConductor:
@@ -149,6 +151,14 @@ class ClientConductor:
         with self.lock:
             if not self.is_closed:
                 self._close(None)
+
+    def close_at_exit(self) -> None:
+        """Close as the last thing that the program does, unless a handler does not return."""
+        if self.lock.acquire(timeout=_EXIT_PATIENCE_S):
+            try:
+                self.close()
+            finally:
+                self.lock.release()
 
     def _receive(self) -> int:
         for count in range(_MESSAGE_LIMIT):

@@ -1,6 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core.client._native cimport arguments
 from aeron_core.client.image cimport Image
 from aeron_core.logbuffer.message_batch cimport MessageBatch
 

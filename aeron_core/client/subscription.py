@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import cython
 
+from aeron_core.client._native import arguments
 from aeron_core.client.image import (
     NO_LIMIT,
     BlockHandler,
@@ -90,28 +91,31 @@ class Subscription:
         delivered. Messages longer than `max_payload_length` of the publication come in several fragments:
         wrap the handler in a FragmentAssembler for those.
         """
-        return self._poll(handler, fragment_limit, NO_LIMIT)
+        return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
         """Do as `poll` does, but begin no fragment at or behind `limit_position` of its stream."""
-        return self._poll(handler, fragment_limit, max(limit_position, 0))
+        limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
+        return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
         """Do as `poll` does, but do after each fragment what `handler` answers; aborted ones do not count."""
-        return self._controlled_poll(handler, fragment_limit)
+        return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
         """Call `handler` once for each image that has whole frames, and return the bytes of all blocks."""
+        arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 
     def poll_batch(self, max_messages: int = 4096) -> MessageColumns:
-        """Return up to `max_messages` whole messages of all images, as arrays; the GIL is released meanwhile.
+        """Return up to `max_messages` whole messages of all images, as arrays of the caller's own.
 
-        Fragments are put together. A batch is shorter where its messages fill a MiB.
+        Fragments are put together. A batch is shorter where its messages fill a MiB. The GIL is released
+        while messages are gathered from the images, and held for the second copy, into the arrays.
         """
         import numpy as np  # noqa: PLC0415 - a third of the time to import the package, for this method alone
 
-        self._gather(max_messages)
+        self._gather(arguments.int32_of(max_messages, "max_messages"))
         batch = self._batch
         count = batch.count
         return MessageColumns(

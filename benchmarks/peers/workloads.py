@@ -8,7 +8,9 @@ than messages do to move, and each is come by once.
 
 from __future__ import annotations
 
+import functools
 import json
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -23,9 +25,11 @@ class Ours:
         self.driver = aeron_core.MediaDriver.launch_embedded()
         self.aeron = aeron_core.connect(self.driver.aeron_dir)
 
-    def pair(self, channel: str, stream_id: int):
+    def pair(self, channel: str, stream_id: int, *, is_exclusive: bool = True):
+        add = self.aeron.add_exclusive_publication if is_exclusive else self.aeron.add_publication
+        channel = with_free_port(channel)
         subscription = self.aeron.add_subscription(channel, stream_id)
-        publication = self.aeron.add_exclusive_publication(channel, stream_id)
+        publication = add(channel, stream_id)
         publication.await_connected(timeout=10)
         return subscription, publication
 
@@ -47,9 +51,11 @@ class Theirs:
         self.driver = pyaeron.MediaDriver(threading="dedicated")
         self.aeron = pyaeron.Aeron(dir=self.driver.dir)
 
-    def pair(self, channel: str, stream_id: int):
+    def pair(self, channel: str, stream_id: int, *, is_exclusive: bool = True):
+        add = self.aeron.add_exclusive_publication if is_exclusive else self.aeron.add_publication
+        channel = with_free_port(channel)
         subscription = self.aeron.add_subscription(channel, stream_id)
-        publication = self.aeron.add_exclusive_publication(channel, stream_id)
+        publication = add(channel, stream_id)
         publication.await_connected(10)
         return subscription, publication
 
@@ -60,6 +66,15 @@ class Theirs:
     def close(self) -> None:
         self.aeron.close()
         self.driver.close()
+
+
+def with_free_port(channel: str) -> str:
+    """Return `aeron:udp` with a port that was free a moment ago, anything else as it is."""
+    if channel != "aeron:udp":
+        return channel
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"{channel}?endpoint=127.0.0.1:{probe.getsockname()[1]}"
 
 
 def _rate(step: Callable[[], int], seconds: float) -> float:
@@ -75,9 +90,11 @@ def _rate(step: Callable[[], int], seconds: float) -> float:
     return rate
 
 
-def throughput(library: Ours | Theirs, channel: str, length: int, seconds: float) -> dict[str, float]:
+def throughput(
+    library: Ours | Theirs, channel: str, length: int, seconds: float, *, is_exclusive: bool = True
+) -> dict[str, float]:
     """One thread offers what fits and polls what came, message by message."""
-    subscription, publication = library.pair(channel, 1)
+    subscription, publication = library.pair(channel, 1, is_exclusive=is_exclusive)
     message = bytes(length)
     received = 0
 
@@ -117,7 +134,7 @@ def batches(library: Ours, channel: str, length: int, seconds: float) -> dict[st
 def round_trip(library: Ours | Theirs, channel: str, length: int, seconds: float) -> dict[str, float]:
     """One message at a time there and back, in one thread; percentiles in microseconds."""
     there, ping = library.pair(channel, 1)
-    back, pong = library.pair(channel.replace(":2", ":3", 1) if "udp" in channel else channel, 2)
+    back, pong = library.pair(channel, 2)
     message = bytes(length)
     times: list[int] = []
     arrived = False
@@ -152,6 +169,7 @@ def round_trip(library: Ours | Theirs, channel: str, length: int, seconds: float
 
 WORKLOADS: dict[str, Callable[..., dict[str, float]]] = {
     "throughput": throughput,
+    "concurrent": functools.partial(throughput, is_exclusive=False),
     "batches": batches,
     "round_trip": round_trip,
 }

@@ -214,6 +214,12 @@ def test_offsets_that_point_outside_of_the_data_are_refused(stream, offsets):
     assert stream.publication.position == 0
 
 
+@pytest.mark.parametrize("count", [2**63, -(2**63) - 1])
+def test_a_batch_of_more_messages_than_a_number_can_say_is_refused(stream, count):
+    with pytest.raises(ValueError, match=f"^count={count}: must be from 0 to 1$"):
+        stream.publication.offer_batch(b"abcd", np.array([0, 4]), count=count)
+
+
 def test_a_batch_lets_other_threads_run(stream):
     data, offsets = bytes(200 * 32), np.arange(0, 201 * 32, 32, dtype=np.int64)
     accepted = []

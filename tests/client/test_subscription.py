@@ -179,3 +179,46 @@ def test_a_broken_image_costs_no_message_of_another_or_of_its_own(images):
         subscription.poll_batch()
 
     assert [image.position for image in subscription.images] == [64, 64]
+
+
+@pytest.mark.parametrize("value", [2**31, 2**63, -(2**31) - 1])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("fragment_limit", lambda subscription, value: subscription.poll(print, value)),
+        ("fragment_limit", lambda subscription, value: subscription.bounded_poll(print, 0, value)),
+        ("fragment_limit", lambda subscription, value: subscription.controlled_poll(print, value)),
+        ("max_messages", lambda subscription, value: subscription.poll_batch(value)),
+    ],
+)
+def test_a_limit_that_is_no_int32_is_told_with_its_range(stream, name, call, value):
+    with pytest.raises(ValueError, match=f"^{name}={value}: must be from 0 to 2147483647$"):
+        call(stream.subscription, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("limit_position", lambda subscription, value: subscription.bounded_poll(print, value)),
+        ("block_length_limit", lambda subscription, value: subscription.block_poll(print, value)),
+    ],
+)
+def test_a_position_or_length_that_is_no_int64_is_told_with_its_range(stream, name, call):
+    with pytest.raises(ValueError, match=f"^{name}={2**63}: must be from 0 to {2**63 - 1}$"):
+        call(stream.subscription, 2**63)
+
+
+@pytest.mark.parametrize("value", [None, 1.5, "1"])
+def test_a_limit_that_is_no_number_is_a_type_error(stream, value):
+    with pytest.raises(TypeError):
+        stream.subscription.poll(print, value)
+
+
+def test_what_a_handler_raises_is_not_taken_for_a_wrong_limit(stream):
+    def overflow(buffer, header):
+        raise OverflowError("of the handler's own")
+
+    stream.publication.offer(b"x")
+
+    with pytest.raises(OverflowError, match="of the handler's own"):
+        stream.subscription.poll(overflow)

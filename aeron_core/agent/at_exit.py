@@ -1,0 +1,42 @@
+"""Closes what a program has left open when its interpreter ends: clients first, then the drivers that serve them.
+
+A client that ends without a word holds up its streams until the driver gives it up, ten seconds later. Not
+here: a process that is killed, and `os._exit`.
+Invariant: a process closes only what it opened itself, so that a fork leaves its parent's clients alone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import weakref
+from collections.abc import Callable
+from typing import Final
+
+CLIENT: Final = 0
+DRIVER: Final = 1
+
+# By what closes it: its turn, and the process that opened it.
+_open: dict[weakref.WeakMethod[Callable[[], None]], tuple[int, int]] = {}
+
+
+def close_at_exit(close: Callable[[], None], turn: int) -> None:
+    """Call the method `close`, which must bear to be called twice, at the end unless its object is gone by then."""
+    _open[weakref.WeakMethod(close, _forget)] = (turn, os.getpid())
+
+
+def _forget(reference: weakref.WeakMethod[Callable[[], None]]) -> None:
+    _open.pop(reference, None)
+
+
+@atexit.register
+def _close_all() -> None:
+    for reference, (_, process_id) in sorted(_open.items(), key=lambda item: item[1][0]):
+        close = reference()
+        if close is None or process_id != os.getpid():
+            continue
+        try:
+            close()
+        except Exception:
+            logging.getLogger(__name__).exception("cannot close %r", close)

@@ -1,0 +1,20 @@
+from cpython.long cimport PyLong_AsLongLongAndOverflow
+from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t
+
+
+cdef int refuse(object value, str name, int64_t maximum) except -1
+
+# `value` as a C number: as quick as Cython's own conversion, but who gives too much is told what is allowed.
+cdef inline int64_t int64_of(object value, str name) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0:
+        return refuse(value, name, 0x7FFFFFFFFFFFFFFF)
+    return number
+
+cdef inline int32_t int32_of(object value, str name) except? -1:
+    cdef int overflow = 0
+    cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0 or number > INT32_MAX or number < INT32_MIN:
+        return refuse(value, name, INT32_MAX)
+    return <int32_t>number

@@ -1,0 +1,5 @@
+"""Numbers that callers give, as C numbers; what does not fit raises ValueError with its name and its range."""
+
+
+cdef int refuse(object value, str name, int64_t maximum) except -1:
+    raise ValueError(f"{name}={value}: must be from 0 to {maximum}")

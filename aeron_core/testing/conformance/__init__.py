@@ -1,0 +1,25 @@
+"""What every plugin of a kind must do, as tests that its author runs over it.
+
+    from aeron_core.testing.conformance import FlowControlConformance
+
+    class TestGenerousFlowControl(FlowControlConformance):
+        def make(self, params):
+            return GenerousFlowControl(params)
+
+pytest collects the subclass, since its name begins with `Test`, and runs what it inherits. The built-ins run the
+same suites. Not here: whether a strategy is any good. Nothing in this package imports pytest.
+"""
+
+from aeron_core.testing.conformance.congestion_control import CongestionControlConformance
+from aeron_core.testing.conformance.flow_control import FlowControlConformance
+from aeron_core.testing.conformance.idle_strategy import IdleStrategyConformance
+from aeron_core.testing.conformance.media import MediaTransportConformance
+from aeron_core.testing.conformance.name_resolver import NameResolverConformance
+
+__all__ = [
+    "CongestionControlConformance",
+    "FlowControlConformance",
+    "IdleStrategyConformance",
+    "MediaTransportConformance",
+    "NameResolverConformance",
+]

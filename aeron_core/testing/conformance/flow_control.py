@@ -1,0 +1,159 @@
+"""What a publication relies on in its flow control."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from itertools import count
+from random import Random
+from typing import Final
+
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.spi.flow_control import (
+    FlowControl,
+    FlowControlParams,
+    FlowControlStrategy,
+    adapt_flow_control,
+)
+from aeron_core.testing.probes import FlowControlProbe
+
+_WINDOW: Final = 128 * 1024
+_MS: Final = 1_000_000
+# Of a stream that has run for centuries: beyond any 32-bit number, and below the end of what 64 bits hold.
+_FAR: Final = 1 << 62
+_STEPS: Final = 500
+
+
+class FlowControlConformance(ABC):
+    """Subclass it as `Test…` and say how to make a strategy; override the rest where yours wants more."""
+
+    #: What `make` is given.
+    params = FlowControlParams(
+        channel="aeron:udp?endpoint=224.20.30.39:24326",
+        stream_id=1001,
+        session_id=7,
+        registration_id=1,
+        initial_term_id=0,
+        term_length=65536,
+        mtu=1408,
+        is_multicast=True,
+    )
+
+    @abstractmethod
+    def make(self, params: FlowControlParams) -> FlowControl | FlowControlStrategy:
+        """Return a new strategy."""
+
+    def status_message(self, receiver_id: int = 1, window: int = _WINDOW) -> StatusMessage:
+        """Return what a receiver sends that counts for the strategy."""
+        return StatusMessage(session_id=7, stream_id=1001, receiver_id=receiver_id, receiver_window=window)
+
+    def test_a_status_message_never_takes_back_what_was_allowed(self) -> None:
+        """A sender may have sent up to the limit already."""
+        probe = self._probe()
+        limit = 0
+        for position, sm, now_ns in self._traffic():
+            new = probe.on_status_message(sm, position, limit, now_ns)
+            assert new >= limit, f"limit {limit} became {new} at position {position}"
+            limit = new
+
+    def test_a_receiver_that_reads_on_lets_the_sender_go_on(self) -> None:
+        """Otherwise the stream stands still for good."""
+        probe = self._probe()
+        limit = 0
+        for step in range(_STEPS):
+            position = step * _WINDOW // 2
+            limit = probe.on_status_message(self.status_message(), position, limit, step * _MS)
+            limit = probe.on_idle(limit, position, False, step * _MS)
+            assert limit > position, f"limit {limit} at position {position} of the only receiver"
+
+    def test_a_receiver_that_takes_nothing_opens_nothing(self) -> None:
+        """A window of 0 says that there is no room."""
+        probe = self._probe()
+        limit = probe.on_status_message(self.status_message(window=0), 4096, 4096, 0)
+        assert limit == 4096, f"limit {limit} for a window of 0 at position 4096"
+
+    def test_positions_beyond_32_bits_are_as_good_as_any(self) -> None:
+        """A limit that overflows would be negative, or stop the stream."""
+        probe = self._probe()
+        limit = probe.on_status_message(self.status_message(), _FAR, _FAR, 0)
+        assert limit > _FAR, f"limit {limit} for a receiver at {_FAR}"
+        assert probe.on_idle(limit, _FAR, False, _MS) > 0
+
+    def test_setup_frames_leave_what_was_allowed(self) -> None:
+        """They are sent until the first receiver answers, and again when one asks."""
+        probe = self._probe()
+        assert probe.on_setup(Setup(), 4096, 0) >= 4096
+        probe.on_setup_elicited(self.status_message(), 0)
+        assert probe.on_setup(Setup(), 8192, 1) >= 8192
+
+    def test_without_any_receiver_the_limit_stays(self) -> None:
+        """Nobody has allowed anything."""
+        probe = self._probe()
+        assert [probe.on_idle(4096, 0, False, step * _MS) for step in range(10)] == [4096] * 10
+
+    def test_receivers_that_were_never_heard_of_may_report_errors(self) -> None:
+        """Anybody can send an error frame."""
+        probe = self._probe()
+        probe.on_error(ErrorFrame(session_id=7, stream_id=1001, receiver_id=99, error_code=13), 0)
+        assert probe.on_status_message(self.status_message(), 0, 0, 1) > 0
+
+    def test_receivers_may_fall_silent_and_end(self) -> None:
+        """Idling for an hour, at the end of the stream too, must neither raise nor forbid what was allowed."""
+        probe = self._probe()
+        limit = 0
+        for receiver_id in range(10):
+            limit = probe.on_status_message(self.status_message(receiver_id), 0, limit, receiver_id)
+        hour_ns = 3_600_000_000_000
+        for now_ns, is_end in ((hour_ns, False), (hour_ns + 1, True)):
+            assert probe.on_idle(limit, limit, is_end, now_ns) >= limit
+            probe.has_required_receivers(now_ns)
+
+    def test_frames_are_not_kept(self) -> None:
+        """The driver uses one frame for all: a strategy that keeps it sees the next one's numbers."""
+        shared = StatusMessage()
+
+        def reused() -> Iterator[tuple[int, StatusMessage, int]]:
+            for position, sm, now_ns in self._traffic():
+                for name, value in sm.fields().items():
+                    setattr(shared, name, value)
+                yield position, shared, now_ns
+
+        assert self._limits(reused()) == self._limits(self._traffic()), "the strategy keeps the frame itself"
+
+    def test_the_same_calls_have_the_same_answers(self) -> None:
+        """Time is an argument: a strategy with a clock or a die of its own cannot be simulated."""
+        assert self._limits(self._traffic()) == self._limits(self._traffic())
+
+    def test_retransmits_are_possible(self) -> None:
+        """A multiple of 0 windows would leave every loss as it is."""
+        assert self._probe().strategy.retransmit_window_multiple >= 1
+
+    def _probe(self) -> FlowControlProbe:
+        return FlowControlProbe(adapt_flow_control(self.make(self.params), _raise))
+
+    def _traffic(self) -> Iterator[tuple[int, StatusMessage, int]]:
+        """Yield what three receivers say, each in its own time, two of them more than once: (position, sm, now)."""
+        random = Random(1)
+        positions = dict.fromkeys((1, 2, 3), 0)
+        for step in range(_STEPS):
+            receiver_id = random.choice(tuple(positions))
+            positions[receiver_id] += random.randrange(_WINDOW)
+            window = random.choice((0, 1408, _WINDOW))
+            yield positions[receiver_id], self.status_message(receiver_id, window), step * _MS
+
+    def _limits(self, traffic: Iterable[tuple[int, StatusMessage, int]]) -> list[int]:
+        probe = self._probe()
+        limit = 0
+        limits = []
+        for number, (position, sm, now_ns) in zip(count(), traffic, strict=False):
+            limit = probe.on_status_message(sm, position, limit, now_ns)
+            if number % 10 == 0:
+                limit = probe.on_idle(limit, position, False, now_ns)
+            limits.append(limit)
+        return limits
+
+
+def _raise(error: BaseException) -> None:
+    raise AssertionError(f"the strategy raised {error!r}") from error

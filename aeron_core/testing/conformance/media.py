@@ -1,0 +1,139 @@
+"""What a driver relies on in a medium: channels, and for one with endpoints, their life and a frame on its way.
+
+Not here: loss, group channels and what peers of a protocol of one's own expect.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Final
+
+from pydantic import BaseModel
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
+from aeron_core.addresses import parse_address
+from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.errors import ChannelUriError
+from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, SendEndpointParams
+from aeron_core.testing.counters import make_counters
+from aeron_core.testing.frames import data_frame
+from aeron_core.testing.network import SimulatedNetwork
+from aeron_core.testing.probes import ReceiveEndpointProbe, SendEndpointProbe
+from aeron_core.testing.recorders import RecordingDispatcher, RecordingSendStream
+from aeron_core.uri import ChannelUri
+
+_POLLS: Final = 1000
+
+
+class MediaTransportConformance(ABC):
+    """Subclass it as `Test…`; say how to make the medium, and channels of it.
+
+    Endpoints that open datagram sockets by `open_datagrams` run on a simulated network; others on what they are.
+    """
+
+    #: Two channels that share nothing, by numeric addresses.
+    channel = "aeron:udp?endpoint=127.0.0.1:20121"
+    other_channel = "aeron:udp?endpoint=127.0.0.1:20122"
+    #: One that the medium must refuse.
+    wrong_channel: str | None = "aeron:udp?endpoint=no-port"
+
+    @abstractmethod
+    def make(self) -> MediaTransport:
+        """Return the medium."""
+
+    def test_its_parameters_all_have_defaults(self) -> None:
+        """What a URI does not say, the medium decides."""
+        parameters = self.make().parameters
+        assert issubclass(parameters, BaseModel)
+        required = [name for name, field in parameters.model_fields.items() if field.is_required()]
+        assert required == [], f"without a default: {required}"
+
+    def test_equal_channels_have_equal_forms(self) -> None:
+        """By their forms they share an endpoint."""
+        medium = self.make()
+        for is_publication in (True, False):
+            first, again = (self._resolved(medium, self.channel, is_publication) for _ in range(2))
+            assert first.canonical_form == again.canonical_form
+            assert first.uri == ChannelUri.parse(self.channel)
+
+    def test_different_channels_have_different_forms(self) -> None:
+        """Unless the medium is shared memory, which is one channel."""
+        medium = self.make()
+        if medium.is_shared_memory:
+            return
+        forms = {
+            self._resolved(medium, text, False).canonical_form for text in (self.channel, self.other_channel)
+        }
+        assert len(forms) == 2, f"{forms} for {self.channel} and {self.other_channel}"
+
+    def test_a_wrong_channel_is_the_users_fault(self) -> None:
+        """A client is told what is wrong by a ChannelUriError, never by another exception."""
+        if self.wrong_channel is None:
+            return
+        try:
+            self._resolved(self.make(), self.wrong_channel, True)
+        except ChannelUriError:
+            return
+        raise AssertionError(f"{self.wrong_channel} was accepted")
+
+    def test_endpoints_may_be_opened_closed_and_opened_again(self) -> None:
+        """Closing leaves nothing behind: the same address can be had at once."""
+        lab = _Lab(self.make())
+        if lab.medium.is_shared_memory:
+            return
+        for _ in range(2):
+            receiver = lab.open_receive(self._resolved(lab.medium, self.channel, False))
+            sender = lab.open_send(self._resolved(lab.medium, self.channel, True))
+            for probe in (receiver, sender):
+                assert all(isinstance(text, str) for text in lab.medium.local_addresses(probe.endpoint))
+                lab.medium.close_endpoint(probe.endpoint)
+
+    def test_a_frame_that_is_sent_is_dispatched_as_it_was(self) -> None:
+        """With nobody sending, a poll finds nothing."""
+        lab = _Lab(self.make())
+        if lab.medium.is_shared_memory:
+            return
+        receiver = lab.open_receive(self._resolved(lab.medium, self.channel, False))
+        sender = lab.open_send(self._resolved(lab.medium, self.channel, True))
+        stream = RecordingSendStream(session_id=7, stream_id=1001)
+        sender.add_stream(stream)
+        assert receiver.poll() == 0
+        frame = data_frame(b"hello")
+        taken = sender.send(stream, [(frame, len(frame))])
+        assert (taken.entries, taken.length) == (1, len(frame))
+        for _ in range(_POLLS):
+            if receiver.poll() > 0:
+                break
+        assert [call.data for call in lab.dispatcher.calls if call.kind == "data"] == [frame]
+
+    def _resolved(self, medium: MediaTransport, text: str, is_publication: bool) -> Channel:
+        return medium.resolve_channel(ChannelUri.parse(text), _resolve, is_publication=is_publication)
+
+
+class _Lab:
+    """A medium and what its endpoints are opened with."""
+
+    def __init__(self, medium: MediaTransport) -> None:
+        self.medium = medium
+        self.network = SimulatedNetwork(Clock.manual(now_ns=1))
+        self.dispatcher = RecordingDispatcher()
+        self._counters = make_counters(*(name for name, _ in labelled(SystemCounterLabels())))
+
+    def open_send(self, channel: Channel) -> SendEndpointProbe:
+        params = SendEndpointParams(channel, 0, self.network.open, self._counters, 0, 0, False, False)
+        return SendEndpointProbe(self.medium.open_send_endpoint(params))
+
+    def open_receive(self, channel: Channel) -> ReceiveEndpointProbe:
+        params = ReceiveEndpointParams(
+            channel, 0, self.network.open, self._counters, 0, 0, False, False, dispatcher=self.dispatcher
+        )
+        return ReceiveEndpointProbe(self.medium.open_receive_endpoint(params))
+
+
+def _resolve(text: str, uri_key: str) -> SocketAddress:
+    try:
+        address = parse_address(text)
+        return SocketAddress.of(address.host, address.port)
+    except (OSError, ValueError) as error:
+        raise ChannelUriError(f"{uri_key}={text}: {error}") from error

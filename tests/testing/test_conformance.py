@@ -1,0 +1,247 @@
+"""The built-ins run the suites that authors of plugins run; and the suites find what is wrong."""
+
+import itertools
+import os
+import time
+
+import aeron_congestion.plugin
+import aeron_flow_control.plugin
+import aeron_media.ipc.plugin
+import aeron_media.udp.plugin
+import aeron_resolvers.plugin
+import pytest
+
+import aeron_core.agent.plugin
+from aeron_core.spi import FlowControl
+from aeron_core.spi.idle_strategy import IdleStrategyParams
+from aeron_core.testing.conformance import (
+    CongestionControlConformance,
+    FlowControlConformance,
+    IdleStrategyConformance,
+    MediaTransportConformance,
+    NameResolverConformance,
+)
+
+FLOW_CONTROLS = aeron_flow_control.plugin.aeron_flow_controls()
+CONGESTION_CONTROLS = aeron_congestion.plugin.aeron_congestion_controls()
+NAME_RESOLVERS = aeron_resolvers.plugin.aeron_name_resolvers()
+IDLE_STRATEGIES = aeron_core.agent.plugin.aeron_idle_strategies()
+MEDIA = aeron_media.udp.plugin.aeron_media_transports() | aeron_media.ipc.plugin.aeron_media_transports()
+
+
+class OfTable:
+    """Runs a suite over one factory of a table after the other."""
+
+    @pytest.fixture(autouse=True)
+    def _take(self, factory):
+        self.factory = factory
+
+    def make(self, *params):
+        return self.factory(*params)
+
+
+@pytest.mark.parametrize("factory", FLOW_CONTROLS.values(), ids=FLOW_CONTROLS)
+class TestFlowControls(OfTable, FlowControlConformance):
+    pass
+
+
+class TestFlowControlBase(FlowControlConformance):
+    def make(self, params):
+        return FlowControl()
+
+
+class PlainFlowControl:
+    def on_status_message(self, sm, position, limit, now_ns):
+        return max(limit, position + sm.receiver_window)
+
+
+class TestPlainFlowControl(FlowControlConformance):
+    def make(self, params):
+        return PlainFlowControl()
+
+
+@pytest.mark.parametrize("factory", CONGESTION_CONTROLS.values(), ids=CONGESTION_CONTROLS)
+class TestCongestionControls(OfTable, CongestionControlConformance):
+    pass
+
+
+@pytest.mark.parametrize("factory", NAME_RESOLVERS.values(), ids=NAME_RESOLVERS)
+class TestNameResolvers(OfTable, NameResolverConformance):
+    pass
+
+
+@pytest.mark.parametrize("factory", IDLE_STRATEGIES.values(), ids=IDLE_STRATEGIES)
+class TestIdleStrategies(OfTable, IdleStrategyConformance):
+    params = IdleStrategyParams(agent="conductor", signal_name=f"/aeron-core-conformance-{os.getpid()}")
+
+
+class TestUdp(MediaTransportConformance):
+    def make(self):
+        return MEDIA["udp"]()
+
+
+class TestIpc(MediaTransportConformance):
+    channel = other_channel = "aeron:ipc"
+    wrong_channel = None
+
+    def make(self):
+        return MEDIA["ipc"]()
+
+
+def test_every_medium_runs_its_suite():
+    assert set(MEDIA) == {"udp", "ipc"}
+
+
+# -- the suites themselves --
+
+
+class Forgetful(PlainFlowControl):
+    def on_status_message(self, sm, position, limit, now_ns):
+        return position + sm.receiver_window
+
+
+class Deaf(PlainFlowControl):
+    def on_status_message(self, sm, position, limit, now_ns):
+        return limit
+
+
+class Reckless(PlainFlowControl):
+    def on_status_message(self, sm, position, limit, now_ns):
+        return max(limit, position + 65536)
+
+
+class Narrow(PlainFlowControl):
+    def on_status_message(self, sm, position, limit, now_ns):
+        return max(limit, (position + sm.receiver_window) & 0xFFFFFFFF)
+
+
+class Hoarder(PlainFlowControl):
+    def __init__(self):
+        self.frames = []
+
+    def on_status_message(self, sm, position, limit, now_ns):
+        self.frames.append((sm, position))
+        return max(limit, *(at + frame.receiver_window for frame, at in self.frames[-2:]), limit)
+
+
+class Strict(PlainFlowControl):
+    def on_error(self, error, now_ns):
+        raise KeyError(error.receiver_id)
+
+
+class Moody(PlainFlowControl):
+    times = itertools.count()
+
+    def on_status_message(self, sm, position, limit, now_ns):
+        return max(limit, position + sm.receiver_window) + (next(self.times) if sm.receiver_window else 0)
+
+
+class Stingy(PlainFlowControl):
+    retransmit_window_multiple = 0
+
+
+class Jealous(PlainFlowControl):
+    def on_idle(self, limit, sender_position, is_end_of_stream, now_ns):
+        return 0
+
+
+class Closing(PlainFlowControl):
+    def on_setup(self, setup, limit, now_ns):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "test"),
+    [
+        (Forgetful, "test_a_status_message_never_takes_back_what_was_allowed"),
+        (Deaf, "test_a_receiver_that_reads_on_lets_the_sender_go_on"),
+        (Reckless, "test_a_receiver_that_takes_nothing_opens_nothing"),
+        (Narrow, "test_positions_beyond_32_bits_are_as_good_as_any"),
+        (Hoarder, "test_frames_are_not_kept"),
+        (Strict, "test_receivers_that_were_never_heard_of_may_report_errors"),
+        (Moody, "test_the_same_calls_have_the_same_answers"),
+        (Stingy, "test_retransmits_are_possible"),
+        (Jealous, "test_without_any_receiver_the_limit_stays"),
+        (Jealous, "test_receivers_may_fall_silent_and_end"),
+        (Closing, "test_setup_frames_leave_what_was_allowed"),
+    ],
+)
+def test_a_flow_control_that_is_wrong_is_found(strategy, test):
+    class Suite(FlowControlConformance):
+        def make(self, params):
+            return strategy()
+
+    with pytest.raises(AssertionError):
+        getattr(Suite(), test)()
+
+
+class Windows:
+    """A congestion control in plain Python."""
+
+    def __init__(self, params, initial=4096, maximum=8192, window=4096):
+        self.initial, self.maximum, self.window = initial, maximum, window
+
+    def on_track_rebuild(self, state):
+        return self.window() if callable(self.window) else self.window
+
+    def initial_window_length(self):
+        return self.initial
+
+    def max_window_length(self):
+        return self.maximum
+
+
+@pytest.mark.parametrize(
+    ("changes", "test"),
+    [
+        ({"initial": 0}, "test_the_first_window_is_open_and_no_larger_than_the_largest"),
+        ({"initial": 9000}, "test_the_first_window_is_open_and_no_larger_than_the_largest"),
+        ({"maximum": 65536}, "test_no_window_is_larger_than_half_a_term"),
+        ({"window": 65536}, "test_no_window_is_larger_than_half_a_term"),
+        ({"window": 0}, "test_a_window_stays_open_and_within_what_was_said"),
+        ({"window": 9000}, "test_a_window_stays_open_and_within_what_was_said"),
+        ({"window": lambda: 1 + time.monotonic_ns() % 4096}, "test_the_same_calls_have_the_same_answers"),
+    ],
+)
+def test_a_congestion_control_that_is_wrong_is_found(changes, test):
+    class Suite(CongestionControlConformance):
+        def make(self, params):
+            return Windows(params, **changes)
+
+    with pytest.raises(AssertionError):
+        getattr(Suite(), test)()
+
+
+class Raising:
+    def lookup(self, name, uri_key, is_re_lookup):
+        return name
+
+    def resolve(self, host, uri_key, is_re_resolution):
+        raise OSError(host)
+
+
+class Wordy(Raising):
+    def resolve(self, host, uri_key, is_re_resolution):
+        return "somewhere"
+
+
+class Greedy(Raising):
+    def lookup(self, name, uri_key, is_re_lookup):
+        return "127.0.0.1:1"
+
+
+@pytest.mark.parametrize(
+    ("resolver", "test", "error"),
+    [
+        (Raising, "test_a_host_that_nobody_knows_is_none_and_no_exception", OSError),
+        (Wordy, "test_a_name_that_is_known_ends_in_a_numeric_address_and_a_port", ValueError),
+        (Greedy, "test_host_and_port_that_no_table_knows_stay_what_they_are", AssertionError),
+    ],
+)
+def test_a_name_resolver_that_is_wrong_is_found(resolver, test, error):
+    class Suite(NameResolverConformance):
+        def make(self, params):
+            return resolver()
+
+    with pytest.raises(error):
+        getattr(Suite(), test)()
