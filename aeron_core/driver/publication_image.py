@@ -157,12 +157,7 @@ class PublicationImage:
         hwm = self.hwm_position.get()
         before = self.rebuild_position.get()
         lowest = self.subscribers.lowest(self.log.max_possible_position)
-        if (
-            lowest == self._last_lowest_position
-            and hwm == self._last_hwm_position
-            and (before >= hwm or not self._loss_detector.has_gap)
-            and before == hwm
-        ):
+        if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
             return 0
         self._last_lowest_position = lowest
         self._last_hwm_position = hwm
