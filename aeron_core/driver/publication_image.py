@@ -1,7 +1,7 @@
 """The receiving side of one stream: rebuilds terms from frames that arrive in any order.
 
 Not here: which image a frame belongs to (`dispatcher`), when to ask again (`loss_detector`), and the life of an
-image (`image_lifecycle`), which the conductor runs.
+image (`image_stream`), which the conductor runs.
 Invariant: only the receiver thread writes `rebuild_position`; it never decreases.
 Source: aeron_publication_image.c.
 """

@@ -39,7 +39,7 @@ cpdef enum:
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
     RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
 
-# The life of a publication; see `publication_lifecycle`.
+# The life of a publication; see `published_stream`.
 cpdef enum:
     PUBLICATION_ACTIVE = 0
     PUBLICATION_DRAINING = 1
