@@ -1,14 +1,17 @@
 /* A Python int that is written again where nobody kept it: an offer then allocates nothing for its result.
  *
  * An int that only `*last` refers to cannot be seen by any program, so nobody sees it change. All digits that an
- * int64_t may need are allocated at first. Layout of ints: Include/cpython/longintrepr.h. */
+ * int64_t may need are allocated at first. Layout of ints: Include/cpython/longintrepr.h, which any version of Python
+ * may change: one that is newer than the newest that this was tested with makes a new int each time. */
 #ifndef AERON_CORE_INTEGERS_H
 #define AERON_CORE_INTEGERS_H
 
 #include <Python.h>
 #include <stdint.h>
 
-#if PyLong_SHIFT == 30 && !defined(Py_GIL_DISABLED)
+#define AC_NEWEST_TESTED_PYTHON 0x030E /* 3.14 */
+
+#if (PY_VERSION_HEX >> 16) <= AC_NEWEST_TESTED_PYTHON && PyLong_SHIFT == 30 && !defined(Py_GIL_DISABLED)
 
 static inline PyObject *ac_reuse_int(PyObject **last, int64_t value) {
     PyObject *number = *last;

@@ -29,7 +29,9 @@ cdef class LongMap:
     cdef readonly int32_t capacity  # slots: a power of two, at most two thirds used
     cdef readonly int32_t size
 
-    # Walk the entries: slots from 0 to `capacity` that are used. Nothing may be removed or put meanwhile.
+    # Walk the entries: slots from 0 to `capacity` that are used. Nothing may be put meanwhile. Removing the entry at a
+    # slot moves entries from behind it there, or from the front to the back: who looks at that slot until it is not
+    # used, or its entry stays, sees each entry at least once.
     cdef inline bint is_used(self, int32_t slot) noexcept nogil:
         return self._entries[slot].is_used
 

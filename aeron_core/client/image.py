@@ -144,7 +144,11 @@ class Image:
         return self.poll_block(handler, block_length_limit)
 
     def reject(self, reason: str) -> None:
-        """Refuse the publication: the driver tells its sender why, and closes this image."""
+        """Refuse the publication: its sender is told why, and nothing more arrives.
+
+        The image is closed when the driver's liveness timeout of images is over, that of an IPC publication at once;
+        as long as there is a sender, the stream may come back after that. `reason` is at most 1023 bytes.
+        """
         if self.subscription is not None:
             self.subscription.reject_image(self, reason)
 

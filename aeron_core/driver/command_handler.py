@@ -97,6 +97,15 @@ class CommandHandler:
                 self._resources.add_static_counter(command)
             case commands.RemoveCounter():
                 self._resources.remove_counter(self._client(command), command)
+            case _:
+                self._execute_without_a_client(command)
+        return None
+
+    def _execute_without_a_client(self, command: commands.Command) -> None:
+        # Commands for which nobody becomes a client who is none yet.
+        match command:
+            case commands.RejectImage():
+                self._resources.rejections.reject(command)
             case commands.GetNextAvailableSessionId():
                 self._resources.next_session_id(command)
             case commands.ClientKeepalive():
@@ -109,7 +118,6 @@ class CommandHandler:
                 raise CommandRefusedError(
                     f"{type(command).__name__} is not supported by this driver", ErrorCode.NOT_SUPPORTED
                 )
-        return None
 
     def _client(self, command: commands.Command) -> Client:
         return self._clients.get_or_add(command.client_id)

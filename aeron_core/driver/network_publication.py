@@ -4,7 +4,7 @@
     SETUP every 100 ms until a first status message, and when one asks for it
     heartbeat 100 ms after the last data, with EOS once all was sent
 
-Not here: the life of a publication (`publication_lifecycle`), which the conductor runs, and the socket.
+Not here: the life of a publication (`network_stream`), which the conductor runs, and the socket.
 Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
 Source: aeron_network_publication.c.
 """

@@ -34,7 +34,7 @@ cdef class PublicationImage:
     cdef readonly AtomicLong is_end_of_stream       # 1 once the sender said so
     cdef readonly AtomicLong time_of_last_packet_ns
     cdef readonly AtomicLong is_draining            # 1: status messages say EOS; written by the conductor
-    cdef readonly AtomicLong is_rejected            # 1: data is dropped, errors are sent; written by the conductor
+    cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
     cdef readonly AtomicLong loss_count             # gaps found so far
     cdef readonly AtomicLong loss_bytes             # bytes in them
     cdef SystemCounters _counters
@@ -43,7 +43,7 @@ cdef class PublicationImage:
     cdef RebuildState _rebuild
     cdef LossDetector _loss_detector
     cdef SocketAddress _control_address             # where status messages and NAKs go
-    cdef ErrorFrame _rejection                      # what is sent while rejected
+    cdef ErrorFrame _rejection                      # what is sent while rejected; written before that
     cdef StatusMessage _sm
     cdef Nak _nak
     cdef Rttm _rttm
@@ -77,6 +77,7 @@ cdef class PublicationImage:
     cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count_loss(self, int64_t start, int64_t end) except -1 nogil
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t)
     cdef int32_t _send_status_message(self, int64_t now_ns) except -1 nogil
     cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil

@@ -1,7 +1,7 @@
 """The receiving side of one stream: rebuilds terms from frames that arrive in any order.
 
 Not here: which image a frame belongs to (`dispatcher`), when to ask again (`loss_detector`), and the life of an
-image (`image_lifecycle`), which the conductor runs.
+image (`image_stream`), which the conductor runs.
 Invariant: only the receiver thread writes `rebuild_position`; it never decreases.
 Source: aeron_publication_image.c.
 """
@@ -15,6 +15,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.cell import AtomicLong
 from aeron_core.driver.loss_detector import LossDetector
 from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.cleaner import clean_step
 from aeron_core.logbuffer.gap_filler import try_fill_gap
 from aeron_core.logbuffer.rebuilder import insert
@@ -45,7 +46,7 @@ class PublicationImage:
         self.is_end_of_stream = AtomicLong()
         self.time_of_last_packet_ns = AtomicLong(params.now_ns)
         self.is_draining = AtomicLong()
-        self.is_rejected = AtomicLong()
+        self._is_rejected = AtomicLong()
         self.loss_count = AtomicLong()
         self.loss_bytes = AtomicLong()
         self._counters = params.system_counters
@@ -87,6 +88,18 @@ class PublicationImage:
         """Let a subscriber take part from where the slowest is; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
+    def reject(self, reason: str) -> None:
+        """Drop what comes from now on, and tell the sender why: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
+
+        For the conductor. The first reason stays: the receiver reads it from then on.
+        """
+        if self._is_rejected.get_acquire():
+            return
+        self._rejection.error_code = ErrorCode.IMAGE_REJECTED
+        self._rejection.text = reason
+        # Release: who sees the image rejected sees why.
+        self._is_rejected.set_release(1)
+
     def insert_packet(  # noqa: PLR0913
         self,
         buffer: AtomicBuffer,
@@ -100,7 +113,7 @@ class PublicationImage:
         """Take a datagram for this stream; return the bytes of it that were used, or a negative `wire.FRAME_…`."""
         if (
             positions.compute_term_count(term_id, self.log.initial_term_id) < 0
-            or self.is_rejected.get_acquire()
+            or self._is_rejected.get_acquire()
         ):
             return 0
         payload_length = validate_data_packet(buffer, offset, length, term_offset, self.log.term_length)
@@ -148,12 +161,7 @@ class PublicationImage:
         hwm = self.hwm_position.get()
         before = self.rebuild_position.get()
         lowest = self.subscribers.lowest(self.log.max_possible_position)
-        if (
-            lowest == self._last_lowest_position
-            and hwm == self._last_hwm_position
-            and (before >= hwm or not self._loss_detector.has_gap)
-            and before == hwm
-        ):
+        if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
             return 0
         self._last_lowest_position = lowest
         self._last_hwm_position = hwm
@@ -181,7 +189,8 @@ class PublicationImage:
         return self._on_loss(now_ns) if self._loss_detector.has_gap else 0
 
     def _on_loss(self, now_ns: int) -> int:
-        if not self._loss_detector.is_due:
+        # What a rejected image lacks would be dropped if it came.
+        if not self._loss_detector.is_due or self._is_rejected.get_acquire():
             return 0
         start = positions.compute_position(
             self._loss_detector.gap_term_id,
@@ -219,16 +228,20 @@ class PublicationImage:
 
     def send_pending(self, now_ns: int) -> int:
         """Send the status message, error or measurement that is due; return the frames sent."""
-        if self.is_rejected.get_acquire():
-            if now_ns > self._sm_deadline_ns:
-                self._sm_deadline_ns = now_ns + self._sm_timeout_ns
-                self._counters.error_frames_sent.increment_release()
-                self.endpoint.send_error(self._rejection, self._control_address)
-            return 0
+        if self._is_rejected.get_acquire():
+            return self._send_error_if_due(now_ns)
         work = self._measure_rtt_if_due(now_ns)
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
             work += self._send_status_message(now_ns)
         return work
+
+    def _send_error_if_due(self, now_ns: int) -> int:
+        if not self._is_status_message_enabled or now_ns <= self._sm_deadline_ns:
+            return 0
+        self._sm_deadline_ns = now_ns + self._sm_timeout_ns
+        if self.endpoint.send_error(self._rejection, self._control_address) > 0:
+            self._counters.error_frames_sent.increment_release()
+        return 1
 
     def _send_status_message(self, now_ns: int) -> int:
         position = self._next_sm_position

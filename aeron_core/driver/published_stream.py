@@ -55,6 +55,8 @@ class PublishedStream(Stream):
         self.reference_count = 0
         self.counters: list[Counter] = []
         self._strategy_counters: list[Counter] = []
+        #: Whether a subscriber has refused the stream: nobody is linked meanwhile.
+        self.is_cooling_down = False
         self._state_change_ns = context.clock.nano_time()
         self._last_consumer_position = -1
         self._last_progress_ns = self._state_change_ns
@@ -77,7 +79,7 @@ class PublishedStream(Stream):
     @property
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked."""
-        return self.state == operations.PUBLICATION_ACTIVE
+        return self.state == operations.PUBLICATION_ACTIVE and not self.is_cooling_down
 
     @property
     def is_shareable(self) -> bool:

@@ -11,6 +11,7 @@ from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
 from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.rejections import Rejections
 from aeron_core.driver.subscriptions import Subscriptions
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
@@ -44,6 +45,7 @@ class Resources:
         self.ipc = IpcPublications(context, self.subscriptions)
         self.network = NetworkPublications(context)
         self.images = Images(context, self.subscriptions)
+        self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         self._static_counters: dict[tuple[int, int], int] = {}
 
     def _streams(self) -> Iterator[Stream]:
@@ -63,6 +65,7 @@ class Resources:
         self.ipc.on_timer(now_ns)
         self.network.on_timer(now_ns)
         self.images.on_timer(now_ns)
+        self.rejections.on_timer(now_ns)
         self.subscriptions.on_timer()
         self.context.logs.retry_deletions()
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from aeron_core._native.clock import Clock
 from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.handlers import ClientHandlers
 from aeron_core.concurrent.counters import CounterRecord, CountersReader
 from aeron_core.concurrent.error_log import ErrorRecord, read_errors
 from aeron_core.driver.media_driver import MediaDriver
@@ -30,6 +31,7 @@ from aeron_core.testing.network import Link, SimulatedNetwork
 
 if TYPE_CHECKING:
     from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.handlers import PublicationErrorHandler
     from aeron_core.client.publication import Publication
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscription import Subscription
@@ -65,12 +67,16 @@ class SimulatedDriver:
         self.counters = CountersReader(self.cnc.counters_metadata, self.cnc.counters_values)
         self._simulation = simulation
 
-    def connect(self, **settings: Any) -> Aeron:
+    def connect(
+        self, *, on_publication_error: PublicationErrorHandler | None = None, **settings: Any
+    ) -> Aeron:
         """Return a new client, which is stepped with the driver until it is closed or `forsake`n."""
         client = connect(
             settings=ClientSettings(aeron_dir=self.aeron_dir, use_conductor_agent_invoker=True, **settings),
             clock=self._simulation.clock,
-            error_handler=self.client_errors.append,
+            handlers=ClientHandlers(
+                on_error=self.client_errors.append, on_publication_error=on_publication_error
+            ),
         )
         self.clients.append(client)
         return client

@@ -1,12 +1,22 @@
 """Ints that are written again where nobody kept them."""
 
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import aeron_core
 from aeron_core._native.integers import ReusedInt
 
-EDGES = [-(2**63), -1, 0, 1, 256, 4095, 4096, 2**30 - 1, 2**30, 2**60 - 1, 2**60, 2**63 - 1]
+# Where another digit begins, and about the middle of the last.
+DIGITS = [2**bits + step for bits in (30, 60, 62) for step in (-1, 0, 1)]
+EDGES = [-(2**63), -1, 0, 1, 256, 4095, 4096, *DIGITS, 2**63 - 1]
+NEWEST_TESTED = (3, 14)
 
 
 @pytest.mark.parametrize("value", EDGES)
@@ -23,6 +33,40 @@ def test_what_was_kept_stays_as_it_was(values):
     assert [make(value) for value in values] == values
 
 
+@pytest.mark.parametrize("after", EDGES)
+@pytest.mark.parametrize("value", DIGITS)
+def test_a_kept_int_stays_as_it_was_whatever_comes_after(value, after):
+    make = ReusedInt()
+    kept = make(value)
+    make(after)
+    again = make(after)
+
+    assert (kept, again) == (value, after)
+    assert (hash(kept), kept.bit_length(), kept.to_bytes(8, "little")) == (
+        hash(value),
+        value.bit_length(),
+        value.to_bytes(8, "little"),
+    )
+
+
+@pytest.mark.parametrize("value", DIGITS)
+def test_an_int_that_was_written_again_has_as_many_digits_as_it_needs(value):
+    make = ReusedInt()
+    for before in EDGES:
+        make(before)
+
+        made = make(value)
+
+        assert (made, made - value, made >> 30, made.bit_length()) == (
+            value,
+            0,
+            value >> 30,
+            value.bit_length(),
+        )
+        del made
+
+
+@pytest.mark.skipif(sys.version_info[:2] > NEWEST_TESTED, reason="made anew each time")
 def test_what_nobody_kept_is_written_again():
     make = ReusedInt()
     # Not within an assert, which keeps what it looks at.
@@ -39,3 +83,28 @@ def test_one_that_is_a_key_of_a_dictionary_is_not_written_again():
 
 def test_one_that_outlives_its_maker_is_whole():
     assert str(ReusedInt()(2**61)) == "2305843009213693952"
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("minor", "is_reused"), [(11, True), (14, True), (15, False), (16, False)])
+def test_a_python_that_is_newer_than_those_tested_makes_ints_anew(tmp_path, minor, is_reused):
+    source = tmp_path / "ints.c"
+    source.write_text(
+        f"#include <Python.h>\n#undef PY_VERSION_HEX\n#define PY_VERSION_HEX {(3 << 24) | (minor << 16)}\n"
+        '#include "integers.h"\n',
+        encoding="utf-8",
+    )
+    headers = Path(aeron_core.get_include(), "aeron_core", "_native")
+
+    done = subprocess.run(
+        [
+            *shlex.split(sysconfig.get_config_var("CC")),
+            *("-E", "-I", headers, "-I", sysconfig.get_path("include"), source),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    body = done.stdout[done.stdout.index("ac_reuse_int") :]
+    assert ("ob_digit" in body) == is_reused

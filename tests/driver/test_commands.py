@@ -117,6 +117,26 @@ def test_a_command_that_cannot_be_read_is_refused_and_logged_once(
     assert record.observation_count == 2
 
 
+@pytest.mark.parametrize("reason", [b"", b"no", b"not wanted", b"\xff\xfe"])
+def test_a_rejection_of_a_client_in_c_is_carried_out(lone, raw, reason):
+    # It leaves its ids out, and its length is that of a padded struct, the reason and a zero.
+    publication = lone.add_publication("aeron:ipc", 1)
+    subscription = lone.add_subscription("aeron:ipc", 1)
+    lone.run_until(lambda: publication.is_connected and subscription.is_connected)
+    image_id = publication.registration_id.to_bytes(8, "little")
+    head = bytes(16) + image_id + bytes(8) + len(reason).to_bytes(4, "little") + reason
+
+    answers = raw.ask(wire.COMMAND_REJECT_IMAGE, head.ljust(40 + len(reason) + 1, b"\0"))
+
+    told, _, done = answers
+    assert (told.error_code, told.error_message.encode("utf-8", "surrogateescape")) == (
+        ErrorCode.IMAGE_REJECTED,
+        reason,
+    )
+    assert len(told.encode()) >= 72
+    assert done == responses.OnOperationSuccess(0)
+
+
 @pytest.fixture(scope="module")
 def hardened(tmp_path_factory):
     with DriverUnderTest(tmp_path_factory.mktemp("driver")) as driver:

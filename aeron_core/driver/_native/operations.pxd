@@ -2,6 +2,8 @@
 
 cpdef enum:
     COMMAND_DRAIN_LIMIT = 8      # commands that an agent takes in one duty cycle
+    # Endpoints that are all polled; of more, those that are ready. Source: AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
+    POLL_ALL_LIMIT = 5
 
 cpdef enum:
     # Conductor to Sender
@@ -38,7 +40,7 @@ cpdef enum:
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
     RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
 
-# The life of a publication; see `publication_lifecycle`.
+# The life of a publication; see `published_stream`.
 cpdef enum:
     PUBLICATION_ACTIVE = 0
     PUBLICATION_DRAINING = 1

@@ -49,7 +49,8 @@ class ErrorFrame(Frame):
 
     @text.setter
     def text(self, reason: str) -> None:
-        encoded = reason.encode("utf-8")
+        # What came as bytes that are no UTF-8 goes as it came.
+        encoded = reason.encode("utf-8", "surrogateescape")
         if len(encoded) > wire.ERR_MAX_TEXT_LENGTH:
             raise ValueError(f"text of {len(encoded)} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH}")
         self.error_length = self.text_length = self._text.put_bytes(0, encoded)

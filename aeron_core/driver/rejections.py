@@ -1,0 +1,110 @@
+"""Streams that a subscriber refuses: what their publishers are told, and for how long they stay away.
+
+    an image of a network:   its sender is sent ERR frames in place of status messages, and what comes is dropped, until
+                             the image has been silent for its liveness timeout and goes as any other
+    a stream over IPC:       its publisher is told at once, its subscriptions are unlinked, and linked again when the
+                             liveness timeout of images is over
+
+Source: aeron_driver_conductor.c, aeron_driver_conductor_on_invalidate_image; aeron_ipc_publication.c,
+aeron_ipc_publication_reject.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aeron_core._native import wire
+from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.stream import Stream, reserve_links
+from aeron_core.errors import AeronError, ErrorCode
+from aeron_core.protocol import responses
+
+if TYPE_CHECKING:
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.images import Images
+    from aeron_core.driver.ipc_publications import IpcPublications
+    from aeron_core.driver.ipc_stream import IpcStream
+    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.protocol.commands import RejectImage
+
+S = TypeVar("S", bound=Stream)
+
+#: Whom a publisher over IPC is told that the refusal comes from.
+_LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(16, b"\0")
+
+
+class Rejections:
+    """Used by the conductor only."""
+
+    def __init__(
+        self, context: DriverContext, subscriptions: Subscriptions, ipc: IpcPublications, images: Images
+    ) -> None:
+        self._context = context
+        self._subscriptions = subscriptions
+        self._ipc = ipc
+        self._images = images
+        self._cool_downs: dict[IpcStream, int] = {}
+
+    def reject(self, command: RejectImage) -> None:
+        """Refuse the image that a command names, and tell its client so."""
+        # Surrogates stand for bytes that are no UTF-8.
+        length = len(command.reason.encode("utf-8", "surrogateescape"))
+        if length > wire.ERR_MAX_TEXT_LENGTH:
+            raise CommandRefusedError(
+                f"reason of {length} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH} bytes"
+            )
+        image = _find(self._images.streams, command.image_correlation_id)
+        if image is not None:
+            image.image.reject(command.reason)
+        else:
+            stream = _find(self._ipc.streams, command.image_correlation_id)
+            if stream is None:
+                raise CommandRefusedError(f"unknown image correlation id={command.image_correlation_id}")
+            self._reject_ipc(stream, command.reason)
+        self._context.system_counters.images_rejected.get_and_add(1)
+        self._context.clients.on_success(command.correlation_id)
+
+    def _reject_ipc(self, stream: IpcStream, reason: str) -> None:
+        self._context.clients.send(
+            responses.OnPublicationError(
+                stream.registration_id,
+                -1,
+                stream.session_id,
+                stream.stream_id,
+                -1,
+                -1,
+                wire.RESPONSE_ADDRESS_TYPE_IP4,
+                0,
+                _LOOPBACK,
+                ErrorCode.IMAGE_REJECTED,
+                reason,
+            )
+        )
+        stream.is_cooling_down = True
+        stream.unlink_all(notify=True)
+        now_ns = self._context.clock.nano_time()
+        self._cool_downs[stream] = now_ns + self._context.settings.image_liveness_timeout_ns
+
+    def on_timer(self, now_ns: int) -> None:
+        """Link the streams again that have been away for long enough."""
+        over = [stream for stream, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
+        for stream in over:
+            del self._cool_downs[stream]
+            stream.is_cooling_down = False
+            if stream.accepts_subscriptions:
+                self._link(stream)
+
+    def _link(self, stream: IpcStream) -> None:
+        try:
+            links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
+        except AeronError as error:
+            self._context.errors.record_exception(
+                error, f"cannot link subscriptions again to rejected stream {stream.registration_id}"
+            )
+            return
+        for link in links:
+            link.establish()
+
+
+def _find(streams: list[S], registration_id: int) -> S | None:
+    return next((stream for stream in streams if stream.registration_id == registration_id), None)

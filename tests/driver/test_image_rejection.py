@@ -1,0 +1,238 @@
+"""A subscriber refuses an image: the publisher is told why, and the stream stays away for a while."""
+
+import pytest
+
+from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.protocol.frames.data import DataHeader
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.testing import Link, Sink, frames_of
+from aeron_core.testing.pair import MS, S
+
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+IMAGE_LIVENESS_NS = 10 * S
+
+
+class Rejecting:
+    """A stream between the drivers of a pair, whose subscriber refuses it."""
+
+    def __init__(self, pair, channel=CHANNEL):
+        self.pair = pair
+        self.told = []
+        self.publisher = pair.sender.connect(on_publication_error=self.told.append)
+        self.subscription = pair.add_subscription(channel, 1001)
+        self.publication = pair.result(self.publisher.add_publication_async(CHANNEL, 1001))
+        pair.run_until(lambda: self.publication.is_connected and self.subscription.is_connected)
+
+    def reject(self, reason="not wanted", image_id=None):
+        """Refuse the image; return the driver's answer, or raise what it says."""
+        return reject(
+            self.pair, self.pair.subscriber, self.image_id if image_id is None else image_id, reason
+        )
+
+    @property
+    def image_id(self):
+        return self.subscription.images[0].correlation_id
+
+
+def reject(simulation, client, image_id, reason):
+    """Do what `Image.reject` does, which waits for a driver that nobody would step meanwhile."""
+    operations = client._operations
+    return simulation.result(
+        operations._command("reject", lambda: operations._driver.reject_image(image_id, 0, reason))
+    )
+
+
+@pytest.fixture
+def rejecting(pair):
+    return Rejecting(pair)
+
+
+def answers_since(pair, kind, count):
+    return frames_of(kind, pair.answered()[count:])
+
+
+def test_the_publisher_is_told_who_refused_and_why(pair, rejecting):
+    receiver_id = frames_of(StatusMessage, pair.answered())[-1].receiver_id
+
+    rejecting.reject("not wanted")
+    pair.run_for(300 * MS)
+
+    (frame,) = rejecting.told
+    assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
+    assert (frame.registration_id, frame.session_id, frame.stream_id) == (
+        rejecting.publication.registration_id,
+        rejecting.publication.session_id,
+        1001,
+    )
+    assert frame.receiver_id == receiver_id
+    assert frame.source == (pair.RECEIVER, 20121)
+    assert not rejecting.publication.is_connected
+    assert pair.receiver.counted("images_rejected") == 1
+    assert pair.sender.counted("error_frames_received") == pair.receiver.counted("error_frames_sent") > 0
+
+
+def test_errors_take_the_place_of_status_messages_every_200_ms(pair, rejecting):
+    rejecting.reject()
+    before = len(pair.answered())
+
+    pair.run_for(2 * S)
+
+    assert answers_since(pair, StatusMessage, before) == []
+    errors = answers_since(pair, ErrorFrame, before)
+    assert len(errors) in (9, 10)
+    assert {(e.error_code, e.text) for e in errors} == {(ErrorCode.IMAGE_REJECTED, "not wanted")}
+
+
+def test_nothing_more_arrives_and_nothing_is_asked_for(start_pair):
+    pair = start_pair(link=Link(loss=0.3))
+    rejecting = Rejecting(pair)
+    sink = Sink(rejecting.subscription)
+    rejecting.reject()
+    before = len(pair.answered())
+
+    for number in range(20):
+        rejecting.publication.offer(b"message %d" % number)
+        pair.run_for(10 * MS, each=sink.poll)
+
+    assert sink.all == []
+    assert answers_since(pair, Nak, before) == []
+
+
+def test_the_image_goes_when_its_liveness_timeout_is_over_and_the_stream_comes_back(pair, rejecting):
+    image = rejecting.subscription.images[0]
+    rejecting.reject()
+
+    pair.run_for(IMAGE_LIVENESS_NS - 1 * S)
+    assert not image.is_closed
+    pair.run_for(3 * S)
+    assert image.is_closed
+    pair.run_until(lambda: rejecting.publication.is_connected and rejecting.subscription.is_connected)
+
+    assert rejecting.image_id != image.correlation_id
+    sink = Sink(rejecting.subscription)
+    rejecting.publication.offer(b"again")
+    pair.run_for(100 * MS, each=sink.poll)
+    assert sink.all == [b"again"]
+
+
+def test_an_image_that_must_not_rejoin_stays_away(pair):
+    rejecting = Rejecting(pair, f"{CHANNEL}|rejoin=false")
+    rejecting.reject()
+
+    pair.run_for(20 * S)
+
+    assert not rejecting.subscription.is_connected
+    assert not rejecting.publication.is_connected
+
+
+def test_the_first_reason_stays(pair, rejecting):
+    rejecting.reject("first")
+    rejecting.reject("second")
+    pair.run_for(500 * MS)
+
+    assert {e.text for e in frames_of(ErrorFrame, pair.answered())} == {"first"}
+    assert pair.receiver.counted("images_rejected") == 2
+
+
+def test_the_longest_reason_is_1023_bytes(pair, rejecting):
+    with pytest.raises(RegistrationError, match="reason of 1024 bytes: must be at most 1023 bytes") as raised:
+        rejecting.reject("é" * 512)
+    assert raised.value.code is ErrorCode.GENERIC_ERROR
+
+    rejecting.reject("é" * 511 + "x")
+    pair.run_for(300 * MS)
+
+    assert [frame.error_message for frame in rejecting.told] == ["é" * 511 + "x"]
+    assert pair.receiver.counted("images_rejected") == 1
+
+
+def test_an_image_that_nobody_knows_cannot_be_refused(pair, rejecting):
+    with pytest.raises(RegistrationError, match="unknown image correlation id=4711") as raised:
+        rejecting.reject(image_id=4711)
+
+    assert raised.value.code is ErrorCode.GENERIC_ERROR
+    assert pair.receiver.counted("images_rejected") == 0
+    assert frames_of(ErrorFrame, pair.answered()) == []
+
+
+def test_a_publisher_that_was_refused_sends_heartbeats_on(pair, rejecting):
+    rejecting.reject()
+    pair.run_for(1 * S)
+    before = len(pair.sent())
+
+    pair.run_for(1 * S)
+
+    assert len(frames_of(DataHeader, pair.sent()[before:])) >= 9
+
+
+class RejectingOverIpc:
+    """A stream over shared memory, whose subscriber refuses it."""
+
+    def __init__(self, lone):
+        self.told = []
+        self.publisher = lone.driver.connect(on_publication_error=self.told.append)
+        self.subscription = lone.add_subscription("aeron:ipc", 1001)
+        self.publication = lone.result(self.publisher.add_publication_async("aeron:ipc", 1001))
+        lone.run_until(lambda: self.publication.is_connected and self.subscription.is_connected)
+
+    def reject(self, lone, reason="not wanted"):
+        return reject(lone, lone.client, self.publication.registration_id, reason)
+
+
+@pytest.fixture
+def ipc(lone):
+    return RejectingOverIpc(lone)
+
+
+def test_a_publisher_over_ipc_is_told_at_once_and_loses_its_subscribers(lone, ipc):
+    ipc.reject(lone)
+    lone.run_for(10 * MS)
+
+    (frame,) = ipc.told
+    assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
+    assert (frame.source, frame.receiver_id) == (("127.0.0.1", 0), -1)
+    assert not ipc.publication.is_connected
+    assert not ipc.subscription.is_connected
+    assert lone.driver.find_counters("sub-pos") == []
+    assert lone.driver.counted("images_rejected") == 1
+
+
+def test_a_stream_over_ipc_comes_back_when_the_liveness_timeout_of_images_is_over(lone, ipc):
+    ipc.reject(lone)
+    lone.run_for(IMAGE_LIVENESS_NS - 1 * S)
+    late = lone.add_subscription("aeron:ipc", 1001)
+    lone.run_for(100 * MS)
+    assert [each.is_connected for each in (ipc.subscription, late)] == [False, False]
+
+    lone.run_until(
+        lambda: ipc.subscription.is_connected and late.is_connected and ipc.publication.is_connected
+    )
+
+    sinks = [Sink(ipc.subscription), Sink(late)]
+    ipc.publication.offer(b"again")
+    assert [(sink.poll(), sink.all) for sink in sinks] == [(1, [b"again"])] * 2
+
+
+def test_refusing_a_stream_over_ipc_again_begins_its_time_anew(lone, ipc):
+    ipc.reject(lone)
+    lone.run_for(6 * S)
+    ipc.reject(lone, "still not wanted")
+
+    lone.run_for(6 * S)
+    assert not ipc.subscription.is_connected
+    lone.run_until(lambda: ipc.subscription.is_connected)
+
+    assert [frame.error_message for frame in ipc.told] == ["not wanted", "still not wanted"]
+
+
+def test_a_stream_over_ipc_whose_publisher_went_meanwhile_is_over(lone, ipc):
+    ipc.reject(lone)
+    ipc.publication.close()
+
+    lone.run_for(IMAGE_LIVENESS_NS + 5 * S)
+
+    assert not ipc.subscription.is_connected
+    assert lone.driver.errors() == []
+    assert lone.driver.log_files() == []

@@ -1,0 +1,62 @@
+"""An image is refused at one driver and its publisher at the other is told, with the real driver on either side."""
+
+from __future__ import annotations
+
+import queue
+
+import pytest
+
+import aeron_core
+from aeron_core.errors import ErrorCode
+
+pytestmark = pytest.mark.interop
+
+# pyaeron can neither refuse an image nor hear of it, so the clients are ours.
+
+
+def refuse(send_dir, receive_dir, channel, reason):
+    """Return what a publisher at one driver hears of the refusal at the other, and whether it is still connected."""
+    heard: queue.Queue = queue.Queue()
+    handlers = aeron_core.ClientHandlers(on_publication_error=heard.put)
+    with (
+        aeron_core.connect(send_dir, handlers=handlers) as publisher,
+        aeron_core.connect(receive_dir) as subscriber,
+    ):
+        subscription = subscriber.add_subscription(channel, 1001)
+        publication = publisher.add_publication(channel, 1001)
+        publication.await_connected(timeout=30)
+        subscription.await_connected(timeout=30)
+        subscription.images[0].reject(reason)
+        frame = heard.get(timeout=30)
+        assert (frame.registration_id, frame.stream_id) == (publication.registration_id, 1001)
+        return frame
+
+
+# Reasons of more than about 1000 bytes, which are allowed, overflow a buffer of the real driver and end it.
+@pytest.mark.parametrize(
+    ("receiver", "reason"),
+    [
+        *[(receiver, reason) for receiver in ("ours", "theirs") for reason in ("", "no", "x" * 900)],
+        ("ours", "x" * 1023),
+    ],
+)
+def test_the_publisher_at_another_driver_is_told(our_driver, foreign_driver, udp_channel, receiver, reason):
+    ours, theirs = our_driver(), foreign_driver()
+    send_dir, receive_dir = (theirs, ours) if receiver == "ours" else (ours, theirs)
+
+    frame = refuse(send_dir, receive_dir, udp_channel, reason)
+
+    assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, reason)
+    assert frame.source is not None
+    assert frame.source[0] == "127.0.0.1"
+
+
+# The real driver tells the loopback address the wrong way round on little-endian machines.
+@pytest.mark.parametrize(("driver", "host"), [("ours", "127.0.0.1"), ("theirs", "1.0.0.127")])
+def test_a_publisher_over_ipc_is_told_the_same_by_either_driver(our_driver, foreign_driver, driver, host):
+    directory = (our_driver if driver == "ours" else foreign_driver)()
+
+    frame = refuse(directory, directory, "aeron:ipc", "not wanted")
+
+    assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
+    assert (frame.source, frame.receiver_id, frame.group_tag) == ((host, 0), -1, -1)
