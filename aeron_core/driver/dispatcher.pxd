@@ -15,6 +15,11 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
 
 
+cdef int64_t until(int64_t state, int64_t now_ns) noexcept nogil
+@cython.locals(kind=int64_t)
+cdef bint is_expired(int64_t state, int64_t now_ns) noexcept nogil
+
+
 @cython.final
 cdef class StreamInterest:
     cdef readonly int32_t stream_id
@@ -43,7 +48,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Rttm _rttm
     cdef int32_t _session_limit
 
-    @cython.locals(state=int64_t, is_expired=bint, deadline_ns=int64_t)
+    @cython.locals(state=int64_t)
     cdef int32_t _on_unknown_session(
         self, ReceiveChannelEndpoint endpoint, StreamInterest interest, int32_t session_id, SocketAddress source,
         int64_t now_ns
@@ -52,7 +57,8 @@ cdef class Dispatcher(ReceiveDispatcher):
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id, SocketAddress source
     ) except -1 nogil
     cdef int32_t _request_image(
-        self, ReceiveChannelEndpoint endpoint, StreamInterest interest, Setup setup, SocketAddress source
+        self, int32_t operation, int64_t next_state, ReceiveChannelEndpoint endpoint, StreamInterest interest,
+        Setup setup, SocketAddress source
     ) except -1 nogil
     cdef int32_t add_interest(self, StreamInterest interest) except -1 nogil
     cdef int32_t remove_interest(self, StreamInterest interest) except -1 nogil

@@ -5,8 +5,10 @@
         (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
         nobody subscribes ──► NO_INTEREST, until somebody does
+        (unknown) ──SETUP, too many sessions──► REFUSED
 
-PENDING_SETUP lasts a second, then the next data asks again.
+PENDING_SETUP lasts a second, then the next data asks again. So does REFUSED: the conductor hears once a second of
+a sender that asks again and again.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
 """
@@ -34,6 +36,20 @@ if TYPE_CHECKING:
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+
+
+def until(state: int, now_ns: int) -> int:
+    """Return the state with the deadline that it has from now on."""
+    return state | (now_ns + wire.PENDING_SETUP_TIMEOUT_NS) << operations.SESSION_STATE_BITS
+
+
+def is_expired(state: int, now_ns: int) -> bool:
+    """Return whether a session's state has a deadline, which has passed."""
+    kind = state & operations.SESSION_STATE_MASK
+    return (
+        kind in (operations.SESSION_PENDING_SETUP, operations.SESSION_REFUSED)
+        and now_ns > state >> operations.SESSION_STATE_BITS
+    )
 
 
 class StreamInterest:
@@ -69,10 +85,7 @@ class StreamInterest:
                 if not self._states.is_used(slot):
                     continue
                 state = self._states.value_at(slot)
-                if state == operations.SESSION_NO_INTEREST or (
-                    (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP
-                    and now_ns > state >> operations.SESSION_STATE_BITS
-                ):
+                if state == operations.SESSION_NO_INTEREST or is_expired(state, now_ns):
                     self._states.remove(self._states.key_at(slot))
                     found = True
                     break
@@ -167,18 +180,14 @@ class Dispatcher(ReceiveDispatcher):
         now_ns: int,
     ) -> int:
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
-        is_expired = (
-            state & operations.SESSION_STATE_MASK
-        ) == operations.SESSION_PENDING_SETUP and now_ns > state >> operations.SESSION_STATE_BITS
-        if (state != operations.SESSION_UNKNOWN and not is_expired) or not interest.has_room(now_ns):
+        if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
+            return 0
+        if not interest.has_room(now_ns):
             return 0
         if not interest.wants(session_id):
             interest._states.put(session_id, operations.SESSION_NO_INTEREST)
             return 0
-        deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
-        interest._states.put(
-            session_id, operations.SESSION_PENDING_SETUP | deadline_ns << operations.SESSION_STATE_BITS
-        )
+        interest._states.put(session_id, until(operations.SESSION_PENDING_SETUP, now_ns))
         return self._elicit_setup(endpoint, session_id, interest.stream_id, source)
 
     def _elicit_setup(
@@ -199,25 +208,43 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         if cython.cast(StreamInterest, found)._images.get(setup.session_id) != cython.NULL:
             return 0
-        state = (
-            cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
-            & operations.SESSION_STATE_MASK
-        )
-        if (state not in (operations.SESSION_UNKNOWN, operations.SESSION_PENDING_SETUP)) or not cython.cast(
-            StreamInterest, found
-        ).has_room(now_ns):
+        state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
+        if (
+            state != operations.SESSION_UNKNOWN
+            and (state & operations.SESSION_STATE_MASK) != operations.SESSION_PENDING_SETUP
+            and not is_expired(state, now_ns)
+        ) or not cython.cast(StreamInterest, found).has_room(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
             cython.cast(StreamInterest, found)._states.put(setup.session_id, operations.SESSION_NO_INTEREST)
             return 0
-        return self._request_image(endpoint, cython.cast(StreamInterest, found), setup, source)
+        if cython.cast(StreamInterest, found).is_at_limit(self._session_limit):
+            return self._request_image(
+                operations.CREATE_IMAGE_REFUSED,
+                until(operations.SESSION_REFUSED, now_ns),
+                endpoint,
+                cython.cast(StreamInterest, found),
+                setup,
+                source,
+            )
+        return self._request_image(
+            operations.CREATE_IMAGE,
+            operations.SESSION_INIT_IN_PROGRESS,
+            endpoint,
+            cython.cast(StreamInterest, found),
+            setup,
+            source,
+        )
 
-    def _request_image(
-        self, endpoint: ReceiveChannelEndpoint, interest: StreamInterest, setup: Setup, source: SocketAddress
+    def _request_image(  # noqa: PLR0913
+        self,
+        operation: int,
+        next_state: int,
+        endpoint: ReceiveChannelEndpoint,
+        interest: StreamInterest,
+        setup: Setup,
+        source: SocketAddress,
     ) -> int:
-        operation = operations.CREATE_IMAGE
-        if interest.is_at_limit(self._session_limit):
-            operation = operations.CREATE_IMAGE_REFUSED
         self._event.begin(operation, cython.cast(cython.pointer(PyObject), endpoint))
         self._event.set_subject(cython.cast(cython.pointer(PyObject), self))
         self._event.set_number(0, setup.session_id)
@@ -233,8 +260,8 @@ class Dispatcher(ReceiveDispatcher):
         # A full ring leaves the state as it is: the sender's next SETUP tries again.
         if not self._conductor.offer(self._event):
             self._counters.conductor_proxy_fails.get_and_add(1)
-        elif operation == operations.CREATE_IMAGE:
-            interest._states.put(setup.session_id, operations.SESSION_INIT_IN_PROGRESS)
+            return 0
+        interest._states.put(setup.session_id, next_state)
         return 0
 
     def on_rttm(
