@@ -148,10 +148,10 @@ class Assembly:
     def close(self) -> None:
         """Let go of everything; no agent runs any more."""
         self.conductor.on_close()
-        resources = self.conductor.resources
-        for stored in resources.stored_logs():
-            self.context.logs.delete(stored)
-        for endpoint in resources.endpoints():
+        self.context.logs.delete_all()
+        for proxy in (self.context.sender, self.context.receiver):
+            proxy.release_all()
+        for endpoint in self.conductor.resources.endpoints():
             endpoint.transport.close_endpoint(endpoint.native)
 
 
