@@ -84,6 +84,12 @@ class AgentProxy:
         """Let go of an object that the agent cannot reach any more."""
         self._held.pop(id(item), None)
 
+    def release_all(self) -> None:
+        """Do what was to follow removals, at the end of the driver: no agent runs any more to confirm them."""
+        while self._on_release:
+            _, then = self._on_release.popitem()
+            then()
+
     @property
     def is_idle(self) -> bool:
         """Whether no command waits and no answer is due."""

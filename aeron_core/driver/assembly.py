@@ -27,7 +27,6 @@ from aeron_core.driver.sender import Sender
 from aeron_core.driver.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings import Offload
-from aeron_core.spi.name_resolver import NameResolverParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import OpenDatagrams
+    from aeron_core.spi.name_resolver import NameResolver
 
 LOSS_REPORT_FILE = "loss-report.dat"
 
@@ -52,6 +52,7 @@ class Assembly:
         mode: str,
         clock: Clock,
         registry: Registry,
+        resolver: NameResolver,
         open_datagrams: OpenDatagrams | None,
         terminate: Callable[[bytes], None],
     ) -> None:
@@ -90,9 +91,6 @@ class Assembly:
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        resolver = registry.name_resolver(
-            settings.name_resolver, NameResolverParams(options=settings.name_resolver_init_args or "")
-        )
         resolution = Resolution(resolver, clock, system, settings.name_resolver_threshold_ns)
         self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
         self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
@@ -150,10 +148,10 @@ class Assembly:
     def close(self) -> None:
         """Let go of everything; no agent runs any more."""
         self.conductor.on_close()
-        resources = self.conductor.resources
-        for stored in resources.stored_logs():
-            self.context.logs.delete(stored)
-        for endpoint in resources.endpoints():
+        self.context.logs.delete_all()
+        for proxy in (self.context.sender, self.context.receiver):
+            proxy.release_all()
+        for endpoint in self.conductor.resources.endpoints():
             endpoint.transport.close_endpoint(endpoint.native)
 
 

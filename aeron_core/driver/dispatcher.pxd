@@ -15,6 +15,11 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
 
 
+@cython.locals(kind=int64_t)
+cdef bint has_deadline(int64_t state) noexcept nogil
+cdef bint is_expired(int64_t state, int64_t now_ns) noexcept nogil
+
+
 @cython.final
 cdef class StreamInterest:
     cdef readonly int32_t stream_id
@@ -34,7 +39,7 @@ cdef class StreamInterest:
     cdef int64_t _stale_from(self, int32_t slot, int64_t now_ns) noexcept nogil
     cdef int32_t set_no_interest(self, int32_t session_id, int64_t now_ns) except -1 nogil
     @cython.locals(deadline_ns=int64_t)
-    cdef int32_t set_pending_setup(self, int32_t session_id, int64_t now_ns) except -1 nogil
+    cdef int32_t set_until(self, int32_t session_id, int64_t state, int64_t now_ns) except -1 nogil
     cdef int32_t set_in_progress(self, int32_t session_id) except -1 nogil
     cdef int32_t forget(self, int32_t session_id) noexcept nogil
     cdef bint is_at_limit(self, int32_t session_limit) noexcept nogil
@@ -51,7 +56,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Rttm _rttm
     cdef int32_t _session_limit
 
-    @cython.locals(state=int64_t, is_expired=bint)
+    @cython.locals(state=int64_t)
     cdef int32_t _on_unknown_session(
         self, ReceiveChannelEndpoint endpoint, StreamInterest interest, int32_t session_id, SocketAddress source,
         int64_t now_ns
@@ -59,8 +64,10 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef int32_t _elicit_setup(
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id, SocketAddress source
     ) except -1 nogil
+    @cython.locals(is_refused=bint, operation=int32_t)
     cdef int32_t _request_image(
-        self, ReceiveChannelEndpoint endpoint, StreamInterest interest, Setup setup, SocketAddress source
+        self, ReceiveChannelEndpoint endpoint, StreamInterest interest, Setup setup, SocketAddress source,
+        int64_t now_ns
     ) except -1 nogil
     cdef int32_t add_interest(self, StreamInterest interest) except -1 nogil
     cdef int32_t remove_interest(self, StreamInterest interest) except -1 nogil

@@ -5,8 +5,10 @@
         (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
         nobody subscribes ──► NO_INTEREST, until somebody does
+        (unknown) ──SETUP, too many sessions──► REFUSED
 
-PENDING_SETUP lasts a second, then the next data asks again.
+PENDING_SETUP lasts a second, then the next data asks again. So does REFUSED: the conductor hears once a second of
+a sender that asks again and again.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
 """
@@ -34,6 +36,17 @@ if TYPE_CHECKING:
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+
+
+def has_deadline(state: int) -> bool:
+    """Return whether a session's state ends by itself."""
+    kind = state & operations.SESSION_STATE_MASK
+    return kind in (operations.SESSION_PENDING_SETUP, operations.SESSION_REFUSED)
+
+
+def is_expired(state: int, now_ns: int) -> bool:
+    """Return whether a session's state has a deadline, which has passed."""
+    return has_deadline(state) and now_ns > state >> operations.SESSION_STATE_BITS
 
 
 class StreamInterest:
@@ -78,7 +91,7 @@ class StreamInterest:
         state = self._states.value_at(slot)
         if state == operations.SESSION_NO_INTEREST:
             return -1
-        if (state & operations.SESSION_STATE_MASK) == operations.SESSION_PENDING_SETUP:
+        if has_deadline(state):
             return state >> operations.SESSION_STATE_BITS
         # Not by itself; what may become of it is stale no sooner than this.
         return now_ns + wire.PENDING_SETUP_TIMEOUT_NS
@@ -89,13 +102,11 @@ class StreamInterest:
         self._states.put(session_id, operations.SESSION_NO_INTEREST)
         return 0
 
-    def set_pending_setup(self, session_id: int, now_ns: int) -> int:
-        """Remember that the session's setup was asked for; return 0."""
+    def set_until(self, session_id: int, state: int, now_ns: int) -> int:
+        """Remember for a while that a session's setup was asked for, or that it was refused; return 0."""
         deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
         self._stale_from_ns = min(self._stale_from_ns, deadline_ns)
-        self._states.put(
-            session_id, operations.SESSION_PENDING_SETUP | deadline_ns << operations.SESSION_STATE_BITS
-        )
+        self._states.put(session_id, state | deadline_ns << operations.SESSION_STATE_BITS)
         return 0
 
     def set_in_progress(self, session_id: int) -> int:
@@ -180,14 +191,13 @@ class Dispatcher(ReceiveDispatcher):
         now_ns: int,
     ) -> int:
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
-        is_expired = (
-            state & operations.SESSION_STATE_MASK
-        ) == operations.SESSION_PENDING_SETUP and now_ns > state >> operations.SESSION_STATE_BITS
-        if (state != operations.SESSION_UNKNOWN and not is_expired) or not interest.has_room(now_ns):
+        if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
+            return 0
+        if not interest.has_room(now_ns):
             return 0
         if not interest.wants(session_id):
             return interest.set_no_interest(session_id, now_ns)
-        interest.set_pending_setup(session_id, now_ns)
+        interest.set_until(session_id, operations.SESSION_PENDING_SETUP, now_ns)
         return self._elicit_setup(endpoint, session_id, interest.stream_id, source)
 
     def _elicit_setup(
@@ -208,24 +218,27 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         if cython.cast(StreamInterest, found)._images.get(setup.session_id) != cython.NULL:
             return 0
-        state = (
-            cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
-            & operations.SESSION_STATE_MASK
-        )
-        if (state not in (operations.SESSION_UNKNOWN, operations.SESSION_PENDING_SETUP)) or not cython.cast(
-            StreamInterest, found
-        ).has_room(now_ns):
+        state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
+        if (
+            state != operations.SESSION_UNKNOWN
+            and (state & operations.SESSION_STATE_MASK) != operations.SESSION_PENDING_SETUP
+            and not is_expired(state, now_ns)
+        ) or not cython.cast(StreamInterest, found).has_room(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
             return cython.cast(StreamInterest, found).set_no_interest(setup.session_id, now_ns)
-        return self._request_image(endpoint, cython.cast(StreamInterest, found), setup, source)
+        return self._request_image(endpoint, cython.cast(StreamInterest, found), setup, source, now_ns)
 
     def _request_image(
-        self, endpoint: ReceiveChannelEndpoint, interest: StreamInterest, setup: Setup, source: SocketAddress
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        interest: StreamInterest,
+        setup: Setup,
+        source: SocketAddress,
+        now_ns: int,
     ) -> int:
-        operation = operations.CREATE_IMAGE
-        if interest.is_at_limit(self._session_limit):
-            operation = operations.CREATE_IMAGE_REFUSED
+        is_refused = interest.is_at_limit(self._session_limit)
+        operation = operations.CREATE_IMAGE_REFUSED if is_refused else operations.CREATE_IMAGE
         self._event.begin(operation, cython.cast(cython.pointer(PyObject), endpoint))
         self._event.set_subject(cython.cast(cython.pointer(PyObject), self))
         self._event.set_number(0, setup.session_id)
@@ -241,8 +254,10 @@ class Dispatcher(ReceiveDispatcher):
         # A full ring leaves the state as it is: the sender's next SETUP tries again.
         if not self._conductor.offer(self._event):
             self._counters.conductor_proxy_fails.get_and_add(1)
-        elif operation == operations.CREATE_IMAGE:
-            interest.set_in_progress(setup.session_id)
+            return 0
+        if is_refused:
+            return interest.set_until(setup.session_id, operations.SESSION_REFUSED, now_ns)
+        return interest.set_in_progress(setup.session_id)
         return 0
 
     def on_rttm(

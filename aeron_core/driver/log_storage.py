@@ -47,6 +47,7 @@ class LogStorage:
         self._counters = counters
         self._errors = errors
         self._undeleted: list[Path] = []
+        self._live: dict[Path, StoredLog] = {}
         self._shared_memory_prefix = _shared_memory_prefix(settings.aeron_dir)
 
     def create(self, folder: str, log_id: int, params: LogBufferParams) -> StoredLog:
@@ -61,7 +62,8 @@ class LogStorage:
             self._create_shared_memory(path, params) if self._is_posix else self._create_file(path, params)
         )
         self._counters.bytes_currently_mapped.get_and_add(length)
-        return StoredLog(LogBuffer.initialize(buffer, params), path, length)
+        stored = self._live[path] = StoredLog(LogBuffer.initialize(buffer, params), path, length)
+        return stored
 
     @property
     def _is_posix(self) -> bool:
@@ -103,9 +105,16 @@ class LogStorage:
             self._errors.record(0, f"WARNING: space is running low in {path.parent}: {free} bytes are free")
 
     def delete(self, stored: StoredLog) -> None:
-        """Remove the log's name; its memory goes with its last user."""
+        """Remove the log's name, if that has not been done; its memory goes with its last user."""
+        if self._live.pop(stored.path, None) is None:
+            return
         self._counters.bytes_currently_mapped.get_and_add(-stored.length)
         self._unlink(stored.path)
+
+    def delete_all(self) -> None:
+        """Remove the names of all logs, at the end of the driver."""
+        for stored in list(self._live.values()):
+            self.delete(stored)
 
     def retry_deletions(self) -> None:
         """Try again what could not be deleted."""

@@ -21,6 +21,7 @@ from aeron_core.registry import Registry
 from aeron_core.settings import DriverSettings, Storage, ThreadingMode, load_driver_settings
 from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
+from aeron_core.spi.name_resolver import NameResolverParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams
+    from aeron_core.spi.name_resolver import NameResolver
 
 
 class MediaDriver:
@@ -59,22 +61,39 @@ class MediaDriver:
         self._is_closed = False
         self._terminated = threading.Event()
         self._registry = registry or Registry.load()
-        prepare_directory(self.settings)
-        if self.settings.storage is Storage.POSIX:
-            sweep_shared_memory(self.settings.aeron_dir)
-        self._assembly = Assembly(
-            self.settings,
-            mode=self._mode.name,
-            clock=clock or Clock(),
-            registry=self._registry,
-            open_datagrams=open_datagrams,
-            terminate=self._on_terminate,
+        # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
+        resolver = self._registry.name_resolver(
+            self.settings.name_resolver,
+            NameResolverParams(options=self.settings.name_resolver_init_args or ""),
         )
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
-        self._assembly.publish()
+        prepare_directory(self.settings)
+        try:
+            self._assembly = self._assemble(resolver, clock or Clock(), open_datagrams)
+        except BaseException:
+            # Half-made, it would look like that of a driver which is about to start.
+            delete_directory(self.aeron_dir)
+            raise
+
+    def _assemble(
+        self, resolver: NameResolver, clock: Clock, open_datagrams: OpenDatagrams | None
+    ) -> Assembly:
+        if self.settings.storage is Storage.POSIX:
+            sweep_shared_memory(self.settings.aeron_dir)
+        assembly = Assembly(
+            self.settings,
+            mode=self._mode.name,
+            clock=clock,
+            registry=self._registry,
+            resolver=resolver,
+            open_datagrams=open_datagrams,
+            terminate=self._on_terminate,
+        )
         if self._mode is ThreadingMode.INVOKER:
-            self._invoker = AgentInvoker(self._all_agents(), self._on_error)
+            self._invoker = AgentInvoker(_all_agents(assembly), self._on_error)
+        assembly.publish()
+        return assembly
 
     @classmethod
     def launch(
@@ -143,16 +162,11 @@ class MediaDriver:
     def _on_error(self, error: BaseException) -> None:
         self._assembly.context.errors.record_exception(error, "duty cycle")
 
-    def _all_agents(self) -> Agent:
-        return CompositeAgent(
-            [self._assembly.sender, self._assembly.receiver, PythonAgent(self._assembly.conductor)]
-        )
-
     def _start(self) -> None:
         assembly, context = self._assembly, self._assembly.context
         conductor = PythonAgent(assembly.conductor)
         if self._mode is ThreadingMode.SHARED:
-            self._run(self._all_agents(), "shared", waits_as=CONDUCTOR)
+            self._run(_all_agents(assembly), "shared", waits_as=CONDUCTOR)
         elif self._mode is ThreadingMode.SHARED_NETWORK:
             network = CompositeAgent([assembly.sender, assembly.receiver])
             self._run(network, "sharednetwork", assembly.to_sender, assembly.to_receiver)
@@ -212,6 +226,10 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
     if isinstance(settings, DriverSettings):
         return settings
     return load_driver_settings(arguments=settings or {}).settings
+
+
+def _all_agents(assembly: Assembly) -> Agent:
+    return CompositeAgent([assembly.sender, assembly.receiver, PythonAgent(assembly.conductor)])
 
 
 def _private_directory() -> Path:

@@ -7,6 +7,7 @@ from aeron_core._native.pointers cimport PointerList
 from aeron_core.agent.agent cimport Agent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
+from aeron_core.driver.answers cimport Answers
 from aeron_core.driver.dispatcher cimport Dispatcher, StreamInterest
 from aeron_core.driver.polled_endpoints cimport PolledReceiveEndpoints
 from aeron_core.driver.publication_image cimport PublicationImage
@@ -17,9 +18,8 @@ cdef class Receiver(Agent):
     cdef Clock _clock
     cdef DutyCycleTracker _duty_cycle
     cdef CommandRing _commands              # from the conductor
-    cdef CommandRing _conductor             # to it
+    cdef Answers _answers                   # to it
     cdef Command _command
-    cdef Command _reply
     cdef PolledReceiveEndpoints _endpoints
     cdef PointerList _images                # of PublicationImage
 
@@ -34,4 +34,3 @@ cdef class Receiver(Agent):
     cdef int32_t _silence_predecessors(self, PublicationImage successor) except -1 nogil
     cdef int32_t _release(self) except -1 nogil
     cdef int32_t _link(self, int64_t join_position) except -1 nogil
-    cdef int32_t _answer(self, int32_t code, int64_t value) except -1 nogil

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from aeron_core.driver.channel_endpoint import ChannelEndpoint
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.resolution import Resolution
     from aeron_core.driver.stream import Stream
     from aeron_core.protocol import commands
@@ -50,11 +49,6 @@ class Resources:
 
     def _streams(self) -> Iterator[Stream]:
         return chain(self.ipc.streams, self.network.streams, self.images.streams)
-
-    def stored_logs(self) -> list[StoredLog]:
-        """Return all log buffers that exist."""
-        published = [stream.stored for stream in chain(self.ipc.streams, self.network.streams)]
-        return [*published, *(image.stored for image in self.images.streams)]
 
     def endpoints(self) -> list[ChannelEndpoint]:
         """Return all channel endpoints that are open."""

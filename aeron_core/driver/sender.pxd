@@ -7,6 +7,7 @@ from aeron_core._native.pointers cimport PointerList
 from aeron_core.agent.agent cimport Agent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
+from aeron_core.driver.answers cimport Answers
 from aeron_core.driver.ipc_publication cimport IpcPublication
 from aeron_core.driver.network_publication cimport NetworkPublication
 from aeron_core.driver.polled_endpoints cimport PolledSendEndpoints
@@ -17,9 +18,8 @@ cdef class Sender(Agent):
     cdef Clock _clock
     cdef DutyCycleTracker _duty_cycle
     cdef CommandRing _commands              # from the conductor
-    cdef CommandRing _conductor             # to it
+    cdef Answers _answers                   # to it
     cdef Command _command
-    cdef Command _reply
     cdef PolledSendEndpoints _endpoints
     cdef PointerList _publications          # of NetworkPublication
     cdef PointerList _ipc_publications      # of IpcPublication
@@ -36,7 +36,6 @@ cdef class Sender(Agent):
     cdef int32_t _execute_on_subscriber(self) except -1 nogil
     cdef int32_t _release(self) except -1 nogil
     cdef int32_t _link(self, int64_t join_position) except -1 nogil
-    cdef int32_t _answer(self, int32_t code, int64_t value) except -1 nogil
     @cython.locals(i=int32_t, index=int32_t, sent=int32_t, count=int32_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, work=int32_t)

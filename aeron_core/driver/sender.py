@@ -15,6 +15,7 @@ from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
+from aeron_core.driver.answers import Answers
 from aeron_core.driver.ipc_publication import IpcPublication
 from aeron_core.driver.network_publication import NetworkPublication
 from aeron_core.driver.polled_endpoints import PolledSendEndpoints
@@ -35,9 +36,8 @@ class Sender(Agent):
         self._clock = params.clock
         self._duty_cycle = params.duty_cycle
         self._commands = params.commands
-        self._conductor = params.conductor
+        self._answers = Answers(params.conductor)
         self._command = Command()
-        self._reply = Command()
         self._endpoints = PolledSendEndpoints()
         self._publications = PointerList()
         self._ipc_publications = PointerList()
@@ -85,7 +85,11 @@ class Sender(Agent):
 
     def _drain_commands(self) -> int:
         work = 0
-        while work < operations.COMMAND_DRAIN_LIMIT and self._commands.poll(self._command):
+        while (
+            work < operations.COMMAND_DRAIN_LIMIT
+            and self._answers.are_sent()
+            and self._commands.poll(self._command)
+        ):
             self._execute()
             work += 1
         return work
@@ -143,16 +147,7 @@ class Sender(Agent):
         return 0
 
     def _release(self) -> int:
-        return self._answer(operations.RELEASED, 0)
+        return self._answers.give(self._command, operations.RELEASED, 0)
 
     def _link(self, join_position: int) -> int:
-        return self._answer(operations.LINKED, join_position)
-
-    def _answer(self, code: int, value: int) -> int:
-        # The ring to the conductor holds one answer for each command that can be under way.
-        self._reply.begin(code, self._command.target_pointer())
-        self._reply.set_number(0, self._command.operation())
-        self._reply.set_subject(self._command.subject_pointer())
-        self._reply.set_value(0, value)
-        self._conductor.offer(self._reply)
-        return 0
+        return self._answers.give(self._command, operations.LINKED, join_position)

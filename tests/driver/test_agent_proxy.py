@@ -175,6 +175,20 @@ def test_what_follows_a_removal_may_command_the_agent(agent):
     assert [(code, target) for code, target, *_ in agent.take()] == [(ADD, other)]
 
 
+def test_at_the_end_all_that_was_to_follow_removals_happens_and_what_follows_from_that(agent):
+    target, other, happened = Thing(), Thing(), []
+
+    def removed():
+        happened.append("target")
+        agent.proxy.remove(REMOVE, other, then=lambda: happened.append("other"))
+
+    agent.proxy.remove(REMOVE, target, then=removed)
+
+    agent.proxy.release_all()
+
+    assert happened == ["target", "other"]
+
+
 def test_an_object_can_be_forgotten_without_a_removal(agent):
     target = Thing()
     reference = weakref.ref(target)

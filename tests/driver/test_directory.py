@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import time
 
 import pytest
@@ -11,8 +12,9 @@ from aeron_core._native.clock import Clock
 from aeron_core.concurrent.error_log import DistinctErrorLog
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.errors import ActiveDriverError, StorageError
+from aeron_core.errors import ActiveDriverError, PluginError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
+from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.testing import Simulation
 
 LAYOUT = CncLayout.of(
@@ -253,3 +255,39 @@ def test_delete_on_shutdown_leaves_what_no_driver_put_there(directory, start):
     driver.close()
 
     assert os.listdir(directory) == ["diary.txt"]
+
+
+def test_a_misspelt_plugin_leaves_a_directory_as_it_was(directory, start):
+    leave_behind(directory, age_ms=20_000)
+    before = sorted(directory.rglob("*"))
+
+    with pytest.raises(PluginError, match="'csw'"):
+        start(name_resolver="csw")
+
+    assert sorted(directory.rglob("*")) == before
+
+
+@pytest.fixture
+def no_file_beyond_32_mib():
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("no_file_beyond_32_mib")
+def test_a_driver_that_cannot_make_its_files_leaves_no_directory(directory, start):
+    with pytest.raises(StorageError, match=r"loss-report\.dat"):
+        start(loss_report_buffer_length="64m")
+
+    assert not directory.exists()
+
+
+def test_an_embedded_driver_that_cannot_start_leaves_no_directory():
+    before = set(default_aeron_dir().parent.glob(f"{default_aeron_dir().name}-{os.getpid()}-*"))
+
+    for wrong in ({"name_resolver": "csw"}, {"sender_idle_strategy": "sleepy"}):
+        with pytest.raises(PluginError):
+            MediaDriver.launch_embedded({**SMALL, **wrong})
+
+    assert set(default_aeron_dir().parent.glob(f"{default_aeron_dir().name}-{os.getpid()}-*")) == before

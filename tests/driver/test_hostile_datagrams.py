@@ -369,6 +369,32 @@ def test_a_flood_of_setups_makes_no_more_images_than_the_session_limit(start_pai
     assert stream.arrives_once_and_in_order()
 
 
+def test_a_sender_beyond_the_session_limit_is_refused_once_a_second_however_often_it_asks(start_pair):
+    pair = start_pair(driver_connect=False, stream_session_limit=1)
+    Stream(pair)
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
+
+    for _ in range(25):
+        stranger.send(*[setup(session_id=1000)] * 10)
+        pair.run_for(100 * MS)
+
+    (record,) = pair.receiver.errors()
+    assert record.observation_count == 3
+
+
+def test_a_refused_sender_is_let_in_once_there_is_room(start_pair):
+    pair = start_pair(driver_connect=False, stream_session_limit=1)
+    pair.add_subscription(CHANNEL, 1001)
+    first, second = (pair.add_exclusive_publication(CHANNEL, 1001) for _ in range(2))
+    pair.run_until(lambda: first.is_connected)
+    pair.run_for(3 * S)
+    assert not second.is_connected
+
+    first.close()
+
+    pair.run_until(lambda: second.is_connected)
+
+
 def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_receiver):
     pair.add_subscription(f"{CHANNEL}|session-id=5", 2000)
     for start in range(0, 5000, 500):

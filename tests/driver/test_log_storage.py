@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from aeron_core._native.address import SocketAddress
 from aeron_core.driver.log_storage import sweep_shared_memory
 from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing import Feed, Simulation, Sink
 from aeron_core.testing.pair import S
 
@@ -119,6 +121,32 @@ def test_a_driver_that_closes_leaves_no_objects(tmp_path):
         simulation.run_until(lambda: len(objects()) == 2)
 
     assert objects() == []
+
+
+def test_a_driver_that_closes_gives_back_what_its_agents_have_not_let_go_of(driver):
+    publications = [driver.add_publication(channel, 1) for channel in (IPC, UDP)]
+    assert len(objects()) == 2
+    for publication in publications:
+        publication.close()
+    conductor = driver.driver.media_driver._assembly.conductor
+    for _ in range(20):
+        conductor.do_work()
+        driver.clock.advance(1 * S)
+
+    driver.close()
+
+    assert objects() == []
+
+
+def test_a_driver_that_closes_closes_sockets_that_its_agents_have_not_let_go_of(driver):
+    subscription = driver.add_subscription(UDP, 1)
+    subscription.close()
+    for _ in range(2):
+        driver.driver.media_driver._assembly.conductor.do_work()
+
+    driver.close()
+
+    driver.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 20121)))
 
 
 def test_a_driver_that_starts_sweeps_what_dead_ones_left(start_driver, dead_pid):

@@ -53,7 +53,7 @@ cpdef enum:
     RETRANSMIT_COVERED = 1    # by an earlier one
     RETRANSMIT_OVERFLOW = 2   # of the pool of retransmissions
 
-# What the dispatcher knows of a session that has no image. PENDING_SETUP carries its deadline:
+# What the dispatcher knows of a session that has no image. PENDING_SETUP and REFUSED carry their deadline:
 # state | deadline_ns << SESSION_STATE_BITS.
 cpdef enum:
     SESSION_UNKNOWN = 0
@@ -61,6 +61,7 @@ cpdef enum:
     SESSION_INIT_IN_PROGRESS = 2
     SESSION_COOL_DOWN = 3
     SESSION_NO_INTEREST = 4
+    SESSION_REFUSED = 5
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
     MAX_TRACKED_SESSIONS = 4096  # without an image, of one stream: what strangers can make us remember

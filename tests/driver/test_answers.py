@@ -1,0 +1,84 @@
+"""What an agent answers to the conductor: all of it, in order, however slow the conductor is."""
+
+import pytest
+
+from aeron_core._native.clock import Clock
+from aeron_core._native.commands import Command, CommandRing
+from aeron_core.agent.duty_cycle import DutyCycleTracker
+from aeron_core.agent.invoker import AgentInvoker
+from aeron_core.driver._native import operations
+from aeron_core.driver.agent_params import AgentParams
+from aeron_core.driver.receiver import Receiver
+from aeron_core.driver.sender import Sender
+from aeron_core.testing import make_counters
+
+ROOM = 4
+
+
+class Stepped:
+    """An agent between two rings, which the test steps."""
+
+    def __init__(self, kind):
+        counters = make_counters("max", "exceeded")
+        self.commands, self.answers = CommandRing(64), CommandRing(ROOM)
+        self.errors = []
+        agent = kind(
+            AgentParams(
+                clock=Clock.manual(),
+                duty_cycle=DutyCycleTracker(counters["max"], counters["exceeded"], 1_000_000_000),
+                commands=self.commands,
+                conductor=self.answers,
+                status_message_timeout_ns=200_000_000,
+            )
+        )
+        self._invoker = AgentInvoker(agent, self.errors.append)
+
+    def do_work(self, cycles):
+        for _ in range(cycles):
+            self._invoker.do_work()
+        assert self.errors == []
+
+    def take(self, count):
+        """Return the objects of the next answers."""
+        answer, taken = Command(), []
+        while len(taken) < count and self.answers.receive(answer):
+            assert answer.code == operations.RELEASED
+            taken.append(answer.target)
+        return taken
+
+
+@pytest.fixture(
+    params=[
+        (Sender, operations.REMOVE_SEND_ENDPOINT),
+        (Receiver, operations.REMOVE_RECEIVE_ENDPOINT),
+    ],
+    ids=["sender", "receiver"],
+)
+def stepped_after_removals(request):
+    kind, operation = request.param
+    stepped = Stepped(kind)
+    things = [object() for _ in range(20)]
+    for thing in things:
+        stepped.commands.send(operation, thing)
+    return stepped, things
+
+
+def test_no_answer_is_lost_while_the_conductor_takes_none(stepped_after_removals):
+    stepped, things = stepped_after_removals
+    stepped.do_work(cycles=10)
+
+    answered = []
+    while taken := stepped.take(ROOM):
+        answered += taken
+        stepped.do_work(cycles=1)
+
+    assert answered == things
+
+
+def test_a_command_whose_answer_might_not_fit_is_not_taken(stepped_after_removals):
+    stepped, things = stepped_after_removals
+
+    stepped.do_work(cycles=10)
+
+    assert stepped.answers.size == ROOM
+    assert stepped.commands.size == len(things) - ROOM - 1
