@@ -1,6 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage
 from aeron_core._native.buffer cimport AtomicBuffer
 
@@ -79,6 +80,8 @@ cdef class DatagramChannel:
     # length reduced: `batch.length_of_first` of the answer are the bytes taken. `destination` is ignored when
     # connected.
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil
+    # Return what can be read when something waits, or wire.NO_DESCRIPTOR.
+    cdef int32_t descriptor(self) noexcept nogil
 
 
 @cython.final

@@ -9,6 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, strerror
 
+from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage, AF_INET6
 from aeron_core._native.buffer cimport AtomicBuffer
 
@@ -117,6 +118,9 @@ cdef class DatagramChannel:
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil:
         return raise_os_error(38, "this channel cannot send")
 
+    cdef int32_t descriptor(self) noexcept nogil:
+        return wire.NO_DESCRIPTOR
+
     def local_address(self):
         """Return the address that the channel is bound to."""
         return SocketAddress()
@@ -153,6 +157,9 @@ cdef class UdpSocket(DatagramChannel):
                 return self._outcome(sent)
             self.uses_gso = False
         return self._outcome(ac_send_cut_batch(self._fd, batch._batch, batch.count, name, name_length))
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return self._fd
 
     cdef int32_t _outcome(self, int result) noexcept nogil:
         if result >= 0:

@@ -201,6 +201,10 @@ cpdef enum:
     FRAME_BAD_TYPE = -5       # unknown, or not the type that was asked for
     FRAME_BAD_FIELD = -6      # a field is out of its range
 
+# What an endpoint answers that has no descriptor by which one could tell whether it has something to read. Not -1, too.
+cpdef enum:
+    NO_DESCRIPTOR = -2
+
 # cnc.dat: aeron_cnc_file_descriptor.h
 cpdef enum:
     CNC_VERSION = 512  # 0.2.0 as major << 16 | minor << 8 | patch

@@ -8,9 +8,9 @@ from aeron_core.agent.agent cimport Agent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.dispatcher cimport Dispatcher, StreamInterest
+from aeron_core.driver.polled_endpoints cimport PolledReceiveEndpoints
 from aeron_core.driver.publication_image cimport PublicationImage
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition
-from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 
 
 cdef class Receiver(Agent):
@@ -20,11 +20,9 @@ cdef class Receiver(Agent):
     cdef CommandRing _conductor             # to it
     cdef Command _command
     cdef Command _reply
-    cdef PointerList _endpoints             # of ReceiveChannelEndpoint
+    cdef PolledReceiveEndpoints _endpoints
     cdef PointerList _images                # of PublicationImage
 
-    @cython.locals(i=int32_t, work=int32_t)
-    cdef int32_t _poll(self, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, work=int32_t)
     cdef int32_t _care_for_images(self, int64_t now_ns) except -1 nogil
     @cython.locals(work=int32_t)

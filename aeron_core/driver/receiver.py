@@ -16,9 +16,9 @@ from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
 from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.polled_endpoints import PolledReceiveEndpoints
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.subscriber_positions import SubscriberPosition
-from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
     from aeron_core.driver.agent_params import AgentParams
@@ -35,7 +35,7 @@ class Receiver(Agent):
         self._conductor = params.conductor
         self._command = Command()
         self._reply = Command()
-        self._endpoints = PointerList()
+        self._endpoints = PolledReceiveEndpoints()
         self._images = PointerList()
 
     def do_work(self) -> int:
@@ -43,14 +43,8 @@ class Receiver(Agent):
         now_ns = self._clock.nano_time()
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
-        work += self._poll(now_ns)
+        work += self._endpoints.poll(now_ns)
         return work + self._care_for_images(now_ns)
-
-    def _poll(self, now_ns: int) -> int:
-        work = 0
-        for i in range(self._endpoints.size):
-            work += cython.cast(ReceiveChannelEndpoint, self._endpoints.at(i)).poll(now_ns)
-        return work
 
     def _care_for_images(self, now_ns: int) -> int:
         work = 0

@@ -9,8 +9,8 @@ from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.ipc_publication cimport IpcPublication
 from aeron_core.driver.network_publication cimport NetworkPublication
+from aeron_core.driver.polled_endpoints cimport PolledSendEndpoints
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition
-from aeron_core.spi.endpoints cimport SendChannelEndpoint
 
 
 cdef class Sender(Agent):
@@ -20,7 +20,7 @@ cdef class Sender(Agent):
     cdef CommandRing _conductor             # to it
     cdef Command _command
     cdef Command _reply
-    cdef PointerList _endpoints             # of SendChannelEndpoint
+    cdef PolledSendEndpoints _endpoints
     cdef PointerList _publications          # of NetworkPublication
     cdef PointerList _ipc_publications      # of IpcPublication
     cdef int32_t _round_robin               # which publication is the first of the next cycle
@@ -37,7 +37,5 @@ cdef class Sender(Agent):
     cdef int32_t _release(self) except -1 nogil
     @cython.locals(i=int32_t, index=int32_t, sent=int32_t, count=int32_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, work=int32_t)
-    cdef int32_t _poll(self, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, work=int32_t)
     cdef int32_t _update_limits(self, int64_t now_ns) except -1 nogil

@@ -17,8 +17,8 @@ from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
 from aeron_core.driver.ipc_publication import IpcPublication
 from aeron_core.driver.network_publication import NetworkPublication
+from aeron_core.driver.polled_endpoints import PolledSendEndpoints
 from aeron_core.driver.subscriber_positions import SubscriberPosition
-from aeron_core.spi.endpoints import SendChannelEndpoint
 
 if TYPE_CHECKING:
     from aeron_core.driver.agent_params import AgentParams
@@ -38,7 +38,7 @@ class Sender(Agent):
         self._conductor = params.conductor
         self._command = Command()
         self._reply = Command()
-        self._endpoints = PointerList()
+        self._endpoints = PolledSendEndpoints()
         self._publications = PointerList()
         self._ipc_publications = PointerList()
         self._poll_ratio = params.send_to_status_poll_ratio
@@ -54,7 +54,7 @@ class Sender(Agent):
         sent = self._send(now_ns)
         self._sends_since_poll += 1
         if sent == 0 or self._sends_since_poll >= self._poll_ratio or now_ns > self._poll_deadline_ns:
-            work += self._poll(now_ns)
+            work += self._endpoints.poll(now_ns)
             self._sends_since_poll = 0
             self._poll_deadline_ns = now_ns + self._poll_interval_ns
         return work + sent + self._update_limits(now_ns)
@@ -74,12 +74,6 @@ class Sender(Agent):
                 index -= count
             sent += cython.cast(NetworkPublication, self._publications.at(index)).send_pending(now_ns)
         return sent
-
-    def _poll(self, now_ns: int) -> int:
-        work = 0
-        for i in range(self._endpoints.size):
-            work += cython.cast(SendChannelEndpoint, self._endpoints.at(i)).poll(now_ns)
-        return work
 
     def _update_limits(self, now_ns: int) -> int:
         work = 0

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.datagrams cimport SendBatch
@@ -32,7 +33,8 @@ cdef class SendChannelEndpoint(ChannelEndpoint):
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
     cdef int32_t add_stream(self, SendStream stream) except -1 nogil
     cdef int32_t remove_stream(self, SendStream stream) except -1 nogil
-    cdef int64_t _reserved_0(self) except? -1 nogil
+    cdef int64_t descriptor(self) except? -1 nogil
+    # Room for methods of later versions: a plugin that was compiled against this table keeps running.
     cdef int64_t _reserved_1(self) except? -1 nogil
     cdef int64_t _reserved_2(self) except? -1 nogil
     cdef int64_t _reserved_3(self) except? -1 nogil
@@ -60,7 +62,8 @@ cdef class ReceiveChannelEndpoint(ChannelEndpoint):
     cdef int32_t send_rttm(self, Rttm rttm, SocketAddress control) except -1 nogil
     cdef int32_t send_error(self, ErrorFrame error, SocketAddress control) except -1 nogil
     cdef int32_t send_response_setup(self, ResponseSetup setup, SocketAddress control) except -1 nogil
-    cdef int64_t _reserved_0(self) except? -1 nogil
+    cdef int64_t descriptor(self) except? -1 nogil
+    # Room for methods of later versions: a plugin that was compiled against this table keeps running.
     cdef int64_t _reserved_1(self) except? -1 nogil
     cdef int64_t _reserved_2(self) except? -1 nogil
     cdef int64_t _reserved_3(self) except? -1 nogil

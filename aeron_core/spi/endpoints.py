@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from aeron_core._native import wire
+
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
@@ -102,8 +104,13 @@ class SendChannelEndpoint(ChannelEndpoint):
         """Forget `stream`."""
         return 0
 
-    def _reserved_0(self) -> int:
-        return 0
+    def descriptor(self) -> int:
+        """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
+
+        It stays the same and open as long as the agent has the endpoint. Without one `poll` is called in every duty
+        cycle, as it is with one while the agent has few endpoints.
+        """
+        return wire.NO_DESCRIPTOR
 
     def _reserved_1(self) -> int:
         return 0
@@ -182,8 +189,13 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
         """Name the session of the responses; return the bytes sent."""
         return 0
 
-    def _reserved_0(self) -> int:
-        return 0
+    def descriptor(self) -> int:
+        """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
+
+        It stays the same and open as long as the agent has the endpoint. Without one `poll` is called in every duty
+        cycle, as it is with one while the agent has few endpoints.
+        """
+        return wire.NO_DESCRIPTOR
 
     def _reserved_1(self) -> int:
         return 0

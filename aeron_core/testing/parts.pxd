@@ -1,10 +1,13 @@
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver.datagram_run cimport DatagramRun
 from aeron_core.driver.loss_detector cimport LossDetector
+from aeron_core.driver.polled_endpoints cimport PolledEndpoints
 from aeron_core.driver.publisher_limit cimport PublisherLimit
 from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
+from aeron_core.spi.endpoints cimport ChannelEndpoint, ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.flow_control cimport FlowControl
 
 
@@ -30,3 +33,17 @@ cdef class PublisherLimitProbe:
 cdef class DatagramRunProbe:
     cdef readonly DatagramRun run
     cdef SendBatch _batch
+
+
+cdef class CountingSendEndpoint(SendChannelEndpoint):
+    cdef readonly int32_t polls
+    cdef int32_t _descriptor
+
+
+cdef class CountingReceiveEndpoint(ReceiveChannelEndpoint):
+    cdef readonly int32_t polls
+    cdef int32_t _descriptor
+
+
+cdef class PolledEndpointsProbe:
+    cdef PolledEndpoints _endpoints

@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import cython
+from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.datagrams import SendBatch
 from aeron_core.driver.datagram_run import DatagramRun
 from aeron_core.driver.loss_detector import LossDetector
+from aeron_core.driver.polled_endpoints import PolledEndpoints
 from aeron_core.driver.publisher_limit import PublisherLimit
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
+from aeron_core.spi.endpoints import ChannelEndpoint, ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.flow_control import FlowControl
 
 
@@ -108,3 +111,60 @@ class DatagramRunProbe:
         """See `DatagramRun.collect`."""
         length = self.run.collect(self._batch, position, window, max_entries)
         return Collected(length, [self._batch.datagrams(index) for index in range(self._batch.count)])
+
+
+class CountingSendEndpoint(SendChannelEndpoint):
+    """An endpoint with any descriptor, which only counts how often it is polled."""
+
+    polls: int
+
+    def __init__(self, descriptor: int) -> None:
+        self.polls = 0
+        self._descriptor = descriptor
+
+    def descriptor(self) -> int:
+        """See `SendChannelEndpoint.descriptor`."""
+        return self._descriptor
+
+    def poll(self, now_ns: int) -> int:
+        """See `SendChannelEndpoint.poll`."""
+        self.polls += 1
+        return 1
+
+
+class CountingReceiveEndpoint(ReceiveChannelEndpoint):
+    """As `CountingSendEndpoint`, of the receiving side."""
+
+    polls: int
+
+    def __init__(self, descriptor: int) -> None:
+        self.polls = 0
+        self._descriptor = descriptor
+
+    def descriptor(self) -> int:
+        """See `ReceiveChannelEndpoint.descriptor`."""
+        return self._descriptor
+
+    def poll(self, now_ns: int) -> int:
+        """See `ReceiveChannelEndpoint.poll`."""
+        self.polls += 1
+        return 1
+
+
+class PolledEndpointsProbe:
+    """Does what the sender and the receiver do with their endpoints."""
+
+    def __init__(self, endpoints: PolledEndpoints) -> None:
+        self._endpoints = endpoints
+
+    def append(self, endpoint: ChannelEndpoint) -> int:
+        """See `PolledEndpoints.append`; the caller keeps the endpoint alive."""
+        return self._endpoints.append(cython.cast(cython.pointer(PyObject), endpoint))
+
+    def remove(self, endpoint: ChannelEndpoint) -> int:
+        """See `PolledEndpoints.remove`."""
+        return self._endpoints.remove(cython.cast(cython.pointer(PyObject), endpoint))
+
+    def poll(self, now_ns: int = 0) -> int:
+        """See `PolledEndpoints.poll`."""
+        return self._endpoints.poll(now_ns)

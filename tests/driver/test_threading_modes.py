@@ -8,6 +8,7 @@ import pytest
 
 from aeron_core import connect
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.driver._native import operations
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.settings import ThreadingMode
@@ -81,6 +82,41 @@ def test_a_driver_starts_carries_streams_and_ends(tmp_path, mode, idle_strategy)
     assert threading.active_count() == running.threads_before
     assert not list(running.driver.aeron_dir.glob("*/*.logbuffer"))
     assert list(read_errors(CncFile.open(running.driver.aeron_dir / CNC_FILE).error_log)) == []
+
+
+def test_a_driver_with_more_channels_than_it_polls_one_by_one_carries_all_of_them(tmp_path):
+    running = Running(tmp_path, "INVOKER", "noop")
+    count = operations.POLL_ALL_LIMIT + 3
+    messages = make_messages(20, seed=3, max_length=3000)
+    subscriptions = [
+        running.result(running.client.add_subscription_async("aeron:udp?endpoint=127.0.0.1:0", 1001))
+        for _ in range(count)
+    ]
+    running.until(lambda: all(subscription.resolved_channel() for subscription in subscriptions))
+    publications = [
+        running.result(running.client.add_publication_async(subscription.resolved_channel(), 1001))
+        for subscription in subscriptions
+    ]
+    running.until(lambda: all(each.is_connected for each in (*subscriptions, *publications)))
+    # One that goes must not be polled any more, and the others must.
+    subscriptions.pop(0).close()
+    publications.pop(0).close()
+
+    feeds = [Feed(publication, messages) for publication in publications]
+    sinks = [Sink(subscription) for subscription in subscriptions]
+
+    def has_arrived():
+        for each in feeds:
+            each.offer()
+        for each in sinks:
+            each.poll()
+        return all(len(sink.all) == len(messages) for sink in sinks)
+
+    running.until(has_arrived)
+
+    assert [sink.all for sink in sinks] == [messages] * (count - 1)
+    running.client.close()
+    running.driver.close()
 
 
 @pytest.mark.parametrize("mode", [mode.name for mode in ThreadingMode])

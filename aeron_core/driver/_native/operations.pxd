@@ -2,6 +2,8 @@
 
 cpdef enum:
     COMMAND_DRAIN_LIMIT = 8      # commands that an agent takes in one duty cycle
+    # Endpoints that are all polled; of more, those that are ready. Source: AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
+    POLL_ALL_LIMIT = 5
 
 cpdef enum:
     # Conductor to Sender

@@ -3,6 +3,7 @@
 from typing import Final
 
 COMMAND_DRAIN_LIMIT: Final[int]
+POLL_ALL_LIMIT: Final[int]
 ADD_SEND_ENDPOINT: Final[int]
 REMOVE_SEND_ENDPOINT: Final[int]
 ADD_NETWORK_PUBLICATION: Final[int]

@@ -69,6 +69,10 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         """See `ChannelEndpoint.close`."""
         self._channel.close()
 
+    def descriptor(self) -> int:
+        """See `ReceiveChannelEndpoint.descriptor`."""
+        return self._channel.descriptor()
+
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""
         received = 0

@@ -123,6 +123,10 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._survivors.clear()
         return is_done
 
+    def descriptor(self) -> int:
+        """See `SendChannelEndpoint.descriptor`."""
+        return self._channel.descriptor()
+
     def poll(self, now_ns: int) -> int:
         """See `SendChannelEndpoint.poll`."""
         frames = 0

@@ -1,0 +1,25 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+
+cdef extern from "readiness.h" nogil:
+    enum:
+        AC_READY_CAPACITY
+    ctypedef struct ac_ready_t:
+        int count
+    void *ac_ready_item(const ac_ready_t *ready, int index)
+
+
+@cython.final
+cdef class ReadinessSet:
+    cdef int _descriptor            # of the epoll instance
+    cdef ac_ready_t *_ready         # what the last `wait` found
+
+    # Watch `descriptor` for `item`, which is borrowed; return whether the kernel can.
+    cdef bint add(self, int32_t descriptor, PyObject *item) noexcept nogil
+    cdef void remove(self, int32_t descriptor) noexcept nogil
+    # Return how many are ready, at once and at most AC_READY_CAPACITY: what is left is found by the next call.
+    cdef int32_t wait(self) noexcept nogil
+
+    cdef inline PyObject *at(self, int32_t index) noexcept nogil:
+        return <PyObject *>ac_ready_item(self._ready, index)

@@ -1,0 +1,13 @@
+"""See `readiness.pyx`: used by compiled modules only."""
+
+from typing import Final, final
+
+READY_CAPACITY: Final[int]
+
+@final
+class ReadinessSet:
+    # C methods: only compiled modules see them.
+    def add(self, descriptor: int, item: object) -> bool: ...
+    def remove(self, descriptor: int) -> None: ...
+    def wait(self) -> int: ...
+    def at(self, index: int) -> object: ...

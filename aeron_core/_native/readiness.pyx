@@ -1,0 +1,48 @@
+"""Which of many file descriptors can be read: one system call, however many there are.
+
+Not here: what reads them. A descriptor must be taken out before it is closed.
+"""
+
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport strerror
+
+cdef extern from "readiness.h" nogil:
+    int ac_ready_open()
+    void ac_ready_close(int descriptor)
+    bint ac_ready_add(int descriptor, int watched, void *item)
+    void ac_ready_remove(int descriptor, int watched)
+    int ac_ready_wait(int descriptor, ac_ready_t *ready)
+
+READY_CAPACITY = AC_READY_CAPACITY
+
+
+@cython.final
+cdef class ReadinessSet:
+    """Descriptors with one borrowed object each, used by one thread."""
+
+    def __cinit__(self):
+        self._descriptor = -1
+        self._ready = <ac_ready_t *>calloc(1, sizeof(ac_ready_t))
+        if self._ready == NULL:
+            raise MemoryError("cannot allocate room for ready descriptors")
+        cdef int descriptor = ac_ready_open()
+        if descriptor < 0:
+            raise OSError(-descriptor, f"epoll_create1: {strerror(-descriptor).decode()}")
+        self._descriptor = descriptor
+
+    def __dealloc__(self):
+        if self._descriptor >= 0:
+            ac_ready_close(self._descriptor)
+        free(self._ready)
+
+    cdef bint add(self, int32_t descriptor, PyObject *item) noexcept nogil:
+        return ac_ready_add(self._descriptor, descriptor, item)
+
+    cdef void remove(self, int32_t descriptor) noexcept nogil:
+        ac_ready_remove(self._descriptor, descriptor)
+
+    cdef int32_t wait(self) noexcept nogil:
+        return ac_ready_wait(self._descriptor, self._ready)

@@ -1,0 +1,33 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.pointers cimport PointerList
+from aeron_core._native.readiness cimport ReadinessSet
+from aeron_core.driver._native cimport operations
+from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, SendChannelEndpoint
+
+
+cdef class PolledEndpoints:
+    cdef PointerList _all
+    cdef PointerList _unwatched     # those without a descriptor that the kernel can watch
+    cdef ReadinessSet _watched      # the others
+
+    @cython.locals(descriptor=int32_t)
+    cdef int32_t append(self, PyObject *endpoint) except -1 nogil
+    cdef int32_t remove(self, PyObject *endpoint) except -1 nogil
+    @cython.locals(i=int32_t, work=int32_t)
+    cdef int32_t poll(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _descriptor_of(self, PyObject *endpoint) except -1 nogil
+    cdef int32_t _poll_one(self, PyObject *endpoint, int64_t now_ns) except -1 nogil
+
+
+@cython.final
+cdef class PolledSendEndpoints(PolledEndpoints):
+    pass
+
+
+@cython.final
+cdef class PolledReceiveEndpoints(PolledEndpoints):
+    pass
