@@ -208,7 +208,7 @@ class NetworkPublication(Resender):
         position = self.sender_position.get()
         if self._simulates_connection and not self.has_receivers.get_acquire() and self.spies.size() > 0:
             # Spies alone drive the stream: it is as if the fastest of them had received it.
-            position = self.spies.highest(position)
+            position = self.spies.highest(position, self.log.producer_position())
             self.sender_position.set_release(position)
             limit = position
         self.sender_limit.set_release(
