@@ -260,6 +260,9 @@ class NetworkPublication(Resender):
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Take a receiver's position and window, or its wish for a SETUP."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
+            if self.is_end_of_stream.get_acquire():
+                # Whoever comes now would make an image that nothing is sent to any more.
+                return 0
             self._is_setup_elicited = True
             return self._flow_control.on_setup_elicited(sm, now_ns)
         if not sm.is_valid(self.log.term_length) or not self._is_credible(sm):
