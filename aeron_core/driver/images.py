@@ -14,7 +14,7 @@ from aeron_core.driver.image_stream import ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
-from aeron_core.driver.stream import reserve_links
+from aeron_core.driver.stream import reserve_links, take_ended
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.errors import AeronError
 from aeron_core.logbuffer.metadata import LogBufferParams
@@ -249,10 +249,8 @@ class Images:
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all images."""
-        for stream in list(self.streams):
-            if stream.on_timer(now_ns):
-                self.streams.remove(stream)
-                stream.close()
+        for stream in take_ended(self.streams, now_ns):
+            stream.close()
 
     def _on_removed(self, endpoint: ReceiveEndpoint) -> None:
         endpoint.image_count -= 1

@@ -27,7 +27,7 @@ cdef class IpcPublication:
     cdef bint _is_connected
 
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
-    @cython.locals(highest=int64_t, work=int32_t)
+    @cython.locals(producer_position=int64_t, highest=int64_t, work=int32_t)
     cdef int32_t update_limit(self, int64_t now_ns) except -1 nogil
     @cython.locals(limit=int64_t)
     cdef int32_t _advance(self, int64_t lowest) except -1 nogil

@@ -47,8 +47,9 @@ class IpcPublication:
         """Publish how far publishers may append; return 1 if that changed anything."""
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
-        self._publisher_position.set_release(self.log.producer_position())
-        highest = self.subscribers.highest(self.consumer_position.get_acquire())
+        producer_position = self.log.producer_position()
+        self._publisher_position.set_release(producer_position)
+        highest = self.subscribers.highest(self.consumer_position.get_acquire(), producer_position)
         if self.subscribers.size() == 0:
             self._set_connected(False)
             if self._publisher_limit.get() <= highest:
@@ -58,7 +59,7 @@ class IpcPublication:
             self._clean_position = clean_step(self.log, self._clean_position, highest)
             return 1
         self.consumer_position.set_release(highest)
-        work = self._advance(self.subscribers.lowest(self.log.max_possible_position))
+        work = self._advance(self.subscribers.lowest(producer_position))
         # Only now: a publisher that sees itself connected has room to publish.
         self._set_connected(True)
         return work

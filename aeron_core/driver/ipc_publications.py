@@ -13,7 +13,7 @@ from aeron_core.driver.ipc_stream import IpcStream
 from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.driver.publication_params import IpcPublicationParams
 from aeron_core.driver.publications import Publications
-from aeron_core.driver.stream import reserve_links
+from aeron_core.driver.stream import reserve_links, take_ended
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.protocol import responses
 
@@ -119,10 +119,8 @@ class IpcPublications(Publications):
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""
-        for stream in list(self.streams):
-            if stream.on_timer(now_ns):
-                self.streams.remove(stream)
-                stream.stop()
+        for stream in take_ended(self.streams, now_ns):
+            stream.stop()
 
 
 def start_position(stored: StoredLog, params: PublicationParams) -> int:

@@ -208,7 +208,7 @@ class NetworkPublication(Resender):
         position = self.sender_position.get()
         if self._simulates_connection and not self.has_receivers.get_acquire() and self.spies.size() > 0:
             # Spies alone drive the stream: it is as if the fastest of them had received it.
-            position = self.spies.highest(position)
+            position = self.spies.highest(position, self.log.producer_position())
             self.sender_position.set_release(position)
             limit = position
         self.sender_limit.set_release(
@@ -250,6 +250,9 @@ class NetworkPublication(Resender):
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Take a receiver's position and window, or its wish for a SETUP."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
+            if self.is_end_of_stream.get_acquire():
+                # Whoever comes now would make an image that nothing is sent to any more.
+                return 0
             self._is_setup_elicited = True
             return self._flow_control.on_setup_elicited(sm, now_ns)
         if not sm.is_valid(self.log.term_length) or not self._is_credible(sm):

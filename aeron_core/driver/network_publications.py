@@ -15,6 +15,7 @@ from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.driver.publication_params import NetworkPublicationParams
 from aeron_core.driver.publications import Publications
 from aeron_core.driver.send_endpoint import SendEndpoint
+from aeron_core.driver.stream import take_ended
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
@@ -229,9 +230,7 @@ class NetworkPublications(Publications):
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""
-        for stream in list(self.streams):
-            if stream.on_timer(now_ns):
-                self.streams.remove(stream)
-                stream.stop(partial(self._on_stopped, stream.endpoint))
+        for stream in take_ended(self.streams, now_ns):
+            stream.stop(partial(self._on_stopped, stream.endpoint))
         for endpoint in self.endpoints.values():
             endpoint.record_fault()

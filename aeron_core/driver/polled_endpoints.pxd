@@ -13,12 +13,17 @@ cdef class PolledEndpoints:
     cdef PointerList _all
     cdef PointerList _unwatched     # those without a descriptor that the kernel can watch
     cdef ReadinessSet _watched      # the others
+    cdef int32_t _next              # where each walk goes on: 0, but after one that raised
+    cdef int32_t _next_ready
+    cdef int32_t _ready_count       # of the watched ones when they were last asked
 
     @cython.locals(descriptor=int32_t)
     cdef int32_t append(self, PyObject *endpoint) except -1 nogil
     cdef int32_t remove(self, PyObject *endpoint) except -1 nogil
-    @cython.locals(i=int32_t, work=int32_t)
+    @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
+    @cython.locals(index=int32_t, work=int32_t)
+    cdef int32_t _walk(self, PointerList endpoints, int64_t now_ns) except -1 nogil
     cdef int32_t _descriptor_of(self, PyObject *endpoint) except -1 nogil
     cdef int32_t _poll_one(self, PyObject *endpoint, int64_t now_ns) except -1 nogil
 

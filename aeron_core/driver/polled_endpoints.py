@@ -20,6 +20,11 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 class PolledEndpoints:
     """Base of both kinds, which borrow what they poll; used by one agent."""
 
+    # Zero in the compiled class; where each walk goes on is 0 but after one that raised.
+    _next: int
+    _next_ready: int
+    _ready_count: int
+
     def __init__(self) -> None:
         self._all = PointerList()
         self._unwatched = PointerList()
@@ -34,21 +39,36 @@ class PolledEndpoints:
 
     def remove(self, endpoint: object) -> int:
         """Poll an endpoint no more; return how many there are."""
+        # What was found ready may be what goes now.
+        self._ready_count = 0
         if self._all.remove(endpoint) and not self._unwatched.remove(endpoint):
             self._watched.remove(self._descriptor_of(endpoint))
         return self._all.size
 
     def poll(self, now_ns: int) -> int:
-        """Poll all that may have something to read; return the work that they did."""
-        work = 0
+        """Poll all that may have something to read; return the work that they did.
+
+        After one that raised the next call goes on behind it.
+        """
         if self._all.size <= operations.POLL_ALL_LIMIT:
-            for i in range(self._all.size):
-                work += self._poll_one(self._all.at(i), now_ns)
-            return work
-        for i in range(self._unwatched.size):
-            work += self._poll_one(self._unwatched.at(i), now_ns)
-        for i in range(self._watched.wait()):
-            work += self._poll_one(self._watched.at(i), now_ns)
+            return self._walk(self._all, now_ns)
+        work = self._walk(self._unwatched, now_ns)
+        if self._next_ready == 0:
+            self._ready_count = self._watched.wait()
+        while self._next_ready < self._ready_count:
+            index = self._next_ready
+            self._next_ready += 1
+            work += self._poll_one(self._watched.at(index), now_ns)
+        self._next_ready = 0
+        return work
+
+    def _walk(self, endpoints: PointerList, now_ns: int) -> int:
+        work = 0
+        while self._next < endpoints.size:
+            index = self._next
+            self._next += 1
+            work += self._poll_one(endpoints.at(index), now_ns)
+        self._next = 0
         return work
 
     def _descriptor_of(self, endpoint: object) -> int:

@@ -71,7 +71,9 @@ cdef class PublicationImage:
     cdef int32_t _on_heartbeat(
         self, AtomicBuffer buffer, int64_t offset, int64_t position, int64_t now_ns
     ) except -1 nogil
-    @cython.locals(lowest=int64_t, highest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t)
+    @cython.locals(
+        ceiling=int64_t, lowest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t
+    )
     cdef int32_t track_rebuild(self, int64_t now_ns) except -1 nogil
     @cython.locals(start=int64_t, end=int64_t)
     cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil

@@ -160,12 +160,14 @@ class PublicationImage:
             return 0
         hwm = self.hwm_position.get()
         before = self.rebuild_position.get()
-        lowest = self.subscribers.lowest(self.log.max_possible_position)
+        # No more than a term was accepted beyond the last status message, nor did any subscriber join before it.
+        ceiling = self._last_sm_position + self.log.term_length
+        lowest = max(self.subscribers.lowest(ceiling), self._next_sm_position)
         if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
             return 0
         self._last_lowest_position = lowest
         self._last_hwm_position = hwm
-        before = self.subscribers.highest(before)
+        before = self.subscribers.highest(before, ceiling)
         after = self._loss_detector.scan(before, hwm, now_ns)
         self.rebuild_position.propose_max_release(after)
         self._rebuild.now_ns = now_ns

@@ -22,8 +22,9 @@ cdef class Receiver(Agent):
     cdef Command _command
     cdef PolledReceiveEndpoints _endpoints
     cdef PointerList _images                # of PublicationImage
+    cdef int32_t _next_image
 
-    @cython.locals(i=int32_t, work=int32_t)
+    @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t _care_for_images(self, int64_t now_ns) except -1 nogil
     @cython.locals(work=int32_t)
     cdef int32_t _drain_commands(self) except -1 nogil

@@ -1,7 +1,8 @@
 """Receives what senders sent, rebuilds images, and tells senders what is missing and how far they may go.
 
 The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
-RELEASED has come back.
+RELEASED has come back. Where one stream raises, the next call of `do_work` goes on with the one after it: one
+that is broken for good must not keep the others from working.
 Source: aeron_driver_receiver.c.
 """
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 class Receiver(Agent):
     """The agent of the receiving side."""
 
+    _next_image: int
+
     def __init__(self, params: AgentParams) -> None:
         super().__init__("receiver")
         self._clock = params.clock
@@ -48,9 +51,12 @@ class Receiver(Agent):
 
     def _care_for_images(self, now_ns: int) -> int:
         work = 0
-        for i in range(self._images.size):
-            work += cython.cast(PublicationImage, self._images.at(i)).track_rebuild(now_ns)
-            work += cython.cast(PublicationImage, self._images.at(i)).send_pending(now_ns)
+        while self._next_image < self._images.size:
+            index = self._next_image
+            self._next_image += 1
+            work += cython.cast(PublicationImage, self._images.at(index)).track_rebuild(now_ns)
+            work += cython.cast(PublicationImage, self._images.at(index)).send_pending(now_ns)
+        self._next_image = 0
         return work
 
     def _drain_commands(self) -> int:

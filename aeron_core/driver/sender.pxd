@@ -24,6 +24,9 @@ cdef class Sender(Agent):
     cdef PointerList _publications          # of NetworkPublication
     cdef PointerList _ipc_publications      # of IpcPublication
     cdef int32_t _round_robin               # which publication is the first of the next cycle
+    cdef int32_t _next_to_send              # where each walk goes on: 0, but after one that raised
+    cdef int32_t _next_limit
+    cdef int32_t _next_ipc_limit
     cdef int32_t _poll_ratio                # sends for one poll of the sockets
     cdef int32_t _sends_since_poll
     cdef int64_t _poll_interval_ns
@@ -36,7 +39,7 @@ cdef class Sender(Agent):
     cdef int32_t _execute_on_subscriber(self) except -1 nogil
     cdef int32_t _release(self) except -1 nogil
     cdef int32_t _link(self, int64_t join_position) except -1 nogil
-    @cython.locals(i=int32_t, index=int32_t, sent=int32_t, count=int32_t)
+    @cython.locals(index=int32_t, sent=int32_t, count=int32_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, work=int32_t)
+    @cython.locals(index=int32_t, work=int32_t)
     cdef int32_t _update_limits(self, int64_t now_ns) except -1 nogil

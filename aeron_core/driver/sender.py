@@ -1,7 +1,8 @@
 """Sends what publishers wrote, hears what receivers say, and tells publishers how far they may go.
 
 The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
-RELEASED has come back.
+RELEASED has come back. Where one stream raises, the next call of `do_work` goes on with the one after it: one
+that is broken for good must not keep the others from working.
 Source: aeron_driver_sender.c.
 """
 
@@ -30,6 +31,9 @@ class Sender(Agent):
 
     _round_robin: int
     _sends_since_poll: int
+    _next_to_send: int
+    _next_limit: int
+    _next_ipc_limit: int
 
     def __init__(self, params: AgentParams) -> None:
         super().__init__("sender")
@@ -62,25 +66,32 @@ class Sender(Agent):
     def _send(self, now_ns: int) -> int:
         # Another publication goes first in each cycle, so that none can starve the others.
         count = self._publications.size
-        if count == 0:
-            return 0
         sent = 0
-        self._round_robin += 1
+        if self._next_to_send == 0:
+            self._round_robin += 1
         if self._round_robin >= count:
             self._round_robin = 0
-        for i in range(count):
-            index = self._round_robin + i
+        while self._next_to_send < count:
+            index = self._round_robin + self._next_to_send
             if index >= count:
                 index -= count
+            self._next_to_send += 1
             sent += cython.cast(NetworkPublication, self._publications.at(index)).send_pending(now_ns)
+        self._next_to_send = 0
         return sent
 
     def _update_limits(self, now_ns: int) -> int:
         work = 0
-        for i in range(self._publications.size):
-            work += cython.cast(NetworkPublication, self._publications.at(i)).update_limit(now_ns)
-        for i in range(self._ipc_publications.size):
-            work += cython.cast(IpcPublication, self._ipc_publications.at(i)).update_limit(now_ns)
+        while self._next_limit < self._publications.size:
+            index = self._next_limit
+            self._next_limit += 1
+            work += cython.cast(NetworkPublication, self._publications.at(index)).update_limit(now_ns)
+        while self._next_ipc_limit < self._ipc_publications.size:
+            index = self._next_ipc_limit
+            self._next_ipc_limit += 1
+            work += cython.cast(IpcPublication, self._ipc_publications.at(index)).update_limit(now_ns)
+        self._next_limit = 0
+        self._next_ipc_limit = 0
         return work
 
     def _drain_commands(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from aeron_core.driver import stream_counters
 from aeron_core.driver.stream_counters import CounterOwner
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.subscription import Subscription
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
+
+_Stream = TypeVar("_Stream", bound="Stream")
 
 
 class Stream(ABC):
@@ -54,6 +56,10 @@ class Stream(ABC):
     @abstractmethod
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked."""
+
+    @abstractmethod
+    def on_timer(self, now_ns: int) -> bool:
+        """Go on with the life of the stream; return whether it is over."""
 
     @abstractmethod
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -139,6 +145,25 @@ class Stream(ABC):
     def free_counter_of(self, position: SubscriberPosition) -> None:
         """Give a subscriber's counter back, once no agent reads it any more."""
         self.context.counters.free(position.counter.id)
+
+
+def take_ended(streams: list[_Stream], now_ns: int) -> list[_Stream]:
+    """Go on with the life of all streams; return those that are over, which are taken from the list.
+
+    One that fails is recorded, and keeps no other from going on.
+    """
+    ended = []
+    for stream in list(streams):
+        try:
+            if stream.on_timer(now_ns):
+                ended.append(stream)
+        except Exception as error:
+            stream.context.errors.record_exception(
+                error, f"timer of session {stream.session_id}, stream {stream.stream_id}"
+            )
+    for stream in ended:
+        streams.remove(stream)
+    return ended
 
 
 class Link(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cython
 from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import wire
 from aeron_core._native.counter import Counter
 from aeron_core._native.pointers import PointerList
 
@@ -51,14 +52,17 @@ class SubscriberPositions:
         """Return the lowest of `otherwise` and the positions of all subscribers."""
         lowest = otherwise
         for i in range(self._positions.size):
-            position = cython.cast(SubscriberPosition, self._positions.at(i)).counter.get_acquire()
-            lowest = min(lowest, position)
+            lowest = min(lowest, self._read(i))
         return lowest
 
-    def highest(self, otherwise: int) -> int:
-        """Return the highest of `otherwise` and the positions of all subscribers."""
+    def highest(self, otherwise: int, ceiling: int) -> int:
+        """Return the highest of `otherwise` and the positions of all subscribers, none of them beyond `ceiling`."""
         highest = otherwise
         for i in range(self._positions.size):
-            position = cython.cast(SubscriberPosition, self._positions.at(i)).counter.get_acquire()
-            highest = max(highest, position)
+            highest = max(highest, min(self._read(i), ceiling))
         return highest
+
+    def _read(self, index: int) -> int:
+        # Clients write these. What is no boundary of a frame is rounded down to one.
+        position = cython.cast(SubscriberPosition, self._positions.at(index)).counter.get_acquire()
+        return position - (position & (wire.FRAME_ALIGNMENT - 1))

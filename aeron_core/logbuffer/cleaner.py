@@ -5,14 +5,17 @@ Source: aeron_network_publication.c, aeron_network_publication_clean_buffer.
 
 from __future__ import annotations
 
+from aeron_core._native import wire
 from aeron_core.logbuffer.descriptor import LogBuffer
 
 
 def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int:
     """Zero from `clean_position` towards `target_position`, to the end of the term at most; return how far.
 
-    Positions are of what was written there: multiples of 32. One thread cleans a log.
+    `clean_position` is what the last call returned, or where the log begins. `target_position` may come from a
+    client, which may have stored anything: it is rounded down to where a frame can end. One thread cleans a log.
     """
+    target_position -= target_position & (wire.FRAME_ALIGNMENT - 1)
     if target_position <= clean_position:
         return clean_position
     left_in_term = log.term_length - (clean_position & log.term_length_mask)

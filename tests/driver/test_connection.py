@@ -8,7 +8,8 @@ from aeron_core._native import wire
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Sink, frames_of
+from aeron_core.testing import Feed, SimulatedPeer, Sink, encode_frame, frames_of
+from aeron_core.testing.network import FIRST_EPHEMERAL_PORT
 from aeron_core.testing.pair import MS, S
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -94,6 +95,25 @@ def test_a_receiver_that_joins_late_elicits_a_setup_and_joins_where_the_sender_i
     pair.run_until(lambda: again.is_connected and publication.is_connected)
 
     assert again.images[0].join_position == publication.position
+
+
+@pytest.mark.parametrize(("has_ended", "setups"), [(False, 1), (True, 0)])
+def test_a_receiver_that_asks_for_a_setup_gets_one_unless_the_stream_has_ended(pair, has_ended, setups):
+    peer = SimulatedPeer(pair.network, pair.RECEIVER, 20121, (pair.SENDER, FIRST_EPHEMERAL_PORT))
+    stream = {"session_id": 77, "stream_id": 1001, "receiver_id": 5}
+    channel = f"{CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0|linger=20s"
+    publication = pair.add_exclusive_publication(channel, 1001)
+    peer.send(encode_frame(StatusMessage(receiver_window=1024, **stream)))
+    pair.run_until(lambda: publication.is_connected)
+    if has_ended:
+        publication.close()
+    pair.run_for(500 * MS)
+    before = len(frames_of(Setup, pair.sent()))
+
+    peer.send(encode_frame(StatusMessage(flags=wire.SM_FLAG_SEND_SETUP, **stream)))
+    pair.run_for(90 * MS)
+
+    assert len(frames_of(Setup, pair.sent())) - before == setups
 
 
 def test_heartbeats_start_100_ms_after_the_last_data_and_go_on_every_100_ms(pair):

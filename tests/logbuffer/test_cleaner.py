@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,16 @@ def test_step_ends_at_the_end_of_the_term(make_log):
     assert clean_step(log, 65536 - 64, 65536 + 640) == 65536
 
     assert log.buffer.get_bytes(65536 - 96, 128) == b"\xff" * 32 + bytes(64) + b"\xff" * 32
+
+
+@pytest.mark.parametrize("target", [65536 - 3, 65536 - 31, 2**62 - 1])
+def test_a_target_where_no_frame_can_end_is_rounded_down(make_log, target):
+    log = make_log()
+
+    position = clean_step(log, 65536 - 96, target)
+
+    assert position == min(target - target % 32, 65536)
+    assert clean_step(log, position, target) % 32 == 0
 
 
 @given(st.integers(0, 10 * 2048), st.integers(1, 4 * 2048))

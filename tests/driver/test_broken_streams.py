@@ -1,0 +1,145 @@
+"""Streams whose clients store nonsense: whatever becomes of them, the others go on."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from aeron_core._native.counter import Counter
+from aeron_core.driver.stream import take_ended
+from aeron_core.testing import Feed, Sink
+from aeron_core.testing.pair import MS, S
+
+IPC = "aeron:ipc"
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+OTHER_CHANNEL = "aeron:udp?endpoint=10.0.0.2:20122"
+TERM_LENGTH = 64 * 1024
+MESSAGES = [n.to_bytes(8, "little") * 100 for n in range(500)]
+
+
+class Flow:
+    """A stream whose publisher and subscriber do as they should."""
+
+    def __init__(self, simulation, channel, stream_id):
+        self._simulation = simulation
+        self.subscription = simulation.add_subscription(channel, stream_id)
+        self.publication = simulation.add_exclusive_publication(channel, stream_id)
+        simulation.run_until(lambda: self.publication.available_window and self.subscription.is_connected)
+        self._feed, self._sink = Feed(self.publication, MESSAGES), Sink(self.subscription)
+
+    def carries_everything(self):
+        self._simulation.run_until(
+            lambda: (self._feed.offer(), self._sink.poll(), len(self._sink.all) == len(MESSAGES))[-1],
+            within_ns=30 * S,
+        )
+        return self._sink.all == MESSAGES
+
+
+def counter_of(driver, prefix):
+    return Counter(driver.cnc.counters_values, driver.find_counter(prefix).id)
+
+
+@pytest.mark.parametrize("nonsense", [TERM_LENGTH - 3, 4097, -1, 2**62 + 1, -(2**63)])
+def test_a_position_that_no_subscriber_can_have_harms_no_other_ipc_stream(lone, nonsense):
+    broken, other = Flow(lone, IPC, 1), Flow(lone, IPC, 2)
+    position = counter_of(lone.driver, f"sub-pos: {broken.subscription.registration_id}")
+    Feed(broken.publication, MESSAGES[:20]).offer()
+
+    for value in (nonsense, 0, nonsense, TERM_LENGTH + 8192):
+        position.set_release(value)
+        lone.run_for(10 * MS)
+
+    assert other.carries_everything()
+    assert lone.driver.errors() == []
+
+
+@pytest.mark.parametrize("nonsense", [TERM_LENGTH - 3, 4097, -1, 2**62 + 1, -(2**63)])
+def test_a_position_that_no_subscriber_can_have_harms_no_other_image(pair, nonsense):
+    broken, other = Flow(pair, CHANNEL, 1), Flow(pair, CHANNEL, 2)
+    position = counter_of(pair.receiver, f"sub-pos: {broken.subscription.registration_id}")
+    Feed(broken.publication, MESSAGES[:20]).offer()
+
+    for value in (nonsense, 0, nonsense, TERM_LENGTH + 8192):
+        position.set_release(value)
+        pair.run_for(10 * MS)
+
+    assert other.carries_everything()
+    assert pair.receiver.errors() == []
+
+
+@pytest.mark.parametrize("nonsense", [2**62 + 1, -(2**63)])
+def test_who_reads_an_image_with_somebody_that_stores_nonsense_reads_on(pair, nonsense):
+    broken = pair.add_subscription(CHANNEL, 1)
+    flow = Flow(pair, CHANNEL, 1)
+    pair.run_until(lambda: broken.is_connected)
+    position = counter_of(pair.receiver, f"sub-pos: {broken.registration_id}")
+    position.set_release(nonsense)
+    pair.run_for(300 * MS)
+
+    broken.close()
+
+    assert flow.carries_everything()
+
+
+def test_a_sender_position_where_no_frame_can_end_harms_nothing(pair):
+    broken, other = Flow(pair, CHANNEL, 1), Flow(pair, CHANNEL, 2)
+    position = counter_of(pair.sender, f"snd-pos: {broken.publication.registration_id}")
+
+    for value in (2 * TERM_LENGTH - 3, 3 * TERM_LENGTH, 4 * TERM_LENGTH):
+        position.set_release(value)
+        pair.run_for(1 * MS)
+
+    assert other.carries_everything()
+    assert pair.sender.errors() == []
+
+
+@pytest.mark.parametrize("which_is_broken", [0, 1])
+@pytest.mark.parametrize("side", ["sender", "receiver"])
+def test_a_channel_whose_socket_is_broken_keeps_no_other_from_working(pair, side, which_is_broken):
+    flows = [Flow(pair, CHANNEL, 1), Flow(pair, OTHER_CHANNEL, 2)]
+    driver = getattr(pair, side)
+    resources = driver.media_driver._assembly.conductor.resources
+    broken = resources.endpoints()[which_is_broken]
+
+    broken.transport.close_endpoint(broken.native)
+
+    assert flows[1 - which_is_broken].carries_everything()
+    assert all("is closed" in record.text for record in driver.errors())
+    assert driver.errors()
+
+
+class Timed:
+    """A stream whose timer does what it is told."""
+
+    def __init__(self, context, stream_id, *, raises=False, is_over=False):
+        self.context, self.session_id, self.stream_id = context, 7, stream_id
+        self._raises, self._is_over = raises, is_over
+        self.is_timed = False
+
+    def on_timer(self, now_ns):
+        self.is_timed = True
+        if self._raises:
+            raise IndexError("cannot read the log")
+        return self._is_over
+
+
+class Errors:
+    """Where the conductor records what fails."""
+
+    def __init__(self):
+        self.recorded = []
+
+    def record_exception(self, error, context):
+        self.recorded.append((str(error), context))
+
+
+def test_a_stream_that_fails_in_its_timer_is_recorded_and_keeps_no_other_from_ending():
+    context = SimpleNamespace(errors=Errors())
+    broken, lasting = Timed(context, 1, raises=True), Timed(context, 2)
+    over = Timed(context, 3, is_over=True)
+    streams = [broken, lasting, over]
+
+    assert take_ended(streams, now_ns=0) == [over]
+
+    assert lasting.is_timed
+    assert streams == [broken, lasting]
+    assert context.errors.recorded == [("cannot read the log", "timer of session 7, stream 1")]
