@@ -37,12 +37,17 @@ cdef class DatagramRunProbe:
 
 cdef class CountingSendEndpoint(SendChannelEndpoint):
     cdef readonly int32_t polls
+    cdef public bint is_broken
     cdef int32_t _descriptor
 
 
 cdef class CountingReceiveEndpoint(ReceiveChannelEndpoint):
     cdef readonly int32_t polls
+    cdef public bint is_broken
     cdef int32_t _descriptor
+
+
+cdef int _raise_broken() except -1 with gil
 
 
 cdef class PolledEndpointsProbe:

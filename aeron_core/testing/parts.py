@@ -117,9 +117,11 @@ class CountingSendEndpoint(SendChannelEndpoint):
     """An endpoint with any descriptor, which only counts how often it is polled."""
 
     polls: int
+    is_broken: bool  # whether a poll raises
 
     def __init__(self, descriptor: int) -> None:
         self.polls = 0
+        self.is_broken = False
         self._descriptor = descriptor
 
     def descriptor(self) -> int:
@@ -129,6 +131,8 @@ class CountingSendEndpoint(SendChannelEndpoint):
     def poll(self, now_ns: int) -> int:
         """See `SendChannelEndpoint.poll`."""
         self.polls += 1
+        if self.is_broken:
+            return _raise_broken()
         return 1
 
 
@@ -136,9 +140,11 @@ class CountingReceiveEndpoint(ReceiveChannelEndpoint):
     """As `CountingSendEndpoint`, of the receiving side."""
 
     polls: int
+    is_broken: bool  # whether a poll raises
 
     def __init__(self, descriptor: int) -> None:
         self.polls = 0
+        self.is_broken = False
         self._descriptor = descriptor
 
     def descriptor(self) -> int:
@@ -148,7 +154,13 @@ class CountingReceiveEndpoint(ReceiveChannelEndpoint):
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""
         self.polls += 1
+        if self.is_broken:
+            return _raise_broken()
         return 1
+
+
+def _raise_broken() -> int:
+    raise RuntimeError("this endpoint is broken")
 
 
 class PolledEndpointsProbe:

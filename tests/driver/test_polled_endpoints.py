@@ -135,3 +135,35 @@ def test_taking_out_one_that_is_not_there_changes_nothing(group):
 
     assert group.probe.remove(group.endpoints[1]) == 5
     assert group.polled() == {0: 1, 2: 1, 3: 1, 4: 1, 5: 1}
+
+
+@pytest.mark.parametrize("count", [3, 10])
+def test_all_are_polled_beside_one_that_raises(group, count):
+    group.add(count)
+    group.write_to(*range(count))
+    broken = group.endpoints[1]
+    broken.is_broken = True
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="broken"):
+            group.probe.poll()
+        group.probe.poll()
+
+    assert all(endpoint.polls == 3 for endpoint in group.endpoints)
+
+
+def test_one_that_was_ready_and_is_taken_out_is_not_polled_any_more(group):
+    group.add(10)
+    group.write_to(*range(10))
+    for endpoint in group.endpoints:
+        endpoint.is_broken = True
+    with pytest.raises(RuntimeError):
+        group.probe.poll()
+
+    waiting = [endpoint for endpoint in group.endpoints if endpoint.polls == 0]
+    for endpoint in waiting:
+        group.probe.remove(endpoint)
+    with pytest.raises(RuntimeError):
+        group.probe.poll()
+
+    assert [endpoint.polls for endpoint in waiting] == [0] * 9
