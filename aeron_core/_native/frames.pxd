@@ -1,3 +1,4 @@
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from aeron_core._native cimport wire
@@ -48,20 +49,41 @@ cpdef inline int begin_frame(
     )
     return 0
 
-# Write a whole frame of data that nobody could read before: `length` bytes of `source` behind its header.
+# Write a whole frame of data that nobody could read before: `length` bytes behind its header.
+cdef inline int write_payload(
+    AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
+    int32_t term_id, int64_t reserved_value, const uint8_t *payload, int32_t length
+) except -1 nogil:
+    buffer.check_writable(offset, wire.DATA_HEADER_LENGTH + <int64_t>length)
+    cdef uint8_t *frame = buffer._address + offset
+    fill_header(
+        frame, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_DATA,
+        term_offset, session_id, stream_id, term_id, reserved_value
+    )
+    ac_copy(frame + wire.DATA_HEADER_LENGTH, payload, length)
+    ac_put_i32_release(frame, length + wire.DATA_HEADER_LENGTH)
+    return 0
+
+# The same with the bytes of a buffer, checked.
 cpdef inline int write_frame(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, AtomicBuffer source, int64_t source_offset, int32_t length
 ) except -1 nogil:
-    buffer.check_writable(offset, wire.DATA_HEADER_LENGTH + <int64_t>length)
     source.check(source_offset, length)
-    fill_header(
-        buffer._address + offset, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_DATA,
-        term_offset, session_id, stream_id, term_id, reserved_value
+    return write_payload(
+        buffer, offset, term_offset, session_id, stream_id, term_id, reserved_value,
+        source._address + source_offset, length
     )
-    ac_copy(buffer._address + offset + wire.DATA_HEADER_LENGTH, source._address + source_offset, length)
-    ac_put_i32_release(buffer._address + offset, length + wire.DATA_HEADER_LENGTH)
-    return 0
+
+# The same with a Python bytes object, whose length is `length`.
+cdef inline int write_bytes(
+    AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
+    int32_t term_id, int64_t reserved_value, bytes payload, int32_t length
+) except -1:
+    return write_payload(
+        buffer, offset, term_offset, session_id, stream_id, term_id, reserved_value,
+        <const uint8_t *>PyBytes_AS_STRING(payload), length
+    )
 
 # The length of the frame of data at `offset`, `left` bytes before the end of its term; 0 where there is none, or
 # padding, or what cannot be a frame.

@@ -27,3 +27,16 @@ def write_frame(
     length: int,
 ) -> int: ...
 def data_frame_length(buffer: AtomicBuffer, offset: int, left: int) -> int: ...
+
+# A C function: only compiled modules see it.
+def write_bytes(
+    buffer: AtomicBuffer,
+    offset: int,
+    term_offset: int,
+    session_id: int,
+    stream_id: int,
+    term_id: int,
+    reserved_value: int,
+    payload: bytes,
+    length: int,
+) -> int: ...

@@ -40,7 +40,11 @@ class ExclusivePublication(PublicationBase):
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
-        if isinstance(data, (list, tuple)):
+        if type(data) is bytes:
+            position = self._appender.offer_bytes(data, reserved_value)
+            if position > 0:
+                return self._results.of(position)
+        elif isinstance(data, (list, tuple)):
             return self._offer_parts(data, reserved_value)
         return self._results.of(self._offer(data, reserved_value))
 

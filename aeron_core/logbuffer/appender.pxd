@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport positions, wire
+from aeron_core._native cimport frames, positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
@@ -29,6 +29,8 @@ cdef class ConcurrentAppender:
     cpdef int64_t offer(
         self, AtomicBuffer source, int64_t source_offset, int32_t length, int64_t reserved_value
     ) except? -1985229329 nogil
+    @cython.locals(length=int64_t, required=int64_t)
+    cpdef int64_t offer_bytes(self, bytes data, int64_t reserved_value) except? -1985229329
     @cython.locals(required=int64_t)
     cpdef int64_t offer_parts(self, object parts, int64_t reserved_value) except? -1985229329
     cpdef int64_t claim(self, BufferClaim claim, int32_t length) except? -1985229329 nogil

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aeron_core._native import positions, wire
+from aeron_core._native import frames, positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -71,6 +71,31 @@ class ConcurrentAppender:
         if position < 0:
             return position
         self._writer.write_message(position, source, source_offset, length, reserved_value)
+        return position + required
+
+    def offer_bytes(self, data: bytes, reserved_value: int) -> int:
+        """Append a message of one frame and return the position behind it, or why not; 0 for a longer one."""
+        length = len(data)
+        if length > self._max_payload_length:
+            return 0
+        required = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
+        position = self._claim_range(required)
+        if position < 0:
+            return position
+        # Written here, since a call costs as much as the frame.
+        bits = self._position_bits_to_shift
+        frames.write_bytes(
+            self._buffer,
+            positions.partition_offset(positions.index_by_position(position, bits), self._term_length)
+            + (position & (self._term_length - 1)),
+            positions.compute_term_offset(position, bits),
+            self.session_id,
+            self.stream_id,
+            positions.compute_term_id(position, bits, self._initial_term_id),
+            reserved_value,
+            data,
+            length,
+        )
         return position + required
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:

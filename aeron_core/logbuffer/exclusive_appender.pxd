@@ -29,10 +29,12 @@ cdef class ExclusiveAppender:
 
     cpdef int64_t position(self) noexcept nogil
     cpdef int64_t position_limit(self) except? -1985229329 nogil
-    @cython.locals(aligned_length=int64_t, term_offset=int32_t)
+    @cython.locals(term_offset=int32_t)
     cpdef int64_t offer(
         self, AtomicBuffer source, int64_t source_offset, int32_t length, int64_t reserved_value
     ) except? -1985229329 nogil
+    @cython.locals(term_offset=int32_t, length=int64_t)
+    cpdef int64_t offer_bytes(self, bytes data, int64_t reserved_value) except? -1985229329
     @cython.locals(required=int64_t)
     cpdef int64_t offer_parts(self, object parts, int64_t reserved_value) except? -1985229329
     cpdef int64_t claim(self, BufferClaim claim, int32_t length) except? -1985229329 nogil
@@ -52,6 +54,7 @@ cdef class ExclusiveAppender:
         self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
     ) except? -1985229329 nogil
     cdef int64_t _required_length(self, int32_t length) noexcept nogil
+    cdef bint _has_room_for_frame(self, int64_t length) except -1 nogil
     cdef int _move_tail(self, int32_t length) except -1 nogil
     cdef int64_t _claim_range(self, int32_t length, int64_t required) except? -1985229329 nogil
     cdef int64_t _end_term(self) except? -1985229329 nogil

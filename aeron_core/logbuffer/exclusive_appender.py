@@ -67,17 +67,11 @@ class ExclusiveAppender:
         Raises IndexError when the message does not lie within `source`.
         """
         source.check(source_offset, length)
-        position = self._term_begin_position + self.term_offset
-        aligned_length = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
-        if (
-            length > self._max_payload_length
-            or aligned_length > self._term_length - self.term_offset
-            or position >= self._limit.get_i64_acquire(0)
-        ):
+        if not self._has_room_for_frame(length):
             return self._offer_otherwise(source, source_offset, length, reserved_value)
         # One frame that has room, as nearly all: written here, since calls cost as much as the frame.
         term_offset = self.term_offset
-        self._move_tail(aligned_length)
+        self._move_tail(positions.align_frame(length + wire.DATA_HEADER_LENGTH))
         frames.write_frame(
             self._buffer,
             self._term_begin_offset + term_offset,
@@ -90,7 +84,27 @@ class ExclusiveAppender:
             source_offset,
             length,
         )
-        return position + aligned_length
+        return self._term_begin_position + self.term_offset
+
+    def offer_bytes(self, data: bytes, reserved_value: int) -> int:
+        """Append a message of one frame that has room and return the position behind it, 0 for any other."""
+        length = len(data)
+        if not self._has_room_for_frame(length):
+            return 0
+        term_offset = self.term_offset
+        self._move_tail(positions.align_frame(length + wire.DATA_HEADER_LENGTH))
+        frames.write_bytes(
+            self._buffer,
+            self._term_begin_offset + term_offset,
+            term_offset,
+            self.session_id,
+            self.stream_id,
+            self.term_id,
+            reserved_value,
+            data,
+            length,
+        )
+        return self._term_begin_position + self.term_offset
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
         """Append one message that is gathered from `parts`, whole and in order; otherwise as `offer`."""
@@ -214,6 +228,14 @@ class ExclusiveAppender:
         if length <= self._max_payload_length:
             return positions.align_frame(length + wire.DATA_HEADER_LENGTH)
         return positions.fragmented_length(length, self._max_payload_length)
+
+    def _has_room_for_frame(self, length: int) -> bool:
+        return (
+            length <= self._max_payload_length
+            and positions.align_frame(length + wire.DATA_HEADER_LENGTH)
+            <= self._term_length - self.term_offset
+            and self._term_begin_position + self.term_offset < self._limit.get_i64_acquire(0)
+        )
 
     def _move_tail(self, length: int) -> int:
         self.term_offset += length
