@@ -5,14 +5,19 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Annotated, Final, Self
 
 import typer
 
+from aeron_core.addresses import HostPort, parse_address
+from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import Defines, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended, say
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.settings import DriverSettings, LoadedSettings, ThreadingMode, load_driver_settings
 from aeron_core.version import SOFTWARE_VERSION
 
@@ -24,6 +29,10 @@ def driver(
     files: SettingsFiles = None,
     define: Defines = None,
     version: Annotated[bool, typer.Option("-v", help="Show the version and end.")] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve the counters to Prometheus there, at /metrics."),
+    ] = None,
 ) -> None:
     """Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.
 
@@ -37,11 +46,12 @@ def driver(
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:
         _print_configuration(loaded)
+    address = None if metrics is None else _metrics_address(metrics)
     with EndBySignal() as end:
         if loaded.settings.threading_mode is ThreadingMode.INVOKER:
-            _run_here(loaded.settings, end)
+            _run_here(loaded.settings, end, address)
         else:
-            _run_threads(loaded.settings, end)
+            _run_threads(loaded.settings, end, address)
 
 
 class EndBySignal:
@@ -82,25 +92,52 @@ class EndBySignal:
             signal.signal(number, before)
 
 
-def _run_threads(settings: DriverSettings, end: EndBySignal) -> None:
-    with MediaDriver.launch(settings) as running:
+def _run_threads(settings: DriverSettings, end: EndBySignal, metrics: HostPort | None) -> None:
+    with MediaDriver.launch(settings) as running, _served(running, metrics):
         end.of(running)
         _announce(running)
         running.await_termination()
+        _announce_end()
 
 
-def _run_here(settings: DriverSettings, end: EndBySignal) -> None:
-    with MediaDriver(settings, invoker=True) as running:
+def _run_here(settings: DriverSettings, end: EndBySignal, metrics: HostPort | None) -> None:
+    with MediaDriver(settings, invoker=True) as running, _served(running, metrics):
         end.of(running)
         _announce(running)
         while not running.await_termination(0):
             if running.do_work() == 0:
                 time.sleep(_IDLE_S)
+        _announce_end()
+
+
+def _metrics_address(text: str) -> HostPort:
+    try:
+        return parse_address(text)
+    except AeronError as error:
+        raise ConfigurationError(f"--metrics={text}: {error}") from None
+
+
+@contextmanager
+def _served(running: MediaDriver, metrics: HostPort | None) -> Iterator[None]:
+    if metrics is None:
+        yield
+        return
+    from aeron_core.cli.metrics_server import MetricsServer  # noqa: PLC0415 - only who asks for it waits for it
+
+    files = DriverFiles.open(running.aeron_dir)
+    with MetricsServer(metrics, lambda: files.counters) as server:
+        say(f"metrics at {server.url}")
+        yield
 
 
 def _announce(running: MediaDriver) -> None:
     # At once: who starts a driver waits for this line, often through a pipe.
     print(f"aeron-core driver serves {running.aeron_dir}", flush=True)
+
+
+def _announce_end() -> None:
+    # As aeronmd does: scripts wait for this line.
+    print("Shutting down driver...", flush=True)
 
 
 def _print_configuration(loaded: LoadedSettings[DriverSettings]) -> None:

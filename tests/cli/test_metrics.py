@@ -1,5 +1,10 @@
 """Counters as Prometheus metrics."""
 
+import re
+import signal
+import urllib.request
+
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import aeron_core
@@ -45,3 +50,38 @@ def test_streams_are_labels_and_other_counters_are_told_by_id(aeron, tmp_path):
     assert ("aeron_publisher_limit_bytes", *sorted(labels.items())) in found
     other = {"id": str(counter.id), "type_id": "1001", "label": "orders"}
     assert found[("aeron_counter", *sorted(other.items()))] == 42
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("mode", ["SHARED", "INVOKER"])
+def test_a_driver_serves_its_counters_until_it_ends(start, tmp_path, mode):
+    process = start(
+        "driver",
+        f"-Daeron.dir={tmp_path / 'driver'}",
+        f"-Daeron.threading.mode={mode}",
+        "-Daeron.counters.buffer.length=1m",
+        "--metrics",
+        "127.0.0.1:0",
+    )
+    url = re.search(r"http://\S+", process.popen.stderr.readline())[0]
+
+    with urllib.request.urlopen(url, timeout=30) as response:
+        found = samples(response.read().decode())
+    assert found[("aeron_driver_control_protocol_version",)] == 65536
+
+    process.popen.send_signal(signal.SIGTERM)
+    outcome = process.ended(timeout=20)
+    assert outcome.code == 0
+    assert "Shutting down driver..." in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [("nowhere", "--metrics=nowhere"), ("203.0.113.1:9464", "--metrics"), ("127.0.0.1:99999", "")],
+)
+def test_an_address_that_cannot_be_had_ends_the_driver_in_one_line(start, tmp_path, address, text):
+    outcome = start("driver", f"-Daeron.dir={tmp_path / 'driver'}", "--metrics", address).ended(timeout=30)
+
+    assert outcome.code in (1, 2)
+    assert text in outcome.err
+    assert outcome.err.count("\n") == 1
