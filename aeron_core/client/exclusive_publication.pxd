@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core.client._native cimport arguments
 from aeron_core.client.claim cimport Claim
 from aeron_core.client.publication_base cimport PublicationBase, refuse_length
 from aeron_core.logbuffer.claim cimport BufferClaim

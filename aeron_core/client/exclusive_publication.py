@@ -12,6 +12,7 @@ import cython
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.client._native import arguments
 from aeron_core.client.batch_arguments import boundaries_of, count_of, parts_of
 from aeron_core.client.claim import Claim
 from aeron_core.client.publication_base import PublicationBase, refuse_length
@@ -41,12 +42,12 @@ class ExclusivePublication(PublicationBase):
         if self.is_closed:
             return wire.RESULT_CLOSED
         if type(data) is bytes:
-            position = self._appender.offer_bytes(data, reserved_value)
+            position = self._appender.offer_bytes(data, arguments.field_of(reserved_value, "reserved_value"))
             if position > 0:
                 return self._results.of(position)
         elif isinstance(data, (list, tuple)):
-            return self._offer_parts(data, reserved_value)
-        return self._results.of(self._offer(data, reserved_value))
+            return self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value"))
+        return self._results.of(self._offer(data, arguments.field_of(reserved_value, "reserved_value")))
 
     def try_claim(self, length: int) -> Claim:
         """Claim room for a message of `length` bytes, at most `max_payload_length`, to be written in place.
@@ -56,8 +57,9 @@ class ExclusivePublication(PublicationBase):
         """
         if self.is_closed:
             return Claim(self, wire.RESULT_CLOSED, None)
+        wanted = arguments.int32_of(length, "length")
         claim = self._take_claim()
-        position = self._appender.claim(claim, length)
+        position = self._appender.claim(claim, wanted)
         if position >= 0:
             return Claim(self, position, claim)
         self.give_claim_back(claim)
@@ -84,7 +86,11 @@ class ExclusivePublication(PublicationBase):
             return wire.RESULT_CLOSED
         boundaries = boundaries_of(offsets)
         return self._offer_batch(
-            AtomicBuffer(data), boundaries, first, count_of(boundaries, first, count), reserved_value
+            AtomicBuffer(data),
+            boundaries,
+            arguments.int64_of(first, "first"),
+            count_of(boundaries, first, count),
+            arguments.field_of(reserved_value, "reserved_value"),
         )
 
     def append_padding(self, length: int) -> int:

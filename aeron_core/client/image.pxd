@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.counter cimport Counter
+from aeron_core.client._native cimport arguments
 from aeron_core.client._native.views cimport ViewFactory
 from aeron_core.client.header cimport Header
 from aeron_core.logbuffer.descriptor cimport LogBuffer

@@ -16,6 +16,7 @@ import cython
 
 from aeron_core._native import wire
 from aeron_core._native.counter import Counter
+from aeron_core.client._native import arguments
 from aeron_core.client._native.views import ViewFactory
 from aeron_core.client.action import Action
 from aeron_core.client.header import Header
@@ -120,28 +121,30 @@ class Image:
 
         An exception of the handler comes out of the poll; its fragment counts as delivered.
         """
-        return self.poll_fragments(handler, fragment_limit, NO_LIMIT)
+        return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
         """Do as `poll` does, but begin no fragment at or behind `limit_position`."""
-        return self.poll_fragments(handler, fragment_limit, max(limit_position, 0))
+        limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
+        return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
         """Do as `poll` does, but do after each fragment what `handler` answers; aborted ones do not count."""
-        return self.poll_controlled(handler, fragment_limit, NO_LIMIT)
+        return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_controlled_poll(
         self, handler: ControlledFragmentHandler, limit_position: int, fragment_limit: int = 10
     ) -> int:
         """Do as `controlled_poll` does, but begin no fragment at or behind `limit_position`."""
-        return self.poll_controlled(handler, fragment_limit, max(limit_position, 0))
+        limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
+        return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
         """Call `handler` once for whole frames, headers included, of up to so many bytes; return the bytes.
 
         A block ends before padding; padding that comes first is a block of its own.
         """
-        return self.poll_block(handler, block_length_limit)
+        return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
 
     def reject(self, reason: str) -> None:
         """Refuse the publication: its sender is told why, and nothing more arrives.

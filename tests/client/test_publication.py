@@ -220,6 +220,26 @@ def test_a_batch_of_more_messages_than_a_number_can_say_is_refused(stream, count
         stream.publication.offer_batch(b"abcd", np.array([0, 4]), count=count)
 
 
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**200])
+@pytest.mark.parametrize("data", [b"hello", bytearray(b"hello"), [b"hel", b"lo"]])
+def test_a_reserved_value_that_64_bits_cannot_hold_is_refused(stream, data, value):
+    with pytest.raises(ValueError, match=f"^reserved_value={value}: must be from -{2**63} to {2**63 - 1}$"):
+        stream.publication.offer(data, reserved_value=value)
+
+    assert stream.publication.position == 0
+
+
+def test_numbers_that_no_batch_and_no_claim_can_have_are_refused(stream):
+    offsets = np.array([0, 4])
+
+    with pytest.raises(ValueError, match=f"^first={2**63}: must be from 0 to "):
+        stream.publication.offer_batch(b"abcd", offsets, first=2**63)
+    with pytest.raises(ValueError, match=f"^length={2**31}: must be from 0 to "):
+        stream.publication.try_claim(2**31)
+    with stream.publication.try_claim(4) as claim:
+        claim.buffer[:] = b"next"
+
+
 def test_a_batch_lets_other_threads_run(stream):
     data, offsets = bytes(200 * 32), np.arange(0, 201 * 32, 32, dtype=np.int64)
     accepted = []
