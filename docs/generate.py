@@ -25,7 +25,8 @@ from aeron_core.spi import hookspecs
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-import wire_pages  # noqa: E402 - beside this program, however it is run
+import channel_page  # noqa: E402 - beside this program, however it is run
+import wire_pages  # noqa: E402
 
 NOTE = "<!-- Written by docs/generate.py from the code: do not edit. -->\n"
 
@@ -172,6 +173,7 @@ def metavar(argument: Any) -> str:
 
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
+    "reference/channels.md": channel_page.channels_page,
     "reference/cli.md": cli_page,
     "reference/counters.md": counters_page,
     "reference/errors.md": errors_page,

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from aeron_core import errors, uri_builder
 from aeron_core.cli.main import make_core_app
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 from aeron_core.settings import ClientSettings, DriverSettings
@@ -55,6 +56,24 @@ def test_every_stream_counter_type_is_documented():
     }
 
     assert types == set(GENERATOR["STREAM_COUNTERS"])
+
+
+def test_every_key_of_a_channel_is_documented():
+    source = inspect.getsource(uri_builder)
+    keys = set(re.findall(r'put\w*\(\s*"([a-z-]+)"', source))
+
+    assert keys == set(GENERATOR["channel_page"].CHANNEL_KEYS)
+    assert "endpoint" in keys
+
+
+def test_every_error_is_documented():
+    text = page("errors.md")
+
+    for name, kind in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(kind, errors.AeronError):
+            assert f"| `{name}` |" in text
+    for code in errors.ErrorCode:
+        assert f"| {code.value} | `{code.name}` |" in text
 
 
 def test_every_command_is_documented():
