@@ -24,6 +24,15 @@ for package in sorted(PLUGINS.glob("*/aeron_*")):
         sys.path.append(str(package.parent))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of this test suite."""
+    parser.addoption(
+        "--write-compatibility",
+        action="store_true",
+        help="write docs/reference/compatibility.md from the results of tests/interop",
+    )
+
+
 @pytest.fixture
 def driver() -> Iterator[MediaDriver]:
     """Run a media driver within this process, in a directory of its own."""

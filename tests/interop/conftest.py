@@ -22,6 +22,16 @@ import aeron_core
 
 ROOT = Path(__file__).parents[2]
 PEERS = Path(__file__).parent / "peers"
+COMPATIBILITY_PAGE = ROOT / "docs" / "reference" / "compatibility.md"
+DRIVERS = {"ours": "our driver", "theirs": "C driver"}
+WORDS = {
+    "ours": "our client",
+    "theirs": "C client",
+    "ipc": "IPC",
+    "udp": "UDP unicast",
+    True: "with loss",
+    False: "without loss",
+}
 
 
 @pytest.fixture(scope="session")
@@ -205,3 +215,61 @@ def udp_channel() -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"
+
+
+def row_of(item: pytest.Item) -> tuple[str, str] | None:
+    """Return mode and direction that a test shows by `@pytest.mark.compatible`, None where it shows neither."""
+    marker = item.get_closest_marker("compatible")
+    if marker is None:
+        return None
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    words = {
+        name: WORDS.get(value, value) if isinstance(value, bool | str) else value
+        for name, value in params.items()
+    }
+    drivers = {
+        f"{name}_driver": DRIVERS[value]
+        for name, value in params.items()
+        if isinstance(value, str) and value in DRIVERS
+    }
+    mode, direction = (text.format(**words, **drivers) for text in marker.args)
+    return mode, direction
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have each report say what its test shows."""
+    for item in items:
+        row = row_of(item)
+        if row is not None:
+            item.user_properties.append(("compatible", row))
+
+
+_results: dict[tuple[str, str], list[str]] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Collect the results of each row."""
+    row = dict(report.user_properties).get("compatible")
+    if isinstance(row, tuple) and (report.when == "call" or report.outcome != "passed"):
+        _results.setdefault(row, []).append(report.outcome)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the page of what works, where that was asked for."""
+    if session.config.getoption("--write-compatibility"):
+        COMPATIBILITY_PAGE.write_text(_compatibility_page(), encoding="utf-8")
+
+
+def _compatibility_page() -> str:
+    lines = [
+        "<!-- Written by `pytest tests/interop --write-compatibility`: do not edit. -->",
+        "# Compatibility\n",
+        "What was seen to work with the C client and the C driver that pyaeron carries, each in a process of its own. "
+        "Every test of a row passed, or the row says otherwise.\n",
+        "| mode | direction | result | tests |",
+        "|---|---|---|---|",
+    ]
+    for (mode, direction), outcomes in sorted(_results.items()):
+        result = "works" if set(outcomes) == {"passed"} else "fails" if "failed" in outcomes else "not tried"
+        lines.append(f"| {mode} | {direction} | {result} | {len(outcomes)} |")
+    return "\n".join(lines) + "\n"

@@ -34,6 +34,7 @@ def exchange(start, sender, receiver, *, send_dir, receive_dir, channel, count=C
     assert result == {"received": count, "checksum": expected_checksum(count)}
 
 
+@pytest.mark.compatible("{medium}, {kind} publication", "{sender} → our driver → {receiver}")
 @pytest.mark.parametrize("kind", ["concurrent", "exclusive"])
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ def test_real_clients_work_with_our_driver(
     )  # fmt: skip
 
 
+@pytest.mark.compatible("{medium}, {kind} publication", "{sender} → C driver → {receiver}")
 @pytest.mark.parametrize("kind", ["concurrent", "exclusive"])
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
 @pytest.mark.parametrize(("sender", "receiver"), [("ours", "ours"), ("theirs", "ours"), ("ours", "theirs")])
@@ -115,6 +117,7 @@ def check_loss(*, sending: Path, receiving: Path) -> None:
     assert sender.retransmits_sent > 0
 
 
+@pytest.mark.compatible("UDP unicast {loss}", "our driver → C driver")
 @pytest.mark.parametrize("loss", [False, True], ids=["no loss", "5 % loss"])
 def test_our_driver_sends_to_the_real_driver(start, our_driver, foreign_driver, clients, udp_channel, loss):
     ours = our_driver(**(OUR_LOSS if loss else {}))
@@ -128,6 +131,7 @@ def test_our_driver_sends_to_the_real_driver(start, our_driver, foreign_driver, 
         check_loss(sending=ours, receiving=theirs)
 
 
+@pytest.mark.compatible("UDP unicast {loss}", "C driver → our driver")
 @pytest.mark.parametrize("loss", [False, True], ids=["no loss", "5 % loss"])
 def test_the_real_driver_sends_to_our_driver(start, our_driver, foreign_driver, clients, udp_channel, loss):
     ours = our_driver(**(OUR_LOSS if loss else {}))

@@ -32,6 +32,7 @@ def refuse(send_dir, receive_dir, channel, reason):
         return frame
 
 
+@pytest.mark.compatible("image rejected, UDP unicast", "{receiver_driver} refuses, the other is told")
 # Reasons of more than about 1000 bytes, which are allowed, overflow a buffer of the real driver and end it.
 @pytest.mark.parametrize(
     ("receiver", "reason"),
@@ -51,6 +52,7 @@ def test_the_publisher_at_another_driver_is_told(our_driver, foreign_driver, udp
     assert frame.source[0] == "127.0.0.1"
 
 
+@pytest.mark.compatible("image rejected, IPC", "{driver_driver}")
 # The real driver tells the loopback address the wrong way round on little-endian machines.
 @pytest.mark.parametrize(("driver", "host"), [("ours", "127.0.0.1"), ("theirs", "1.0.0.127")])
 def test_a_publisher_over_ipc_is_told_the_same_by_either_driver(our_driver, foreign_driver, driver, host):

@@ -51,6 +51,7 @@ def receive_one(subscription, publication) -> bytes:
     return received[-1]
 
 
+@pytest.mark.compatible("a party dies", "C driver killed, our client")
 def test_our_client_notices_that_the_real_driver_was_killed_and_works_with_its_successor(foreign_driver):
     directory = foreign_driver()
     errors = []
@@ -75,6 +76,7 @@ def test_our_client_notices_that_the_real_driver_was_killed_and_works_with_its_s
         assert receive_one(subscription, publication) == b"again"
 
 
+@pytest.mark.compatible("a party dies", "our driver killed, C client")
 def test_a_real_client_notices_that_our_driver_was_killed(start, our_driver, foreign_python):
     directory = our_driver()
     client = start(foreign_python, PEERS / "foreign.py", "receive", directory, "aeron:ipc", 1, 1)
@@ -89,6 +91,7 @@ def test_a_real_client_notices_that_our_driver_was_killed(start, our_driver, for
         assert aeron.add_publication("aeron:ipc", 1).session_id is not None
 
 
+@pytest.mark.compatible("a party dies", "C client killed, our driver ({medium})")
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
 def test_our_driver_gives_up_a_real_publisher_that_was_killed(
     start, our_driver, foreign_python, udp_channel, medium
@@ -117,6 +120,7 @@ def _count(subscription, received) -> int:
     return received[0]
 
 
+@pytest.mark.compatible("a party dies", "sending C driver killed, our driver")
 def test_our_driver_notices_that_the_real_sending_driver_was_killed_and_takes_its_successor(
     start, our_driver, foreign_driver, foreign_python, udp_channel
 ):
@@ -138,6 +142,7 @@ def test_our_driver_notices_that_the_real_sending_driver_was_killed_and_takes_it
         await_true(lambda: _count(subscription, received) > before + 1000, "messages of the successor")
 
 
+@pytest.mark.compatible("a party dies", "receiving C driver killed, our driver")
 def test_our_publication_notices_that_the_real_receiving_driver_was_killed_and_meets_its_successor(
     start, our_driver, foreign_driver, foreign_python, udp_channel
 ):
@@ -157,6 +162,7 @@ def test_our_publication_notices_that_the_real_receiving_driver_was_killed_and_m
         await_true(lambda: publication.offer(b"somebody") > 0, "the successor to be connected")
 
 
+@pytest.mark.compatible("a party dies", "our sending driver killed, C driver")
 def test_the_real_driver_notices_that_our_sending_driver_was_killed(
     start, our_driver, foreign_driver, udp_channel
 ):
@@ -181,6 +187,7 @@ def test_the_real_driver_notices_that_our_sending_driver_was_killed(
             assert receive_one(subscription, sender.add_publication(udp_channel, 1)) == b"again"
 
 
+@pytest.mark.compatible("a party dies", "our client killed, C driver")
 def test_the_real_driver_notices_that_our_client_was_killed(start, foreign_driver, foreign_python):
     directory = foreign_driver(**QUICK)
     receiver = start(foreign_python, PEERS / "foreign.py", "watch", directory, "aeron:ipc", 1)
@@ -200,6 +207,7 @@ def test_the_real_driver_notices_that_our_client_was_killed(start, foreign_drive
         await_true(lambda: publication.offer(b"again") > 0, "the real subscriber to be there again")
 
 
+@pytest.mark.compatible("a party dies", "our receiving driver killed, C driver")
 def test_a_real_sender_notices_that_our_receiving_driver_was_killed_and_meets_its_successor(
     start, our_driver, foreign_driver, udp_channel
 ):
@@ -222,6 +230,7 @@ def test_a_real_sender_notices_that_our_receiving_driver_was_killed_and_meets_it
             assert receive_one(subscription, publication) == b"again"
 
 
+@pytest.mark.compatible("a party dies", "slower C subscriber killed, our driver ({medium})")
 @pytest.mark.parametrize("medium", ["ipc", "udp"])
 def test_our_publisher_goes_on_when_the_slower_of_two_real_subscribers_is_killed(
     start, our_driver, foreign_python, udp_channel, medium
