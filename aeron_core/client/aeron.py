@@ -9,6 +9,7 @@ Not here: what happens behind it (conductor, operations).
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -62,7 +63,10 @@ def connect(  # noqa: PLR0913 - all optional, all by name but the first two
     it is of another version.
     """
     if settings is None:
-        settings = load_client_settings().settings
+        loaded = load_client_settings()
+        for text in loaded.warnings:
+            warnings.warn(text, stacklevel=2)
+        settings = loaded.settings
     changes: dict[str, object] = {}
     if aeron_dir is not None:
         changes["aeron_dir"] = os.fspath(aeron_dir)

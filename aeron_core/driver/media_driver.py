@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any, Self
 
 from aeron_core._native.clock import Clock
@@ -225,7 +226,11 @@ class MediaDriver:
 def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverSettings:
     if isinstance(settings, DriverSettings):
         return settings
-    return load_driver_settings(arguments=settings or {}).settings
+    loaded = load_driver_settings(arguments=settings or {})
+    for text in loaded.warnings:
+        # At the call of `launch`, which most use.
+        warnings.warn(text, stacklevel=4)
+    return loaded.settings
 
 
 def _all_agents(assembly: Assembly) -> Agent:
