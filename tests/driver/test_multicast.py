@@ -6,7 +6,7 @@ from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import Feed, Link, Simulation, Sink, frames_of, make_messages
-from aeron_core.testing.pair import MS, S
+from aeron_core.testing.pair import MS, US, S
 
 # The interface is one of this machine: the simulated hosts take any.
 CHANNEL = "aeron:udp?endpoint=224.0.1.1:20121|interface=127.0.0.1"
@@ -19,6 +19,7 @@ class Group:
 
     def __init__(self, directory, *, receivers=RECEIVERS, channel=CHANNEL, options="", seed=1, link=None):
         self.simulation = Simulation(directory, seed=seed, link=link)
+        self.addresses = receivers
         self.sender = self.simulation.add_driver(SENDER)
         self.receivers = [self.simulation.add_driver(address) for address in receivers]
         self.sinks = [Sink(self._subscribe(driver, channel)) for driver in self.receivers]
@@ -133,6 +134,37 @@ def test_with_fc_min_the_slowest_member_decides(start_group):
     group.simulation.run_until(lambda: (offer(), group.poll()) and len(group.sinks[1].all) == len(messages))
 
     assert group.sinks[1].all == messages
+
+
+def naks_after_a_loss_to_all(group):
+    """Return how many members asked for one datagram that none of them got."""
+    simulation = group.simulation
+    simulation.run_until(
+        lambda: group.publication.is_connected and all(sink.subscription.is_connected for sink in group.sinks)
+    )
+    simulation.network.set_link(Link(loss=1), source=SENDER)
+    group.publication.offer(bytes(100))
+    simulation.run_for(1 * MS, group.poll)
+    simulation.network.set_link(Link(latency_ns=50 * US), source=SENDER)
+    group.publication.offer(bytes(100))
+    simulation.run_until(
+        lambda: (simulation.step(), group.poll()) and all(len(sink.all) == 2 for sink in group.sinks)
+    )
+    return sum(len(frames_of(Nak, simulation.network.sent(source=receiver))) for receiver in group.addresses)
+
+
+def test_what_is_repeated_for_one_member_spares_the_others_their_request(start_group):
+    addresses = [f"10.0.1.{number}" for number in range(1, 21)]
+    group = start_group(receivers=addresses, options="|fc=max")
+
+    assert 1 <= naks_after_a_loss_to_all(group) <= 5
+
+
+def test_members_that_are_told_that_they_are_no_group_all_ask_at_once(start_group):
+    addresses = [f"10.0.1.{number}" for number in range(1, 21)]
+    group = start_group(receivers=addresses, options="|fc=max", channel=f"{CHANNEL}|group=false")
+
+    assert naks_after_a_loss_to_all(group) >= 20
 
 
 def test_no_member_asks_for_a_gap_that_it_does_not_have(start_group):
