@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
+from aeron_core.channel_defaults import Inferable
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.image_params import ImageParams
 from aeron_core.driver.image_stream import ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
+from aeron_core.driver.multicast_nak_delay import MulticastNakDelay
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
 from aeron_core.driver.stream import reserve_links, take_ended
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.driver.loss_detector import NakDelay
     from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.subscription import Subscription
     from aeron_core.driver.subscriptions import Subscriptions
@@ -109,7 +113,7 @@ class Images:
                     naks_sent=naks_sent,
                     system_counters=self.context.system_counters,
                     congestion_control=congestion_control,
-                    nak_delay=self._nak_delay(subscription),
+                    nak_delay=self._nak_delay(endpoint, subscription, setup),
                     is_reliable=subscription.params.is_reliable,
                     status_message_timeout_ns=self.context.settings.rcv_status_message_timeout_ns,
                     now_ns=self.context.clock.nano_time(),
@@ -182,8 +186,17 @@ class Images:
                 f"mtu={setup.mtu} of the sender is greater than the initial window length {window}: raise rcv-wnd"
             )
 
-    def _nak_delay(self, subscription: Subscription) -> UnicastNakDelay:
+    def _nak_delay(self, endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup) -> NakDelay:
         settings = self.context.settings
+        if not subscription.params.is_reliable:
+            # Nobody is asked: there is nothing to wait for.
+            return UnicastNakDelay(0, 0)
+        if _is_group(endpoint, subscription, setup):
+            return MulticastNakDelay(
+                settings.nak_multicast_group_size,
+                settings.nak_multicast_max_backoff_ns,
+                random.getrandbits(64),
+            )
         first_ns = subscription.params.nak_delay_ns
         if first_ns is None:
             first_ns = settings.nak_unicast_delay_ns
@@ -239,7 +252,7 @@ class Images:
             untethered_window_limit_timeout_ns=params.untethered.window_limit_timeout_ns,
             untethered_linger_timeout_ns=params.untethered.linger_timeout_ns,
             untethered_resting_timeout_ns=params.untethered.resting_timeout_ns,
-            group=endpoint.channel.is_group or bool(setup.flags & wire.SETUP_FLAG_GROUP),
+            group=_is_group(endpoint, subscription, setup),
             is_response=params.is_response,
             rejoin=params.is_rejoin,
             reliable=params.is_reliable,
@@ -255,6 +268,13 @@ class Images:
     def _on_removed(self, endpoint: ReceiveEndpoint) -> None:
         endpoint.image_count -= 1
         self.subscriptions.close_if_unused(endpoint)
+
+
+def _is_group(endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup) -> bool:
+    # Source: aeron_driver_conductor.c, aeron_driver_conductor_treat_image_as_multicast.
+    if subscription.params.group is Inferable.INFER:
+        return endpoint.channel.is_multicast or bool(setup.flags & wire.SETUP_FLAG_GROUP)
+    return subscription.params.group is Inferable.TRUE
 
 
 def _setup_of(command: Command) -> Setup:

@@ -46,6 +46,7 @@ class SendEndpoint(ChannelEndpoint):
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
             uses_gso=self.context.uses_gso,
             uses_gro=self.context.uses_gro,
+            multicast_ttl=settings.socket_multicast_ttl,
             data_loss=LossRates(settings.debug_send_data_loss_rate, settings.debug_send_data_loss_seed or 0),
             control_loss=LossRates(
                 settings.debug_receive_control_loss_rate, settings.debug_receive_control_loss_seed or 0

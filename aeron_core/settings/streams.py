@@ -13,7 +13,6 @@ from aeron_core.settings.variables import Choice, Duration, Integer, Switch
 from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 MAX_RESEND_LIMIT: Final = 256
-_NO_MULTICAST: Final = "multicast is not supported yet"
 _FREED_AT_ONCE: Final = "log buffers are deleted as soon as nobody uses them"
 
 
@@ -47,12 +46,12 @@ class StreamSettings(SettingsModel):
     retransmit_unicast_linger_ns: Annotated[int, Duration("AERON_RETRANSMIT_UNICAST_LINGER", US)] = Field(
         10 * MS, description="How long further NAKs for the same loss are ignored."
     )
-    nak_multicast_group_size: Annotated[
-        int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX, without_effect=_NO_MULTICAST)
-    ] = Field(10, description="Receivers of a group, as a guess, for the spread of their NAKs.")
-    nak_multicast_max_backoff_ns: Annotated[
-        int, Duration("AERON_NAK_MULTICAST_MAX_BACKOFF", US, without_effect=_NO_MULTICAST)
-    ] = Field(10 * MS, description="Longest wait of a group's receiver before its NAK.")
+    nak_multicast_group_size: Annotated[int, Integer("AERON_NAK_MULTICAST_GROUP_SIZE", 1, INT32_MAX)] = Field(
+        10, description="Receivers of a group, as a guess, for the spread of their NAKs."
+    )
+    nak_multicast_max_backoff_ns: Annotated[int, Duration("AERON_NAK_MULTICAST_MAX_BACKOFF", US)] = Field(
+        10 * MS, description="Longest wait of a group's receiver before its NAK."
+    )
     nak_unicast_delay_ns: Annotated[int, Duration("AERON_NAK_UNICAST_DELAY", US)] = Field(
         1 * US, description="Wait of a single receiver before its NAK."
     )

@@ -27,7 +27,11 @@ OpenDatagrams = Callable[["DatagramOptions"], DatagramChannel]
 
 @dataclass(frozen=True)
 class DatagramOptions:
-    """How to open a datagram socket; lengths are bytes, 0 leaves the system's default."""
+    """How to open a datagram socket; lengths are bytes, 0 leaves the system's default.
+
+    Where `bind` is the address of a group, the socket joins it on `interface`. What is sent to groups leaves
+    by `interface`, and passes `multicast_ttl` routers, 0 for the system's default.
+    """
 
     bind: SocketAddress
     connect: SocketAddress | None = None
@@ -35,6 +39,9 @@ class DatagramOptions:
     rcvbuf_length: int = 0
     wants_gso: bool = False
     wants_gro: bool = False
+    interface: SocketAddress | None = None
+    interface_index: int = 0
+    multicast_ttl: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,8 @@ class EndpointParams:
     uses_gro: bool
     #: First and last port to choose from for a channel that asks for port 0; 0 and 0 leave it to the system.
     wildcard_ports: tuple[int, int] = (0, 0)
+    #: Hops of multicast where the channel does not say, 0 for the system's default.
+    multicast_ttl: int = 0
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import heappop, heappush
+from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 from aeron_core._native.address import SocketAddress
@@ -61,7 +62,7 @@ class Sent(NamedTuple):
     fate: Fate
 
 
-@dataclass
+@dataclass(eq=False)
 class _Socket:
     """A bound socket; its queue is ordered by time of arrival, then by when it was sent."""
 
@@ -73,7 +74,11 @@ class _Socket:
 
 
 class SimulatedNetwork:
-    """A network of hosts; any thread may use it. `open` and `host(...).open` stand in for opening sockets."""
+    """A network of hosts; any thread may use it. `open` and `host(...).open` stand in for opening sockets.
+
+    Who binds the address of a group joins it; what is sent to a group is sent to the address of each member, and
+    logged so.
+    """
 
     def __init__(self, clock: Clock, seed: int = 1, *, link: Link | None = None) -> None:
         self.clock = clock
@@ -82,6 +87,7 @@ class SimulatedNetwork:
         self.counts: dict[Fate, int] = dict.fromkeys(Fate, 0)
         self._links: dict[tuple[str | None, str | None], Link] = {(None, None): link or Link()}
         self._sockets: dict[tuple[str, int], _Socket] = {}
+        self._members: defaultdict[tuple[str, int], list[_Socket]] = defaultdict(list)
         self._randoms: dict[tuple[str, str], random.Random] = {}
         self._ephemeral: defaultdict[str, Iterable[int]] = defaultdict(
             lambda: itertools.count(FIRST_EPHEMERAL_PORT)
@@ -129,6 +135,8 @@ class SimulatedNetwork:
 
     def _bind(self, host: SimulatedHost, options: DatagramOptions) -> _Socket:
         with self._lock:
+            if ip_address(options.bind.packed).is_multicast:
+                return self._join(host, options)
             name = host.address_for(options.bind)
             port = options.bind.port or self._free_port(name)
             if (name, port) in self._sockets:
@@ -138,6 +146,14 @@ class SimulatedNetwork:
             made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length)
             self._sockets[name, port] = made
             return made
+
+    def _join(self, host: SimulatedHost, options: DatagramOptions) -> _Socket:
+        # What the socket sends comes from its host's address, and any number of them may share the port.
+        own = host.address_for(SocketAddress.of("::" if ":" in options.bind.host else "0.0.0.0", 0))
+        address = SocketAddress.of(own, options.bind.port)
+        member = _Socket(address, options.connect, options.rcvbuf_length)
+        self._members[options.bind.host, options.bind.port].append(member)
+        return member
 
     def _free_port(self, name: str) -> int:
         for port in self._ephemeral[name]:
@@ -152,36 +168,46 @@ class SimulatedNetwork:
             key = (socket.address.host, socket.address.port)
             if self._sockets.get(key) is socket:
                 del self._sockets[key]
+            for members in self._members.values():
+                if socket in members:
+                    members.remove(socket)
 
     def _send(self, socket: _Socket, data: bytes, destination: SocketAddress) -> None:
         with self._lock:
             to = socket.peer or destination
-            source, target = str(socket.address), str(to)
-            link = self._link(source, target)
-            chance = self._randoms.get((source, target))
-            if chance is None:
-                chance = random.Random(f"{self.seed} {source} {target}")
-                self._randoms[source, target] = chance
-            # Always the same number of throws, so that changing one share does not shift what the others hit.
-            lost, doubled, held, late = (chance.random() for _ in range(4))
-            fate = Fate.DELIVERED
-            if link.is_partitioned:
-                fate = Fate.PARTITIONED
-            elif lost < link.loss:
-                fate = Fate.LOST
-            else:
-                delay_ns = link.latency_ns + int(late * link.jitter_ns)
-                if held < link.reordering:
-                    delay_ns += link.hold_back_ns
-                fate = self._enqueue(socket.address, to, data, delay_ns)
-                if fate is Fate.DELIVERED and doubled < link.duplication:
-                    fate = Fate.DUPLICATED
-                    self._enqueue(socket.address, to, data, delay_ns)
-            self.counts[fate] += 1
-            self.log.append(Sent(self.clock.nano_time(), source, target, data, fate))
+            members = self._members.get((to.host, to.port))
+            if not members:
+                self._send_to(socket, data, to, self._sockets.get((to.host, to.port)))
+            # Each member's link has its own fate.
+            for member in members or ():
+                self._send_to(socket, data, member.address, member)
 
-    def _enqueue(self, source: SocketAddress, to: SocketAddress, data: bytes, delay_ns: int) -> Fate:
-        receiver = self._sockets.get((to.host, to.port))
+    def _send_to(self, socket: _Socket, data: bytes, to: SocketAddress, receiver: _Socket | None) -> None:
+        source, target = str(socket.address), str(to)
+        link = self._link(source, target)
+        chance = self._randoms.get((source, target))
+        if chance is None:
+            chance = random.Random(f"{self.seed} {source} {target}")
+            self._randoms[source, target] = chance
+        # Always the same number of throws, so that changing one share does not shift what the others hit.
+        lost, doubled, held, late = (chance.random() for _ in range(4))
+        fate = Fate.DELIVERED
+        if link.is_partitioned:
+            fate = Fate.PARTITIONED
+        elif lost < link.loss:
+            fate = Fate.LOST
+        else:
+            delay_ns = link.latency_ns + int(late * link.jitter_ns)
+            if held < link.reordering:
+                delay_ns += link.hold_back_ns
+            fate = self._enqueue(socket.address, receiver, data, delay_ns)
+            if fate is Fate.DELIVERED and doubled < link.duplication:
+                fate = Fate.DUPLICATED
+                self._enqueue(socket.address, receiver, data, delay_ns)
+        self.counts[fate] += 1
+        self.log.append(Sent(self.clock.nano_time(), source, target, data, fate))
+
+    def _enqueue(self, source: SocketAddress, receiver: _Socket | None, data: bytes, delay_ns: int) -> Fate:
         if receiver is None or (receiver.peer is not None and receiver.peer != source):
             return Fate.UNREACHABLE
         if receiver.capacity and receiver.queued_length + len(data) > receiver.capacity:

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver.datagram_run cimport DatagramRun
-from aeron_core.driver.loss_detector cimport LossDetector
+from aeron_core.driver.loss_detector cimport LossDetector, NakDelay
 from aeron_core.driver.polled_endpoints cimport PolledEndpoints
 from aeron_core.driver.publisher_limit cimport PublisherLimit
 from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
@@ -24,6 +24,10 @@ cdef class RetransmitProbe:
 
 cdef class LossDetectorProbe:
     cdef readonly LossDetector detector
+
+
+cdef class NakDelayProbe:
+    cdef NakDelay _delay
 
 
 cdef class PublisherLimitProbe:

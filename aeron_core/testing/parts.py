@@ -12,7 +12,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.datagrams import SendBatch
 from aeron_core.driver.datagram_run import DatagramRun
-from aeron_core.driver.loss_detector import LossDetector
+from aeron_core.driver.loss_detector import LossDetector, NakDelay
 from aeron_core.driver.polled_endpoints import PolledEndpoints
 from aeron_core.driver.publisher_limit import PublisherLimit
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
@@ -70,6 +70,17 @@ class LossDetectorProbe:
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
         """See `LossDetector.scan`."""
         return self.detector.scan(rebuild_position, hwm_position, now_ns)
+
+
+class NakDelayProbe:
+    """Does what a loss detector does with its delay."""
+
+    def __init__(self, delay: NakDelay) -> None:
+        self._delay = delay
+
+    def delay_ns(self, *, is_retry: bool) -> int:
+        """See `NakDelay.delay_ns`."""
+        return self._delay.delay_ns(is_retry)
 
 
 class PublisherLimitProbe:

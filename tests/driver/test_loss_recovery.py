@@ -103,6 +103,32 @@ def test_a_loss_is_in_the_loss_report_with_its_bytes(pair, stream):
     assert (entry.session_id, entry.stream_id) == (publication.session_id, 1001)
 
 
+def test_an_unreliable_subscription_does_not_wait_before_it_fills_a_gap(start_pair):
+    pair = start_pair(nak_unicast_delay_ns=1 * S)
+    sink = Sink(pair.add_subscription(f"{CHANNEL}|reliable=false", 1001))
+    publication = pair.add_publication(CHANNEL, 1001)
+    pair.run_until(lambda: publication.is_connected and sink.subscription.is_connected)
+    lose(pair, lambda: publication.offer(b"lost"))
+    publication.offer(b"after")
+
+    pair.run_for(5 * MS, each=sink.poll)
+
+    assert sink.all == [b"after"]
+
+
+def test_the_channel_says_how_long_to_wait_before_a_gap_is_asked_for(pair):
+    sink = Sink(pair.add_subscription(f"{CHANNEL}|nak-delay=20ms", 1001))
+    publication = pair.add_publication(CHANNEL, 1001)
+    pair.run_until(lambda: publication.is_connected and sink.subscription.is_connected)
+    lose(pair, lambda: publication.offer(b"lost"))
+    publication.offer(b"after")
+    start_ns = pair.now_ns
+
+    pair.run_until(lambda: sink.poll() == 0 and len(sink.all) == 2)
+
+    assert 20 * MS <= times_of(pair, Nak, pair.RECEIVER)[0] - start_ns <= 22 * MS
+
+
 def test_an_unreliable_subscription_fills_gaps_and_goes_on(pair):
     subscription = pair.add_subscription(f"{CHANNEL}|reliable=false", 1001)
     publication = pair.add_publication(CHANNEL, 1001)

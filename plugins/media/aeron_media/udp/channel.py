@@ -17,7 +17,7 @@ from aeron_core.endpoint_params import ControlMode, EndpointParams
 from aeron_core.errors import ErrorCode
 from aeron_core.spi.media import Channel, Resolve
 from aeron_core.uri import INVALID_TAG, ChannelUri
-from aeron_media.udp.interfaces import find_interface, find_unicast_interface, wildcard
+from aeron_media.udp.interfaces import find_interface, find_unicast_interface, index_of, wildcard
 
 _unique_number = itertools.count()
 
@@ -31,6 +31,7 @@ class UdpChannel(Channel):
     remote: SocketAddress
     local_control: SocketAddress
     remote_control: SocketAddress
+    interface_index: int = 0
     has_explicit_endpoint: bool
     has_explicit_control: bool
 
@@ -99,7 +100,8 @@ def _check_ports(uri: ChannelUri, params: EndpointParams, names: _Names, *, is_p
 
 def _multicast(uri: ChannelUri, params: EndpointParams, group: SocketAddress, resolve: Resolve) -> UdpChannel:
     remote_control = multicast_control_address(uri, group)
-    local = find_interface(uri, group.family, resolve, list_interfaces())
+    interfaces = list_interfaces()
+    local = find_interface(uri, group.family, resolve, interfaces)
     return UdpChannel(
         uri=uri,
         canonical_form=f"UDP-{local}-{group}",
@@ -110,6 +112,7 @@ def _multicast(uri: ChannelUri, params: EndpointParams, group: SocketAddress, re
         remote=group,
         local_control=local,
         remote_control=remote_control,
+        interface_index=index_of(local, interfaces),
         has_explicit_endpoint=True,
         has_explicit_control=False,
     )

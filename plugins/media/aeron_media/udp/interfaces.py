@@ -61,6 +61,14 @@ def find_interface(
     return found.address.with_port(spec.port)
 
 
+def index_of(address: SocketAddress, interfaces: Iterable[Interface]) -> int:
+    """Return the kernel's number of the interface that has `address`, 0 where none has it."""
+    for interface in interfaces:
+        if interface.address.packed == address.packed and (interface.address.scope_id == address.scope_id):
+            return socket.if_nametoindex(interface.name)
+    return 0
+
+
 def _best(matches: list[Interface]) -> Interface | None:
     # As the reference: a loopback that matches first is kept until one for multicast comes, of which the one
     # with the longest mask wins.

@@ -21,6 +21,8 @@ from aeron_media.udp.loss cimport LossGenerator
 @cython.final
 cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
+    cdef bint _has_fixed_control
+    cdef SocketAddress _fixed_control       # where all that is said goes, whoever the sender is
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
     cdef Setup _setup                       # frames are decoded into these again and again
@@ -46,6 +48,7 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _on_data(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_setup(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
-    cdef int32_t _send_frame(self, int32_t length, SocketAddress control) except -1 nogil
+    cdef int32_t _send_frame(self, int32_t length, SocketAddress sender) except -1 nogil
+    cdef int32_t _send_frame_to(self, int32_t length, SocketAddress control) except -1 nogil
     cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

@@ -1,4 +1,4 @@
-"""Receiving end of a unicast UDP channel: data in, and what receivers have to say about it out.
+"""Receiving end of a UDP channel: data in, and what receivers have to say about it out.
 
 Not here: which image a packet is for (the dispatcher), and opening the socket (transport).
 Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
@@ -34,12 +34,19 @@ MAX_CONTROL_FRAME_LENGTH: Final = wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LEN
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     """Receives on one address; used by the receiver's thread, but for what `ChannelEndpoint` promises."""
 
-    def __init__(self, params: ReceiveEndpointParams, datagrams: DatagramChannel) -> None:
+    def __init__(
+        self,
+        params: ReceiveEndpointParams,
+        datagrams: DatagramChannel,
+        control: SocketAddress | None = None,
+    ) -> None:
         if params.dispatcher is None:
             raise TypeError("a receiving endpoint cannot be without a dispatcher")
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._channel = datagrams
+        self._has_fixed_control = control is not None
+        self._fixed_control = SocketAddress() if control is None else control.copy()
         self._source = SocketAddress()
         self._received = ReceiveBatch() if params.batch is None else params.batch
         self._setup = Setup()
@@ -156,7 +163,12 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         """See `ReceiveChannelEndpoint.send_response_setup`."""
         return self._send_frame(setup.encode(self._frame, 0), control)
 
-    def _send_frame(self, length: int, control: SocketAddress) -> int:
+    def _send_frame(self, length: int, sender: SocketAddress) -> int:
+        if self._has_fixed_control:
+            return self._send_frame_to(length, self._fixed_control)
+        return self._send_frame_to(length, sender)
+
+    def _send_frame_to(self, length: int, control: SocketAddress) -> int:
         if not control.is_set():
             return 0
         if self._loses_control and self._control_loss.should_drop():

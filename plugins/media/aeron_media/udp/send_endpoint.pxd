@@ -20,7 +20,8 @@ from aeron_media.udp.loss cimport LossGenerator
 
 @cython.final
 cdef class UdpSendEndpoint(SendChannelEndpoint):
-    cdef DatagramChannel _channel
+    cdef DatagramChannel _channel           # that data leaves by
+    cdef DatagramChannel _control           # where receivers are heard: the same, but for multicast
     cdef SocketAddress _remote              # where data goes
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # control frames

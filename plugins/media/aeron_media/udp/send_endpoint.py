@@ -1,4 +1,4 @@
-"""Sending end of a unicast UDP channel: data out, and what the receiver says about it back in.
+"""Sending end of a UDP channel: data out, and what receivers say about it back in.
 
 Not here: what to send and when (the streams), and opening the socket (transport).
 Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
@@ -38,8 +38,15 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 class UdpSendEndpoint(SendChannelEndpoint):
     """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises."""
 
-    def __init__(self, params: SendEndpointParams, datagrams: DatagramChannel, remote: SocketAddress) -> None:
+    def __init__(
+        self,
+        params: SendEndpointParams,
+        datagrams: DatagramChannel,
+        remote: SocketAddress,
+        control: DatagramChannel | None = None,
+    ) -> None:
         self._channel = datagrams
+        self._control = datagrams if control is None else control
         self._remote = remote.copy()
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
@@ -63,7 +70,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""
-        return [str(self._channel.local_address())]
+        return [str(self._control.local_address())]
 
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
@@ -72,6 +79,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
         self._channel.close()
+        if self._control is not self._channel:
+            self._control.close()
 
     def add_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.add_stream`."""
@@ -122,15 +131,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def descriptor(self) -> int:
         """See `SendChannelEndpoint.descriptor`."""
-        return self._channel.descriptor()
+        return self._control.descriptor()
 
     def poll(self, now_ns: int) -> int:
         """See `SendChannelEndpoint.poll`."""
         frames = 0
-        for slot in range(self._channel.receive(self._received)):
+        for slot in range(self._control.receive(self._received)):
             frames += self._on_slot(slot, now_ns)
-        if self._channel.error_code != 0:
-            self._keep_error(self._remote)
+        if self._control.error_code != 0:
+            self._faults.keep(self._control.error_code, self._remote)
+            self._control.error_code = 0
         return frames
 
     def _on_slot(self, slot: int, now_ns: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import ipaddress
 import os
 import socket
 import struct
@@ -21,6 +22,9 @@ SOL_UDP: Final = socket.IPPROTO_UDP
 # Source: include/uapi/linux/udp.h; Python's socket module does not name them.
 UDP_SEGMENT: Final = 103
 UDP_GRO: Final = 104
+# Source: include/uapi/linux/in.h, in6.h; nor these.
+IP_MULTICAST_ALL: Final = 49
+IPV6_MULTICAST_ALL: Final = 29
 
 _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
@@ -33,7 +37,12 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
         _set_lengths(sock, options)
         if options.wants_gro and detect_gro():
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
-        _bind(sock, options.bind)
+        if _is_group(options.bind):
+            _join(sock, options)
+        else:
+            _bind(sock, options.bind)
+        if options.interface is not None:
+            _set_multicast_interface(sock, options.interface, options)
         if options.connect is not None:
             _connect(sock, options.connect)
     except BaseException:
@@ -78,6 +87,52 @@ def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:
     ):
         if length > 0:
             sock.setsockopt(socket.SOL_SOCKET, option, length)
+
+
+def _is_group(address: SocketAddress) -> bool:
+    return ipaddress.ip_address(address.packed).is_multicast
+
+
+def _set_multicast_interface(sock: socket.socket, interface: SocketAddress, options: DatagramOptions) -> None:
+    if interface.family == socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, options.interface_index)
+        if options.multicast_ttl > 0:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, options.multicast_ttl)
+        return
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, interface.packed)
+    if options.multicast_ttl > 0:
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, options.multicast_ttl)
+
+
+def _join(sock: socket.socket, options: DatagramOptions) -> None:
+    group = options.bind
+    # Everybody on this machine who listens to the group has its port.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    is_ipv6 = group.family == socket.AF_INET6
+    _hear_joined_groups_only(sock, is_ipv6=is_ipv6)
+    _bind(sock, SocketAddress.of("::" if is_ipv6 else "0.0.0.0", group.port))
+    try:
+        if is_ipv6:
+            member = group.packed + struct.pack("=i", options.interface_index)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, member)
+        else:
+            by = bytes(4) if options.interface is None else options.interface.packed
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group.packed + by)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot join {group} on {options.interface}: {_text(error)}") from None
+
+
+def _hear_joined_groups_only(sock: socket.socket, *, is_ipv6: bool) -> None:
+    # Otherwise the kernel hands over what is for any group that anybody on this machine has joined.
+    level, option = (
+        (socket.IPPROTO_IPV6, IPV6_MULTICAST_ALL) if is_ipv6 else (socket.IPPROTO_IP, IP_MULTICAST_ALL)
+    )
+    try:
+        sock.setsockopt(level, option, 0)
+    except OSError as error:
+        if error.errno != errno.ENOPROTOOPT:
+            raise
 
 
 def _bind(sock: socket.socket, address: SocketAddress) -> None:

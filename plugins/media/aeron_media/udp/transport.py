@@ -1,7 +1,8 @@
-"""The medium `udp`: unicast so far."""
+"""The medium `udp`: unicast and multicast."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from aeron_core.endpoint_params import ControlMode
@@ -19,6 +20,7 @@ from aeron_core.spi.media import (
 )
 from aeron_core.uri import ChannelUri
 from aeron_media.udp.channel import UdpChannel, derive_channel
+from aeron_media.udp.interfaces import wildcard
 from aeron_media.udp.parameters import UdpParameters
 from aeron_media.udp.ports import WildcardPorts
 from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
@@ -57,6 +59,8 @@ class UdpTransport(MediaTransport):
         channel = _udp_channel(params.channel)
         if not channel.has_explicit_endpoint:
             raise _no_address(channel)
+        if channel.is_multicast:
+            return self._open_to_group(params, channel)
         options = DatagramOptions(
             bind=channel.local_control,
             connect=channel.remote if params.connects else None,
@@ -70,11 +74,34 @@ class UdpTransport(MediaTransport):
             opener = self._ports.opener(params.wildcard_ports, opener)
         return UdpSendEndpoint(params, opener(options), channel.remote)
 
+    def _open_to_group(self, params: SendEndpointParams, channel: UdpChannel) -> SendChannelEndpoint:
+        # Two sockets, as in the reference: the one that data leaves by may be connected, and would then hear only
+        # what comes from the group's own address.
+        group = _multicast_options(params, channel)
+        opener = _opener(params)
+        control = opener(replace(group, bind=channel.remote_control))
+        try:
+            data = opener(
+                replace(
+                    group,
+                    bind=wildcard(channel.remote.family),
+                    connect=channel.remote if params.connects else None,
+                    wants_gso=params.uses_gso,
+                )
+            )
+        except BaseException:
+            control.close()
+            raise
+        return UdpSendEndpoint(params, data, channel.remote, control)
+
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _udp_channel(params.channel)
         if not channel.has_explicit_endpoint:
             raise _no_address(channel)
+        if channel.is_multicast:
+            group = replace(_multicast_options(params, channel), wants_gro=params.uses_gro)
+            return UdpReceiveEndpoint(params, _opener(params)(group), channel.remote_control)
         options = DatagramOptions(
             bind=channel.remote,
             sndbuf_length=params.sndbuf_length,
@@ -87,6 +114,17 @@ class UdpTransport(MediaTransport):
 
 def _opener(params: EndpointParams) -> OpenDatagrams:
     return open_datagrams if params.open_datagrams is None else params.open_datagrams
+
+
+def _multicast_options(params: EndpointParams, channel: UdpChannel) -> DatagramOptions:
+    return DatagramOptions(
+        bind=channel.remote,
+        sndbuf_length=params.sndbuf_length,
+        rcvbuf_length=params.rcvbuf_length,
+        interface=channel.local,
+        interface_index=channel.interface_index,
+        multicast_ttl=channel.params.ttl or params.multicast_ttl,
+    )
 
 
 def _udp_channel(channel: Channel) -> UdpChannel:
@@ -105,8 +143,6 @@ def _no_address(channel: UdpChannel) -> ChannelUriError:
 def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
     if channel.params.control_mode is not ControlMode.NONE:
         raise _unsupported(channel.uri, "control-mode", "manual, dynamic and response")
-    if channel.is_multicast:
-        raise _unsupported(channel.uri, "endpoint", "multicast addresses")
     if channel.has_explicit_control and not is_publication:
         raise _unsupported(channel.uri, "control", "explicit control addresses of subscriptions")
     for key in _TIMESTAMP_KEYS:

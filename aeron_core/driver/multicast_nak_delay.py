@@ -1,0 +1,44 @@
+"""How long one receiver of a group waits before it asks for a gap, so that not all of them ask.
+
+The waits are exponential, not even: of any number of receivers up to the one that was guessed, few wait for a short
+time, and what the sender repeats for them closes the gap of the others.
+Source: RFC 5401, 5.2.1 (RandomBackoff), of which this is the shorter form: with a uniform random U,
+T/lambda * ln(1 + U * (e^lambda - 1)), where lambda = ln(group size) + 1 and T is the longest wait.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import cython
+from cython.cimports.libc.math import log
+
+from aeron_core.driver.loss_detector import NakDelay
+
+_STATE_BITS: Final = 64
+_STATE_MASK: Final = (1 << _STATE_BITS) - 1
+
+
+class MulticastNakDelay(NakDelay):
+    """Random waits from nothing to `max_backoff_ns`, for a group of about `group_size`; repeatable by `seed`."""
+
+    def __init__(self, group_size: int, max_backoff_ns: int, seed: int) -> None:
+        growth = math.log(group_size) + 1
+        self._scale = max_backoff_ns / growth
+        self._spread = math.exp(growth) - 1
+        self._unit = 1.0 / (1 << 53)
+        # Spread small seeds over all bits (the finalizer of splitmix64).
+        seed = ((seed ^ seed >> 30) * 0xBF58476D1CE4E5B9) & _STATE_MASK
+        seed = ((seed ^ seed >> 27) * 0x94D049BB133111EB) & _STATE_MASK
+        self._state = (seed ^ seed >> 31) or 1
+        self._multiplier = 0x2545F4914F6CDD1D
+
+    def delay_ns(self, is_retry: bool) -> int:
+        """See `NakDelay.delay_ns`; a request that was not answered is spread as the first was."""
+        # xorshift64*, of which the upper bits are used: https://en.wikipedia.org/wiki/Xorshift#xorshift*
+        self._state ^= self._state >> 12
+        self._state ^= self._state << 25
+        self._state ^= self._state >> 27
+        uniform = cython.cast(cython.double, (self._state * self._multiplier) >> 11) * self._unit
+        return cython.cast(cython.longlong, self._scale * log(1.0 + uniform * self._spread))
