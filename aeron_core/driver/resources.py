@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
+from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
@@ -42,7 +43,7 @@ class Resources:
         self._resolution = resolution
         self.subscriptions = Subscriptions(context)
         self.ipc = IpcPublications(context, self.subscriptions)
-        self.network = NetworkPublications(context)
+        self.network = NetworkPublications(context, self.subscriptions)
         self.images = Images(context, self.subscriptions)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         self._static_counters: dict[tuple[int, int], int] = {}
@@ -99,15 +100,23 @@ class Resources:
         """Subscribe to a channel."""
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
-            raise CommandRefusedError(
-                f"spies are not supported yet: {command.channel}", ErrorCode.NOT_SUPPORTED
-            )
+            return self._add_spy(client, command, uri)
         transport = self.context.registry.media(uri.media)
         if transport.is_shared_memory:
             self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
             return None
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
+
+    def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
+        # What cannot be spied upon has no channel that could be resolved.
+        SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
+
+        def resolved(channel: Channel) -> None:
+            self.subscriptions.add_spy(client, command, channel, self.network.streams)
+
+        transport = self.context.registry.media(uri.media)
+        return self._resolution.start(transport, uri, is_publication=True), resolved
 
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel

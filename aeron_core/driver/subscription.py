@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from aeron_core.channel_params import SubscriptionParams
     from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.stream import Stream
+    from aeron_core.spi.media import Channel
 
 
 class SubscriptionKind(Enum):
@@ -17,6 +18,7 @@ class SubscriptionKind(Enum):
 
     SHARED_MEMORY = "shared memory"
     NETWORK = "network"
+    SPY = "spy"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -30,6 +32,7 @@ class Subscription:
     stream_id: int
     params: SubscriptionParams
     endpoint: ReceiveEndpoint | None = None
+    spied: Channel | None = None  # of publications of this driver
 
     def matches(self, stream: Stream) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""

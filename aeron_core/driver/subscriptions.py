@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.image_stream import ImageStream
     from aeron_core.driver.ipc_stream import IpcStream
+    from aeron_core.driver.network_stream import NetworkStream
     from aeron_core.driver.stream import Link, Stream
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport
@@ -43,6 +44,19 @@ class Subscriptions:
         params = SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
         links = _reserve_all(subscription, streams)
+        self._register(client, subscription)
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        for link in links:
+            link.establish()
+
+    def add_spy(
+        self, client: Client, command: AddSubscription, channel: Channel, streams: Iterable[NetworkStream]
+    ) -> None:
+        """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
+        params = SubscriptionParams.parse(channel.uri, self.context.settings.subscription_defaults)
+        subscription = _subscription(command, params, SubscriptionKind.SPY)
+        subscription.spied = channel
+        links = _reserve_all(subscription, (stream for stream in streams if _is_spied(subscription, stream)))
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
         for link in links:
@@ -129,6 +143,16 @@ class Subscriptions:
             if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
         ]
 
+    def of_spies(self, stream: NetworkStream) -> list[Subscription]:
+        """Return the spies that a new network publication is linked to."""
+        return [
+            subscription
+            for subscription in self.all
+            if subscription.kind is SubscriptionKind.SPY
+            and subscription.matches(stream)
+            and _is_spied(subscription, stream)
+        ]
+
     def of_image(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int) -> list[Subscription]:
         """Return the subscriptions that an image would be linked to."""
         return [
@@ -175,6 +199,11 @@ def _subscription(
         params=params,
         endpoint=endpoint,
     )
+
+
+def _is_spied(subscription: Subscription, stream: NetworkStream) -> bool:
+    spied = subscription.spied
+    return spied is not None and spied.canonical_form == stream.endpoint.channel.canonical_form
 
 
 def _reserve_all(subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:
