@@ -11,6 +11,7 @@ from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
+from aeron_core.driver.receive_destinations import ReceiveDestinations
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.rejections import Rejections
 from aeron_core.driver.subscriptions import Subscriptions
@@ -46,9 +47,11 @@ class Resources:
         self.network = NetworkPublications(context, self.subscriptions)
         self.images = Images(context, self.subscriptions)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
+        self.receive_destinations = ReceiveDestinations(context, resolution, self)
         self._static_counters: dict[tuple[int, int], int] = {}
 
-    def _streams(self) -> Iterator[Stream]:
+    def streams(self) -> Iterator[Stream]:
+        """Return everything that subscriptions are linked to."""
         return chain(self.ipc.streams, self.network.streams, self.images.streams)
 
     def endpoints(self) -> list[ChannelEndpoint]:
@@ -132,7 +135,7 @@ class Resources:
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
-        self.subscriptions.remove(subscription, self._streams())
+        self.subscriptions.remove(subscription, self.streams())
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
@@ -195,7 +198,7 @@ class Resources:
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)
         for subscription in list(client.subscriptions.values()):
-            self.subscriptions.remove(subscription, self._streams())
+            self.subscriptions.remove(subscription, self.streams())
         client.publications.clear()
         client.counters.clear()
         client.subscriptions.clear()

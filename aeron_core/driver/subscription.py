@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ class Subscription:
     params: SubscriptionParams
     endpoint: ReceiveEndpoint | None = None
     spied: Channel | None = None  # of publications of this driver
+    #: Its destinations in shared memory and of spies, which have its registration id.
+    beside: list[Subscription] = field(default_factory=list)
 
     def matches(self, stream: Stream) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""
