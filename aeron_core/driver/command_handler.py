@@ -97,6 +97,10 @@ class CommandHandler:
                 self._resources.add_static_counter(command)
             case commands.RemoveCounter():
                 self._resources.remove_counter(self._client(command), command)
+            case commands.AddRcvDestination():
+                return self._resources.receive_destinations.add(command)
+            case commands.RemoveRcvDestination():
+                return self._resources.receive_destinations.remove(command)
             case _:
                 self._execute_without_a_client(command)
         return None

@@ -168,6 +168,7 @@ class Dispatcher(ReceiveDispatcher):
         image = cython.cast(StreamInterest, found)._images.get(session_id)
         if image != cython.NULL:
             return cython.cast(PublicationImage, image).insert_packet(
+                endpoint,
                 buffer,
                 offset,
                 length,
@@ -216,8 +217,9 @@ class Dispatcher(ReceiveDispatcher):
         found = self._interests.get(setup.stream_id)
         if found == cython.NULL:
             return 0
-        if cython.cast(StreamInterest, found)._images.get(setup.session_id) != cython.NULL:
-            return 0
+        image = cython.cast(StreamInterest, found)._images.get(setup.session_id)
+        if image != cython.NULL:
+            return cython.cast(PublicationImage, image).connections.track(endpoint, source, now_ns)
         state = cython.cast(StreamInterest, found)._states.get(setup.session_id, operations.SESSION_UNKNOWN)
         if (
             state != operations.SESSION_UNKNOWN

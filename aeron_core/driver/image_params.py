@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core._native.address import SocketAddress
+    from collections.abc import Sequence
+
     from aeron_core._native.counter import Counter
+    from aeron_core.driver.image_connections import ImageConnection
     from aeron_core.driver.loss_detector import NakDelay
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.logbuffer.descriptor import LogBuffer
@@ -25,7 +27,7 @@ class ImageParams:
     endpoint: ReceiveChannelEndpoint
     log: LogBuffer
     position: int
-    control_address: SocketAddress
+    connections: Sequence[ImageConnection]
     hwm_position: Counter
     rebuild_position: Counter
     naks_sent: Counter

@@ -16,15 +16,18 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
     from aeron_core.driver.agent_proxy import Linked, Released
     from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.image_connections import ImageConnection
     from aeron_core.driver.log_storage import StoredLog
     from aeron_core.driver.publication_image import PublicationImage
     from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.subscriber_positions import SubscriberPosition
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 #: Status messages that say EOS before an image lingers. Source: AERON_IMAGE_SM_EOS_MULTIPLE.
 EOS_STATUS_MESSAGES: Final = 5
@@ -53,6 +56,7 @@ class ImageStream(Stream):
         channel: str,
         counters: list[Counter],
         is_rejoin: bool,
+        connections: Iterable[ImageConnection],
     ) -> None:
         super().__init__(context, image.correlation_id, image.session_id, image.stream_id)
         self.image = image
@@ -63,6 +67,8 @@ class ImageStream(Stream):
         self.state = ImageState.ACTIVE
         self._source = source
         self._is_rejoin = is_rejoin
+        # The receiver borrows these.
+        self._connections = list(connections)
         self._when_removed: Released | None = None
         self._is_removed = False
         self._state_change_ns = context.clock.nano_time()
@@ -113,6 +119,20 @@ class ImageStream(Stream):
             position,
             then=lambda: self.free_counter_of(position),
         )
+
+    def add_connection(self, connection: ImageConnection) -> None:
+        """Let the stream come in by one more way."""
+        if self.state in (ImageState.ACTIVE, ImageState.DRAINING):
+            self._connections.append(connection)
+            self.context.receiver.send(operations.ADD_IMAGE_CONNECTION, self.image, connection)
+
+    def remove_connection(self, native: ReceiveChannelEndpoint) -> None:
+        """Answer no more by the way of `native`, which is about to be closed."""
+        for connection in list(self._connections):
+            if connection.endpoint is native:
+                self._connections.remove(connection)
+                if not self._is_removed:
+                    self.context.receiver.remove(operations.REMOVE_IMAGE_CONNECTION, self.image, connection)
 
     def _is_drained(self) -> bool:
         return self._have_all_read(self.image.rebuild_position.get_acquire())

@@ -11,6 +11,7 @@ from aeron_core._native import positions, wire
 from aeron_core.channel_defaults import Inferable
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
+from aeron_core.driver.image_connections import ImageConnection
 from aeron_core.driver.image_params import ImageParams
 from aeron_core.driver.image_stream import ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
@@ -53,8 +54,9 @@ class Images:
 
     def on_create_image(self, command: Command) -> None:
         """Make an image of the stream that a SETUP described; a fault is logged, the next SETUP tries again."""
-        native = command.target
-        endpoint = next((e for e in self.subscriptions.endpoints.values() if e.native is native), None)
+        endpoint = next(
+            (e for e in self.subscriptions.endpoints.values() if e.dispatcher is command.subject), None
+        )
         if endpoint is None:
             return
         setup = _setup_of(command)
@@ -79,6 +81,7 @@ class Images:
             return
         subscription = linked[0]
         source = str(command.source)
+        connections = self._connections(endpoint, command)
         correlation_id = self.context.next_correlation_id()
         stored = self.context.logs.create(
             "images", correlation_id, self._log_params(endpoint, subscription, setup, correlation_id)
@@ -107,7 +110,7 @@ class Images:
                         stored.log.position_bits_to_shift,
                         setup.initial_term_id,
                     ),
-                    control_address=command.control,
+                    connections=connections,
                     hwm_position=hwm_position,
                     rebuild_position=rebuild_position,
                     naks_sent=naks_sent,
@@ -128,6 +131,7 @@ class Images:
                 channel=subscription.channel,
                 counters=counters,
                 is_rejoin=subscription.params.is_rejoin,
+                connections=connections,
             )
             links = reserve_links((stream, each) for each in linked)
             undo.pop_all()
@@ -136,6 +140,13 @@ class Images:
         for link in links:
             link.establish()
         stream.start(when_removed=partial(self._on_removed, endpoint))
+
+    def _connections(self, endpoint: ReceiveEndpoint, command: Command) -> list[ImageConnection]:
+        connections = [ImageConnection(native) for native in endpoint.natives]
+        for connection in connections:
+            if connection.endpoint is command.target:
+                connection.begin(command.control, self.context.clock.nano_time())
+        return connections
 
     def _give_back(self, stored: StoredLog, counters: list[Counter]) -> None:
         for counter in counters:

@@ -15,7 +15,7 @@ from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.driver.publication_params import NetworkPublicationParams
 from aeron_core.driver.publications import Publications
 from aeron_core.driver.send_endpoint import SendEndpoint
-from aeron_core.driver.stream import take_ended
+from aeron_core.driver.stream import reserve_links, take_ended
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.driver.subscriptions import Subscriptions
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.spi.flow_control import FlowControl
     from aeron_core.spi.media import Channel, MediaTransport
@@ -42,8 +43,9 @@ _COUNTERS = (
 class NetworkPublications(Publications):
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext) -> None:
+    def __init__(self, context: DriverContext, subscriptions: Subscriptions) -> None:
         super().__init__(context)
+        self._subscriptions = subscriptions
         self.streams: list[NetworkStream] = []
         self.endpoints: dict[str, SendEndpoint] = {}
 
@@ -129,9 +131,13 @@ class NetworkPublications(Publications):
             stream.publication = NetworkPublication(
                 self._publication_params(command, params, stream, stored, flow_control)
             )
+            spies = reserve_links((stream, each) for each in self._subscriptions.of_spies(stream))
             undo.pop_all()
         endpoint.user_count += 1
         self.streams.append(stream)
+        # Before the sender looks after the stream: whoever waited for it sees it from its start.
+        for link in spies:
+            link.establish()
         stream.start()
         return stream
 

@@ -6,6 +6,7 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.counter cimport Counter
+from aeron_core.driver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.loss_detector cimport LossDetector
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.system_counters cimport SystemCounters
@@ -42,7 +43,7 @@ cdef class PublicationImage:
     cdef CongestionControl _congestion_control
     cdef RebuildState _rebuild
     cdef LossDetector _loss_detector
-    cdef SocketAddress _control_address             # where status messages and NAKs go
+    cdef readonly ImageConnections connections      # by which ways the stream comes, and answers go
     cdef ErrorFrame _rejection                      # what is sent while rejected; written before that
     cdef StatusMessage _sm
     cdef Nak _nak
@@ -64,23 +65,26 @@ cdef class PublicationImage:
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     @cython.locals(packet_position=int64_t, proposed=int64_t, payload_length=int32_t)
     cdef int32_t insert_packet(
-        self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t term_id, int32_t term_offset,
-        SocketAddress source, int64_t now_ns
+        self, ReceiveChannelEndpoint endpoint, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t term_id,
+        int32_t term_offset, SocketAddress source, int64_t now_ns
     ) except -1 nogil
     @cython.locals(bottom=int64_t, flags=uint8_t)
     cdef int32_t _on_heartbeat(
-        self, AtomicBuffer buffer, int64_t offset, int64_t position, int64_t now_ns
+        self, ReceiveChannelEndpoint endpoint, AtomicBuffer buffer, int64_t offset, int64_t position,
+        SocketAddress source, int64_t now_ns
     ) except -1 nogil
+    cdef int32_t _on_end_of_stream(self, bint is_revoked) except -1 nogil
     @cython.locals(
         ceiling=int64_t, lowest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t
     )
     cdef int32_t track_rebuild(self, int64_t now_ns) except -1 nogil
-    @cython.locals(start=int64_t, end=int64_t)
+    @cython.locals(start=int64_t, end=int64_t, sent=int32_t)
     cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count_loss(self, int64_t start, int64_t end) except -1 nogil
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    @cython.locals(sent=int32_t)
     cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil
-    @cython.locals(position=int64_t)
+    @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t _send_status_message(self, int64_t now_ns) except -1 nogil
     cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil
     cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import cython
+from cython.cimports.cpython.ref import PyObject
+
 from aeron_core._native import positions, wire
-from aeron_core._native.address import SocketAddress
 from aeron_core._native.cell import AtomicLong
+from aeron_core.driver.image_connections import ImageConnections
 from aeron_core.driver.loss_detector import LossDetector
 from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.errors import ErrorCode
@@ -27,8 +30,10 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.congestion_control import RebuildState
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.driver.image_params import ImageParams
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
 class PublicationImage:
@@ -53,7 +58,9 @@ class PublicationImage:
         self._naks_sent = params.naks_sent
         self._congestion_control = params.congestion_control
         self._loss_detector = LossDetector(params.log, params.nak_delay)
-        self._control_address = params.control_address.copy()
+        self.connections = ImageConnections()
+        for connection in params.connections:
+            self.connections.append(cython.cast(cython.pointer(PyObject), connection))
         self._is_reliable = params.is_reliable
         self._is_status_message_enabled = True
         self._window_length = self._congestion_control.initial_window_length()
@@ -102,6 +109,7 @@ class PublicationImage:
 
     def insert_packet(  # noqa: PLR0913
         self,
+        endpoint: ReceiveChannelEndpoint,
         buffer: AtomicBuffer,
         offset: int,
         length: int,
@@ -127,32 +135,53 @@ class PublicationImage:
             self._counters.flow_control_over_runs.increment_release()
             return 0
         if payload_length == 0:
-            return self._on_heartbeat(buffer, offset, packet_position, now_ns)
+            return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
         if packet_position < self._last_sm_position:
             # No sign of life: what was sent long ago may come again long after its sender is gone.
             self._counters.flow_control_under_runs.increment_release()
+            if proposed >= self._last_sm_position - self._window_length:
+                # But its way is alive: another one is ahead of it.
+                self.connections.track(endpoint, source, now_ns)
             return 0
+        self.connections.track(endpoint, source, now_ns)
         self.time_of_last_packet_ns.set_release(now_ns)
         insert(self.log.buffer, self.log.frame_offset(packet_position), buffer, offset, length)
         self.hwm_position.propose_max_release(proposed)
         return length
 
-    def _on_heartbeat(self, buffer: AtomicBuffer, offset: int, position: int, now_ns: int) -> int:
+    def _on_heartbeat(  # noqa: PLR0913
+        self,
+        endpoint: ReceiveChannelEndpoint,
+        buffer: AtomicBuffer,
+        offset: int,
+        position: int,
+        source: SocketAddress,
+        now_ns: int,
+    ) -> int:
         bottom = self._last_sm_position - self.log.term_length
         if position < 0 or position < bottom:
             self._counters.flow_control_under_runs.increment_release()
             return 0
+        self.connections.track(endpoint, source, now_ns)
         self.time_of_last_packet_ns.set_release(now_ns)
         flags = buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET)
-        if flags & wire.DATA_FLAG_EOS and not self.is_end_of_stream.get_acquire():
-            if flags & wire.DATA_FLAG_REVOKED:
-                self.log.set_is_revoked(True)
-                self._counters.publication_images_revoked.increment_release()
-            self.log.set_end_of_stream_position(position)
-            self.is_end_of_stream.set_release(1)
+        if (
+            flags & wire.DATA_FLAG_EOS
+            and not self.is_end_of_stream.get_acquire()
+            and self.connections.end(endpoint, position)
+        ):
+            self._on_end_of_stream(flags & wire.DATA_FLAG_REVOKED != 0)
         self.hwm_position.propose_max_release(position)
         self._counters.heartbeats_received.increment_release()
         return wire.DATA_HEADER_LENGTH
+
+    def _on_end_of_stream(self, is_revoked: bool) -> int:
+        if is_revoked:
+            self.log.set_is_revoked(True)
+            self._counters.publication_images_revoked.increment_release()
+        self.log.set_end_of_stream_position(self.connections.end_position())
+        self.is_end_of_stream.set_release(1)
+        return 0
 
     def track_rebuild(self, now_ns: int) -> int:
         """Follow subscribers and received data; ask for what is missing. Return the frames sent."""
@@ -214,9 +243,10 @@ class PublicationImage:
         self._nak.term_id = self._loss_detector.gap_term_id
         self._nak.term_offset = self._loss_detector.gap_offset
         self._nak.length = self._loss_detector.gap_length
-        if self.endpoint.send_nak(self._nak, self._control_address) > 0:
-            self._counters.naks_sent.increment_release()
-            self._naks_sent.increment_release()
+        sent = self.connections.send_nak(self._nak, now_ns)
+        if sent > 0:
+            self._counters.naks_sent.get_and_add(sent)
+            self._naks_sent.get_and_add(sent)
         return 1
 
     def _count_loss(self, start: int, end: int) -> int:
@@ -241,8 +271,9 @@ class PublicationImage:
         if not self._is_status_message_enabled or now_ns <= self._sm_deadline_ns:
             return 0
         self._sm_deadline_ns = now_ns + self._sm_timeout_ns
-        if self.endpoint.send_error(self._rejection, self._control_address) > 0:
-            self._counters.error_frames_sent.increment_release()
+        sent = self.connections.send_error(self._rejection)
+        if sent > 0:
+            self._counters.error_frames_sent.get_and_add(sent)
         return 1
 
     def _send_status_message(self, now_ns: int) -> int:
@@ -255,8 +286,10 @@ class PublicationImage:
         )
         self._sm.receiver_window = self._window_length
         self._sm.flags = wire.SM_FLAG_EOS if self.is_draining.get_acquire() else 0
-        if self.endpoint.send_status_message(self._sm, self._control_address) > 0:
-            self._counters.status_messages_sent.increment_release()
+        sent = self.connections.send_status_message(self._sm, now_ns)
+        if sent > 0:
+            self._counters.status_messages_sent.get_and_add(sent)
+        self.log.set_active_transport_count(self.connections.count_alive(now_ns))
         self._last_sm_position = position
         self._overrun_threshold = position + (self.log.term_length >> 1)
         self._is_sm_due = False
@@ -269,7 +302,7 @@ class PublicationImage:
         self._rttm.flags = wire.RTTM_FLAG_REPLY
         self._rttm.echo_timestamp = now_ns
         self._rttm.reception_delta = 0
-        self.endpoint.send_rttm(self._rttm, self._control_address)
+        self.connections.send_rttm(self._rttm, now_ns)
         self._congestion_control.on_rtt_measurement_sent(now_ns)
         return 1
 

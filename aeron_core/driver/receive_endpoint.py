@@ -9,6 +9,9 @@ from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.receive_destination import ReceiveDestination
+from aeron_core.endpoint_params import ControlMode
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
 from aeron_core.spi.media import LossRates, ReceiveEndpointParams
 
 if TYPE_CHECKING:
@@ -42,20 +45,39 @@ class ReceiveEndpoint(ChannelEndpoint):
         self.dispatcher = Dispatcher(
             context.from_receiver, context.system_counters, context.settings.stream_session_limit
         )
+        self._receiver_id = receiver_id
+        self.destinations: list[ReceiveDestination] = []
         self.status = self.allocate_status(stream_counters.RECEIVE_CHANNEL_STATUS, "rcv-channel")
         try:
-            self.native = transport.open_receive_endpoint(self._params(receiver_id))
+            if self.has_destinations:
+                # Only its destinations have sockets.
+                self.native = NativeReceiveEndpoint()
+            else:
+                self.native = transport.open_receive_endpoint(self.params_for(channel))
         except BaseException:
             self.context.counters.free(self.status.id)
             raise
         self.publish_addresses(self.status, "rcv-local-sockaddr")
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
 
-    def _params(self, receiver_id: int) -> ReceiveEndpointParams:
+    @property
+    def has_destinations(self) -> bool:
+        """Whether the endpoint receives at destinations that are added and removed, not at its own address."""
+        return ControlMode.of(self.channel.uri) is ControlMode.MANUAL
+
+    @property
+    def natives(self) -> list[ReceiveChannelEndpoint]:
+        """What receives: the destinations, or the endpoint itself."""
+        if self.has_destinations:
+            return [destination.native for destination in self.destinations]
+        return [self.native]
+
+    def params_for(self, channel: Channel) -> ReceiveEndpointParams:
+        """Return how to open a socket for this endpoint, at the address of `channel`."""
         settings = self.context.settings
         uri = self.channel.uri
         return ReceiveEndpointParams(
-            channel=self.channel,
+            channel=channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
             counters=self.context.system_counters.by_name(),
@@ -73,7 +95,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             wildcard_ports=settings.receiver_wildcard_port_range,
             dispatcher=self.dispatcher,
             batch=self.context.receive_batch,
-            receiver_id=receiver_id,
+            receiver_id=self._receiver_id,
             group_tag=self.group_tag,
         )
 
@@ -115,8 +137,25 @@ class ReceiveEndpoint(ChannelEndpoint):
             del self._interests[stream_id]
             self.context.receiver.remove(operations.REMOVE_INTEREST, self.dispatcher, interest)
 
+    def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
+        """Receive at one more address; `registration_id` is that of the subscription. Raises OSError."""
+        self.destinations.append(ReceiveDestination(self, transport, channel, registration_id))
+
+    def remove_destination(self, destination: ReceiveDestination) -> None:
+        """Receive at an address no more; its images have forgotten it."""
+        self.destinations.remove(destination)
+        destination.close()
+
+    def record_fault(self) -> None:
+        """Keep what went wrong at the endpoint and at its destinations."""
+        super().record_fault()
+        for destination in self.destinations:
+            destination.record_fault()
+
     def close(self) -> None:
         """Take the endpoint from the receiver, then close it."""
+        for destination in list(self.destinations):
+            self.remove_destination(destination)
         self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 

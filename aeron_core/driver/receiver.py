@@ -78,7 +78,12 @@ class Receiver(Agent):
         elif operation == operations.REMOVE_RECEIVE_ENDPOINT:
             self._endpoints.remove(target)
             self._release()
-        elif operation in (operations.ADD_IMAGE_SUBSCRIBER, operations.REMOVE_IMAGE_SUBSCRIBER):
+        elif operation in (
+            operations.ADD_IMAGE_SUBSCRIBER,
+            operations.REMOVE_IMAGE_SUBSCRIBER,
+            operations.ADD_IMAGE_CONNECTION,
+            operations.REMOVE_IMAGE_CONNECTION,
+        ):
             self._execute_on_image()
         else:
             self._execute_on_dispatcher()
@@ -123,7 +128,12 @@ class Receiver(Agent):
         operation = self._command.operation()
         image = self._command.target_pointer()
         position = self._command.subject_pointer()
-        if operation == operations.ADD_IMAGE_SUBSCRIBER:
+        if operation == operations.ADD_IMAGE_CONNECTION:
+            cython.cast(PublicationImage, image).connections.append(position)
+        elif operation == operations.REMOVE_IMAGE_CONNECTION:
+            cython.cast(PublicationImage, image).connections.remove(position)
+            self._release()
+        elif operation == operations.ADD_IMAGE_SUBSCRIBER:
             self._link(
                 cython.cast(PublicationImage, image).add_subscriber(cython.cast(SubscriberPosition, position))
             )

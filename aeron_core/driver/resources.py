@@ -7,9 +7,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
+from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
+from aeron_core.driver.receive_destinations import ReceiveDestinations
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.rejections import Rejections
 from aeron_core.driver.subscriptions import Subscriptions
@@ -42,12 +44,14 @@ class Resources:
         self._resolution = resolution
         self.subscriptions = Subscriptions(context)
         self.ipc = IpcPublications(context, self.subscriptions)
-        self.network = NetworkPublications(context)
+        self.network = NetworkPublications(context, self.subscriptions)
         self.images = Images(context, self.subscriptions)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
+        self.receive_destinations = ReceiveDestinations(context, resolution, self)
         self._static_counters: dict[tuple[int, int], int] = {}
 
-    def _streams(self) -> Iterator[Stream]:
+    def streams(self) -> Iterator[Stream]:
+        """Return everything that subscriptions are linked to."""
         return chain(self.ipc.streams, self.network.streams, self.images.streams)
 
     def endpoints(self) -> list[ChannelEndpoint]:
@@ -99,15 +103,23 @@ class Resources:
         """Subscribe to a channel."""
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
-            raise CommandRefusedError(
-                f"spies are not supported yet: {command.channel}", ErrorCode.NOT_SUPPORTED
-            )
+            return self._add_spy(client, command, uri)
         transport = self.context.registry.media(uri.media)
         if transport.is_shared_memory:
             self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
             return None
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
+
+    def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
+        # What cannot be spied upon has no channel that could be resolved.
+        SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
+
+        def resolved(channel: Channel) -> None:
+            self.subscriptions.add_spy(client, command, channel, self.network.streams)
+
+        transport = self.context.registry.media(uri.media)
+        return self._resolution.start(transport, uri, is_publication=True), resolved
 
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel
@@ -123,7 +135,7 @@ class Resources:
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
-        self.subscriptions.remove(subscription, self._streams())
+        self.subscriptions.remove(subscription, self.streams())
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
@@ -186,7 +198,7 @@ class Resources:
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)
         for subscription in list(client.subscriptions.values()):
-            self.subscriptions.remove(subscription, self._streams())
+            self.subscriptions.remove(subscription, self.streams())
         client.publications.clear()
         client.counters.clear()
         client.subscriptions.clear()

@@ -128,8 +128,13 @@ class Stream(ABC):
 
     def notify_unavailable(self) -> None:
         """Tell the clients of all subscriptions that the stream is over, if they know that it was there."""
-        unaware, self._joining = self._joining, set()
-        for subscription in self.links.keys() - unaware:
+        for subscription in self.links:
+            self.notify_unavailable_to(subscription)
+        self._joining = set()
+
+    def notify_unavailable_to(self, subscription: Subscription) -> None:
+        """Tell the client of a subscription that the stream is over for it, if it knows that it was there."""
+        if subscription in self.links and subscription not in self._joining:
             self.context.clients.send(
                 responses.OnUnavailableImage(
                     self.registration_id, subscription.registration_id, self.stream_id, subscription.channel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from aeron_core.channel_params import SubscriptionParams
     from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.stream import Stream
+    from aeron_core.spi.media import Channel
 
 
 class SubscriptionKind(Enum):
@@ -17,6 +18,7 @@ class SubscriptionKind(Enum):
 
     SHARED_MEMORY = "shared memory"
     NETWORK = "network"
+    SPY = "spy"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -30,6 +32,9 @@ class Subscription:
     stream_id: int
     params: SubscriptionParams
     endpoint: ReceiveEndpoint | None = None
+    spied: Channel | None = None  # of publications of this driver
+    #: Its destinations in shared memory and of spies, which have its registration id.
+    beside: list[Subscription] = field(default_factory=list)
 
     def matches(self, stream: Stream) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""

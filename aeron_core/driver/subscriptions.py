@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from aeron_core.channel_params import SubscriptionParams
+from aeron_core.driver.network_stream import NetworkStream
 from aeron_core.driver.receive_endpoint import ReceiveEndpoint
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.stream import reserve_links
@@ -43,6 +44,19 @@ class Subscriptions:
         params = SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
         links = _reserve_all(subscription, streams)
+        self._register(client, subscription)
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        for link in links:
+            link.establish()
+
+    def add_spy(
+        self, client: Client, command: AddSubscription, channel: Channel, streams: Iterable[NetworkStream]
+    ) -> None:
+        """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
+        params = SubscriptionParams.parse(channel.uri, self.context.settings.subscription_defaults)
+        subscription = _subscription(command, params, SubscriptionKind.SPY)
+        subscription.spied = channel
+        links = self.reserve_links_of(subscription, streams)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
         for link in links:
@@ -121,12 +135,26 @@ class Subscriptions:
                         ErrorCode.GENERIC_ERROR,
                     )
 
+    def reserve_links_of(self, subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:
+        """Return what links a subscription to those of the streams that it is for."""
+        return _reserve_all(subscription, (stream for stream in streams if _is_for(subscription, stream)))
+
     def of_ipc(self, stream: IpcStream) -> list[Subscription]:
         """Return the subscriptions that a new IPC stream is linked to."""
         return [
             subscription
             for subscription in self.all
             if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
+        ]
+
+    def of_spies(self, stream: NetworkStream) -> list[Subscription]:
+        """Return the spies that a new network publication is linked to."""
+        return [
+            subscription
+            for subscription in self.all
+            if subscription.kind is SubscriptionKind.SPY
+            and subscription.matches(stream)
+            and _is_for(subscription, stream)
         ]
 
     def of_image(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int) -> list[Subscription]:
@@ -139,10 +167,15 @@ class Subscriptions:
             and subscription.params.session_id in (None, session_id)
         ]
 
-    def remove(self, subscription: Subscription, streams: Iterable[Stream]) -> None:
-        """End a subscription; its receiving end is closed with the last."""
+    def remove(self, subscription: Subscription, streams: Iterable[Stream], *, notify: bool = False) -> None:
+        """End a subscription; its receiving end is closed with the last. Its client is told with `notify`."""
+        streams = list(streams)
+        for each in subscription.beside:
+            self.remove(each, streams)
         self.all.remove(subscription)
         for stream in streams:
+            if notify:
+                stream.notify_unavailable_to(subscription)
             stream.unlink(subscription)
         if subscription.endpoint is not None:
             subscription.endpoint.unsubscribe(subscription)
@@ -175,6 +208,13 @@ def _subscription(
         params=params,
         endpoint=endpoint,
     )
+
+
+def _is_for(subscription: Subscription, stream: Stream) -> bool:
+    spied = subscription.spied
+    if spied is None or not isinstance(stream, NetworkStream):
+        return subscription.kind is SubscriptionKind.SHARED_MEMORY
+    return spied.canonical_form == stream.endpoint.channel.canonical_form
 
 
 def _reserve_all(subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:

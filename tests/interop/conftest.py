@@ -210,6 +210,20 @@ def aeron_dirs() -> Iterator[Callable[[], Path]]:
 
 
 @pytest.fixture
+def udp_channels() -> list[str]:
+    """Two UDP channels on ports that were free a moment ago."""
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other,
+    ):
+        channels = []
+        for probe in (one, other):
+            probe.bind(("127.0.0.1", 0))
+            channels.append(f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}")
+        return channels
+
+
+@pytest.fixture
 def udp_channel() -> str:
     """A UDP channel on a port that was free a moment ago."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

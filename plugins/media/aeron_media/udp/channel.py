@@ -90,6 +90,9 @@ def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAd
 
 
 def _check_ports(uri: ChannelUri, params: EndpointParams, names: _Names, *, is_publication: bool) -> None:
+    if uri.is_spy:
+        # It opens no socket: the publication has been checked, or will be.
+        return
     is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
     if is_publication:
         if names.endpoint is not None and names.endpoint.port == 0 and not is_multi_destination:

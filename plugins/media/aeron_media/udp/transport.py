@@ -141,6 +141,9 @@ def _no_address(channel: UdpChannel) -> ChannelUriError:
 
 
 def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
+    if not is_publication and channel.params.control_mode is ControlMode.MANUAL:
+        # What it receives at are its destinations, which are channels of their own.
+        return
     if channel.params.control_mode is not ControlMode.NONE:
         raise _unsupported(channel.uri, "control-mode", "manual, dynamic and response")
     if channel.has_explicit_control and not is_publication:

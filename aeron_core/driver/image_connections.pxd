@@ -1,0 +1,52 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.pointers cimport PointerList
+from aeron_core.protocol.frames.error cimport ErrorFrame
+from aeron_core.protocol.frames.nak cimport Nak
+from aeron_core.protocol.frames.rttm cimport Rttm
+from aeron_core.protocol.frames.status_message cimport StatusMessage
+from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
+
+
+@cython.final
+cdef class ImageConnection:
+    cdef readonly ReceiveChannelEndpoint endpoint   # where its datagrams come in and answers go out
+    cdef SocketAddress _control                     # where its answers go
+    cdef bint _is_known                             # whether a datagram has come
+    cdef bint _is_end_of_stream                     # whether its sender said so
+    cdef int64_t _end_position                      # where, if it did
+    cdef int64_t _timeout_ns
+    cdef int64_t _alive_until_ns
+
+    cdef bint is_alive(self, int64_t now_ns) noexcept nogil
+
+
+@cython.final
+cdef class ImageConnections:
+    cdef PointerList _all       # of ImageConnection, borrowed from the conductor
+    cdef int32_t _known_count   # of those by which a datagram has come
+
+    cdef int32_t append(self, PyObject *connection) except -1 nogil
+    cdef bint remove(self, PyObject *connection) noexcept nogil
+    cdef bint _is_answered(self, PyObject *connection, int64_t now_ns) noexcept nogil
+    @cython.locals(i=int32_t)
+    cdef int32_t track(
+        self, ReceiveChannelEndpoint endpoint, SocketAddress source, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(i=int32_t, is_end=bint)
+    cdef bint end(self, ReceiveChannelEndpoint endpoint, int64_t position) noexcept nogil
+    @cython.locals(i=int32_t, position=int64_t)
+    cdef int64_t end_position(self) noexcept nogil
+    @cython.locals(i=int32_t, count=int32_t)
+    cdef int32_t count_alive(self, int64_t now_ns) noexcept nogil
+    @cython.locals(i=int32_t, sent=int32_t)
+    cdef int32_t send_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, sent=int32_t)
+    cdef int32_t send_nak(self, Nak nak, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, sent=int32_t)
+    cdef int32_t send_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, sent=int32_t)
+    cdef int32_t send_error(self, ErrorFrame error) except -1 nogil

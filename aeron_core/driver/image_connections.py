@@ -1,0 +1,187 @@
+"""The ways by which one stream comes in: one for each receive destination, the only one without destinations.
+
+What receivers have to say goes back by each way that is alive, so that a sender behind any of them can repair a
+gap. A way is known once a datagram has come by it, and alive until nothing has come by it for five seconds. Unlike
+the reference's, the only one that is known gets answers however long it is silent: there is no other to ask.
+Invariant: only the receiver touches what is behind an underscore; the conductor keeps each connection alive until
+the receiver has confirmed its removal.
+Source: aeron_publication_image.c (aeron_publication_image_track_connection and what is around it).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import cython
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.pointers import PointerList
+
+if TYPE_CHECKING:
+    from aeron_core.protocol.frames.error import ErrorFrame
+    from aeron_core.protocol.frames.nak import Nak
+    from aeron_core.protocol.frames.rttm import Rttm
+    from aeron_core.protocol.frames.status_message import StatusMessage
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+
+
+#: How long a way is alive without a datagram. Source: AERON_RECEIVE_DESTINATION_TIMEOUT_NS.
+CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
+
+
+class ImageConnection:
+    """One way by which a stream comes in."""
+
+    # Zero in the compiled class.
+    _is_known: bool
+    _is_end_of_stream: bool
+    _end_position: int
+    _alive_until_ns: int
+
+    def __init__(self, endpoint: ReceiveChannelEndpoint) -> None:
+        self.endpoint = endpoint
+        self._control = SocketAddress()
+        self._timeout_ns = CONNECTION_TIMEOUT_NS
+
+    def begin(self, control: SocketAddress, now_ns: int) -> None:
+        """Know where answers go from the start; only before the receiver has the connection."""
+        self._control.assign(control)
+        self._is_known = True
+        self._alive_until_ns = now_ns + self._timeout_ns
+
+    def is_alive(self, now_ns: int) -> bool:
+        """Return whether something came by this way of late."""
+        return self._is_known and now_ns < self._alive_until_ns
+
+
+class ImageConnections:
+    """All ways by which one stream comes in."""
+
+    _known_count: int  # zero in the compiled class
+
+    def __init__(self) -> None:
+        self._all = PointerList()
+
+    def append(self, connection: object) -> int:
+        """Add a borrowed ImageConnection; return how many there are."""
+        if cython.cast(ImageConnection, connection)._is_known:
+            self._known_count += 1
+        return self._all.append(connection)
+
+    def remove(self, connection: object) -> bool:
+        """Forget a connection; return whether it was there."""
+        if not self._all.remove(connection):
+            return False
+        if cython.cast(ImageConnection, connection)._is_known:
+            self._known_count -= 1
+        return True
+
+    def _is_answered(self, connection: object, now_ns: int) -> bool:
+        return cython.cast(ImageConnection, connection)._is_known and (
+            self._known_count == 1 or cython.cast(ImageConnection, connection).is_alive(now_ns)
+        )
+
+    def track(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
+        """Note that something came in at `endpoint`; return 0."""
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if cython.cast(ImageConnection, item).endpoint is endpoint:
+                if not cython.cast(ImageConnection, item)._is_known:
+                    cython.cast(ImageConnection, item)._control.assign(source)
+                    cython.cast(ImageConnection, item)._is_known = True
+                    self._known_count += 1
+                cython.cast(ImageConnection, item)._alive_until_ns = (
+                    now_ns + cython.cast(ImageConnection, item)._timeout_ns
+                )
+                break
+        return 0
+
+    def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
+        """Note that the stream has ended by the way of `endpoint`; return whether it has by all that are known."""
+        is_end = True
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if cython.cast(ImageConnection, item).endpoint is endpoint:
+                cython.cast(ImageConnection, item)._is_end_of_stream = True
+                cython.cast(ImageConnection, item)._end_position = position
+            elif (
+                cython.cast(ImageConnection, item)._is_known
+                and not cython.cast(ImageConnection, item)._is_end_of_stream
+            ):
+                is_end = False
+        return is_end
+
+    def end_position(self) -> int:
+        """Return the highest position at which the stream ended by any way."""
+        position = 0
+        for i in range(self._all.size):
+            position = max(position, cython.cast(ImageConnection, self._all.at(i))._end_position)
+        return position
+
+    def count_alive(self, now_ns: int) -> int:
+        """Return by how many ways the stream comes in."""
+        count = 0
+        for i in range(self._all.size):
+            if cython.cast(ImageConnection, self._all.at(i)).is_alive(now_ns):
+                count += 1
+        return count
+
+    def send_status_message(self, sm: StatusMessage, now_ns: int) -> int:
+        """Send a status message by each way that is alive or the only one; return how many were sent."""
+        sent = 0
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if (
+                self._is_answered(item, now_ns)
+                and cython.cast(ImageConnection, item).endpoint.send_status_message(
+                    sm, cython.cast(ImageConnection, item)._control
+                )
+                > 0
+            ):
+                sent += 1
+        return sent
+
+    def send_nak(self, nak: Nak, now_ns: int) -> int:
+        """Ask for a retransmission by each way that is alive or the only one; return how many were asked."""
+        sent = 0
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if (
+                self._is_answered(item, now_ns)
+                and cython.cast(ImageConnection, item).endpoint.send_nak(
+                    nak, cython.cast(ImageConnection, item)._control
+                )
+                > 0
+            ):
+                sent += 1
+        return sent
+
+    def send_rttm(self, rttm: Rttm, now_ns: int) -> int:
+        """Send a round-trip measurement by each way that is alive or the only one; return how many were sent."""
+        sent = 0
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if (
+                self._is_answered(item, now_ns)
+                and cython.cast(ImageConnection, item).endpoint.send_rttm(
+                    rttm, cython.cast(ImageConnection, item)._control
+                )
+                > 0
+            ):
+                sent += 1
+        return sent
+
+    def send_error(self, error: ErrorFrame) -> int:
+        """Refuse the stream by each way that is known, alive or not; return how many were sent."""
+        sent = 0
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if (
+                cython.cast(ImageConnection, item)._is_known
+                and cython.cast(ImageConnection, item).endpoint.send_error(
+                    error, cython.cast(ImageConnection, item)._control
+                )
+                > 0
+            ):
+                sent += 1
+        return sent

@@ -1,0 +1,76 @@
+"""One address at which a subscription of `control-mode=manual` receives: a socket of its own.
+
+What it receives goes to the dispatcher of its endpoint, as if it were the endpoint itself.
+Source: aeron_receive_destination.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver import stream_counters
+from aeron_core.driver._native import operations
+
+if TYPE_CHECKING:
+    from aeron_core._native.counter import Counter
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+    from aeron_core.spi.media import Channel, MediaTransport
+
+#: What tells two destinations apart whose ports the operating system chose.
+_ADDRESS_KEYS = ("endpoint", "interface", "control")
+
+
+class ReceiveDestination:
+    """Used by the conductor only."""
+
+    #: What the receiver works with.
+    native: ReceiveChannelEndpoint
+
+    def __init__(
+        self, endpoint: ReceiveEndpoint, transport: MediaTransport, channel: Channel, registration_id: int
+    ) -> None:
+        self._context = endpoint.context
+        self._dispatcher = endpoint.dispatcher
+        self._transport = transport
+        self._addresses: list[Counter] = []
+        self.channel = channel
+        self.native = transport.open_receive_endpoint(endpoint.params_for(channel))
+        try:
+            for address in transport.local_addresses(self.native):
+                self._addresses.append(
+                    stream_counters.allocate_local_address(
+                        self._context.counters,
+                        "rcv-local-sockaddr",
+                        endpoint.status.id,
+                        address,
+                        registration_id,
+                    )
+                )
+        except BaseException:
+            self._closed()
+            raise
+        self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self._dispatcher)
+
+    def is_at(self, channel: Channel) -> bool:
+        """Return whether `channel` names this destination."""
+        return self.channel.canonical_form == channel.canonical_form or all(
+            self.channel.uri.get(key) == channel.uri.get(key) for key in _ADDRESS_KEYS
+        )
+
+    def record_fault(self) -> None:
+        """Keep the last malformed datagram in the error log, once for each reason and source."""
+        fault = self.native.take_fault()
+        if fault is not None:
+            reason, source = fault
+            self._context.errors.record(0, f"datagram from {source} on {self.channel.uri}: {reason}")
+
+    def close(self) -> None:
+        """Take the socket from the receiver, then close it."""
+        self._context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
+
+    def _closed(self) -> None:
+        self._transport.close_endpoint(self.native)
+        for counter in self._addresses:
+            self._context.counters.free(counter.id)
+        self._addresses.clear()

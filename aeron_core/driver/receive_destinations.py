@@ -1,0 +1,147 @@
+"""Subscriptions of `control-mode=manual`: the addresses at which they receive come and go by command.
+
+A UDP destination is a socket of the subscription's endpoint; shared memory and spies are subscriptions beside it,
+with its registration id.
+Source: aeron_driver_conductor.c (aeron_driver_conductor_on_add_receive_…_destination and their removals).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.channel_params import SubscriptionParams
+from aeron_core.driver.image_connections import ImageConnection
+from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.subscription import Subscription, SubscriptionKind
+from aeron_core.endpoint_params import check_destination
+from aeron_core.errors import ErrorCode
+from aeron_core.uri import ChannelUri
+
+if TYPE_CHECKING:
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.driver.resolution import Resolution
+    from aeron_core.driver.resources import Resources, Unfinished
+    from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
+    from aeron_core.spi.media import Channel, MediaTransport
+
+
+class ReceiveDestinations:
+    """Used by the conductor only."""
+
+    def __init__(self, context: DriverContext, resolution: Resolution, resources: Resources) -> None:
+        self._context = context
+        self._resolution = resolution
+        self._resources = resources
+
+    def add(self, command: AddRcvDestination) -> Unfinished | None:
+        """Receive at one more address, from shared memory, or as a spy."""
+        uri = ChannelUri.parse(command.channel)
+        check_destination(uri, is_send=False)
+        transport = self._context.registry.media(uri.media)
+        if uri.is_spy:
+            self._params(uri)
+            return self._resolution.start(
+                transport, uri, is_publication=True
+            ), lambda channel: self._add_beside(command, SubscriptionKind.SPY, channel.uri, channel)
+        if transport.is_shared_memory:
+            self._add_beside(command, SubscriptionKind.SHARED_MEMORY, uri)
+            return None
+        future = self._resolution.start(transport, uri, is_publication=False)
+        return future, lambda channel: self._add_network(command, transport, channel)
+
+    def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
+        endpoint = self._endpoint(command)
+        endpoint.add_destination(transport, channel, command.registration_id)
+        for image in self._resources.images.streams:
+            if image.endpoint is endpoint:
+                image.add_connection(ImageConnection(endpoint.destinations[-1].native))
+        self._context.clients.on_success(command.correlation_id)
+
+    def _add_beside(
+        self,
+        command: AddRcvDestination,
+        kind: SubscriptionKind,
+        uri: ChannelUri,
+        spied: Channel | None = None,
+    ) -> None:
+        owner = self._owner(command)
+        beside = Subscription(
+            kind=kind,
+            registration_id=owner.registration_id,
+            client_id=owner.client_id,
+            channel=command.channel,
+            stream_id=owner.stream_id,
+            params=self._params(uri),
+            spied=spied,
+        )
+        subscriptions = self._resources.subscriptions
+        streams = self._resources.network.streams if spied else self._resources.ipc.streams
+        links = subscriptions.reserve_links_of(beside, streams)
+        subscriptions.all.append(beside)
+        owner.beside.append(beside)
+        self._context.clients.on_success(command.correlation_id)
+        for link in links:
+            link.establish()
+
+    def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
+        """Receive at an address no more; that of a socket need not be there."""
+        uri = ChannelUri.parse(command.channel)
+        transport = self._context.registry.media(uri.media)
+        if uri.is_spy or transport.is_shared_memory:
+            self._remove_beside(command)
+            return None
+        future = self._resolution.start(transport, uri, is_publication=False)
+        return future, lambda channel: self._remove_network(command, channel)
+
+    def _remove_network(self, command: RemoveRcvDestination, channel: Channel) -> None:
+        endpoint = self._endpoint(command)
+        destination = next((each for each in endpoint.destinations if each.is_at(channel)), None)
+        if destination is not None:
+            for image in self._resources.images.streams:
+                image.remove_connection(destination.native)
+            endpoint.remove_destination(destination)
+        self._context.clients.on_success(command.correlation_id)
+
+    def _remove_beside(self, command: RemoveRcvDestination) -> None:
+        owner = self._find(command)
+        beside = next((each for each in owner.beside if each.channel == command.channel), None)
+        if beside is None:
+            raise _unknown(command)
+        owner.beside.remove(beside)
+        self._context.clients.on_success(command.correlation_id)
+        self._resources.subscriptions.remove(beside, self._resources.streams(), notify=True)
+
+    def _params(self, uri: ChannelUri) -> SubscriptionParams:
+        return SubscriptionParams.parse(uri, self._context.settings.subscription_defaults)
+
+    def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpoint:
+        endpoint = self._owner(command).endpoint
+        assert endpoint is not None
+        return endpoint
+
+    def _owner(self, command: AddRcvDestination | RemoveRcvDestination) -> Subscription:
+        owner = self._find(command)
+        if owner.endpoint is None or not owner.endpoint.has_destinations:
+            raise CommandRefusedError(
+                f"channel does not allow manual control: {owner.channel} must have control-mode=manual",
+                ErrorCode.INVALID_CHANNEL,
+            )
+        return owner
+
+    def _find(self, command: AddRcvDestination | RemoveRcvDestination) -> Subscription:
+        for subscription in self._resources.subscriptions.all:
+            if (
+                subscription.registration_id == command.registration_id
+                and subscription.kind is SubscriptionKind.NETWORK
+            ):
+                return subscription
+        raise _unknown(command)
+
+
+def _unknown(command: AddRcvDestination | RemoveRcvDestination) -> CommandRefusedError:
+    return CommandRefusedError(
+        f"unknown subscription registration id={command.registration_id} of client {command.client_id} with "
+        f"destination {command.channel}",
+        ErrorCode.UNKNOWN_SUBSCRIPTION,
+    )
