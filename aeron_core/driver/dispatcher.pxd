@@ -53,7 +53,6 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef CommandRing _conductor
     cdef Command _event
     cdef StatusMessage _elicitation
-    cdef Rttm _rttm
     cdef int32_t _session_limit
 
     @cython.locals(state=int64_t)

@@ -25,7 +25,6 @@ from aeron_core._native.commands import Command
 from aeron_core._native.pointers import LongMap, PointerMap
 from aeron_core.driver._native import operations
 from aeron_core.driver.publication_image import PublicationImage
-from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import ReceiveDispatcher
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
@@ -148,7 +148,6 @@ class Dispatcher(ReceiveDispatcher):
         self._event = Command()
         self._elicitation = StatusMessage()
         self._elicitation.flags = wire.SM_FLAG_SEND_SETUP
-        self._rttm = Rttm()
         self._session_limit = session_limit
 
     def on_data(  # noqa: PLR0913
@@ -265,21 +264,14 @@ class Dispatcher(ReceiveDispatcher):
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
     ) -> int:
-        """Answer a sender that measures the round-trip time, or hand an answer to its image."""
+        """Hand a measurement, or the answer to one, to its image."""
         found = self._interests.get(rttm.stream_id)
         if found == cython.NULL:
             return 0
         image = cython.cast(StreamInterest, found)._images.get(rttm.session_id)
         if image == cython.NULL:
             return 0
-        if not rttm.flags & wire.RTTM_FLAG_REPLY:
-            return cython.cast(PublicationImage, image).on_rttm(rttm, now_ns)
-        self._rttm.flags = 0
-        self._rttm.session_id = rttm.session_id
-        self._rttm.stream_id = rttm.stream_id
-        self._rttm.echo_timestamp = rttm.echo_timestamp
-        self._rttm.reception_delta = 0
-        return endpoint.send_rttm(self._rttm, source)
+        return cython.cast(PublicationImage, image).on_rttm(rttm, now_ns)
 
     def add_interest(self, interest: StreamInterest) -> int:
         """Take note of a stream id that somebody will subscribe to."""

@@ -177,6 +177,10 @@ class Images:
                 socket_rcvbuf_length=settings.socket_so_rcvbuf_length,
                 source=source,
                 options=options,
+                now_ns=self.context.clock.nano_time(),
+                measures_rtt=settings.cubic_measure_rtt,
+                initial_rtt_ns=settings.cubic_initial_rtt_ns,
+                is_tcp_mode=settings.cubic_tcp_mode,
                 new_counter=partial(
                     self._new_strategy_counter, counters, subscription, setup, correlation_id
                 ),

@@ -12,6 +12,7 @@ from aeron_core.driver._native cimport operations
 from aeron_core.driver.datagram_run cimport DatagramRun
 from aeron_core.driver.live_receivers cimport LiveReceivers
 from aeron_core.driver.publisher_limit cimport PublisherLimit
+from aeron_core.driver.reply_budget cimport ReplyBudget
 from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.system_counters cimport SystemCounters
@@ -51,6 +52,7 @@ cdef class NetworkPublication(Resender):
     cdef Setup _setup
     cdef DataHeader _heartbeat
     cdef Rttm _rttm
+    cdef ReplyBudget _rttm_replies
     cdef LiveReceivers _receivers
     cdef bint _has_refused_receivers            # and told so, since there was room for the last time
     cdef CommandRing _conductor

@@ -24,6 +24,7 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.datagram_run import DatagramRun
 from aeron_core.driver.live_receivers import LiveReceivers
 from aeron_core.driver.publisher_limit import PublisherLimit
+from aeron_core.driver.reply_budget import ReplyBudget
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
 from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.protocol.frames.data import DataHeader
@@ -113,6 +114,7 @@ class NetworkPublication(Resender):
         self._heartbeat.session_id = params.session_id
         self._heartbeat.stream_id = params.stream_id
         self._rttm = Rttm()
+        self._rttm_replies = ReplyBudget()
 
     def add_spy(self, spy: SubscriberPosition) -> int:
         """Let a spy take part from what is being sent; return that position."""
@@ -336,6 +338,9 @@ class NetworkPublication(Resender):
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
         """Answer a receiver that measures the round-trip time."""
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
+            return 0
+        if not self._rttm_replies.take(now_ns):
+            self._counters.invalid_packets.get_and_add(1)
             return 0
         self._rttm.flags = 0
         self._rttm.session_id = self.session_id

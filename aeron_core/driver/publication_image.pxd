@@ -8,6 +8,7 @@ from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.counter cimport Counter
 from aeron_core.driver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.loss_detector cimport LossDetector
+from aeron_core.driver.reply_budget cimport ReplyBudget
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.system_counters cimport SystemCounters
 from aeron_core.logbuffer.cleaner cimport clean_step
@@ -48,6 +49,10 @@ cdef class PublicationImage:
     cdef StatusMessage _sm
     cdef Nak _nak
     cdef Rttm _rttm
+    cdef ReplyBudget _rttm_replies
+    cdef bint _has_measured_rtt
+    cdef int64_t _last_rttm_ns                      # when the last measurement of ours was sent
+    cdef int64_t _answered_rttm_ns                  # when the last one that was answered was sent
     cdef bint _is_reliable
     cdef bint _is_status_message_enabled            # until another image of the stream takes over
     cdef int32_t _window_length                     # of the next status message
@@ -87,6 +92,8 @@ cdef class PublicationImage:
     @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t _send_status_message(self, int64_t now_ns) except -1 nogil
     cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil
+    @cython.locals(asked_ns=int64_t)
     cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
+    cdef int32_t _answer_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
     cdef int32_t disable_status_messages(self) noexcept nogil
     cdef bint is_of_stream_of(self, PublicationImage image) noexcept nogil

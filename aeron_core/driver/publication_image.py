@@ -17,6 +17,7 @@ from aeron_core._native import positions, wire
 from aeron_core._native.cell import AtomicLong
 from aeron_core.driver.image_connections import ImageConnections
 from aeron_core.driver.loss_detector import LossDetector
+from aeron_core.driver.reply_budget import ReplyBudget
 from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.cleaner import clean_step
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 class PublicationImage:
     """One stream that is being received; see the module."""
+
+    _has_measured_rtt: bool
 
     def __init__(self, params: ImageParams) -> None:
         self.correlation_id = params.correlation_id
@@ -87,6 +90,7 @@ class PublicationImage:
         self._sm = StatusMessage()
         self._nak = Nak()
         self._rttm = Rttm()
+        self._rttm_replies = ReplyBudget()
         for frame in (self._rejection, self._sm, self._nak, self._rttm):
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
@@ -303,14 +307,42 @@ class PublicationImage:
         self._rttm.echo_timestamp = now_ns
         self._rttm.reception_delta = 0
         self.connections.send_rttm(self._rttm, now_ns)
+        if not self._has_measured_rtt:
+            self._has_measured_rtt = True
+            self._answered_rttm_ns = now_ns - 1
+        self._last_rttm_ns = now_ns
         self._congestion_control.on_rtt_measurement_sent(now_ns)
         return 1
 
     def on_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        """Take the answer to a measurement of ours."""
-        return self._congestion_control.on_rtt_measurement(
-            now_ns, now_ns - rttm.echo_timestamp - rttm.reception_delta
-        )
+        """Take the answer to a measurement of ours, or answer one of the sender's."""
+        if rttm.flags & wire.RTTM_FLAG_REPLY:
+            return self._answer_rttm(rttm, now_ns)
+        if rttm.receiver_id == 0:
+            # Measures one way, from the sender to all its receivers: no answer, though it looks like one.
+            return 0
+        asked_ns = rttm.echo_timestamp
+        if (
+            not self._has_measured_rtt
+            or asked_ns > self._last_rttm_ns
+            or not 0 <= rttm.reception_delta <= now_ns - asked_ns
+        ):
+            self._counters.invalid_packets.get_and_add(1)
+            return 0
+        if asked_ns <= self._answered_rttm_ns:
+            # Doubled on its way, or overtaken by the answer to a later question.
+            return 0
+        self._answered_rttm_ns = asked_ns
+        return self._congestion_control.on_rtt_measurement(now_ns, now_ns - asked_ns - rttm.reception_delta)
+
+    def _answer_rttm(self, rttm: Rttm, now_ns: int) -> int:
+        if not self._rttm_replies.take(now_ns):
+            self._counters.invalid_packets.get_and_add(1)
+            return 0
+        self._rttm.flags = 0
+        self._rttm.echo_timestamp = rttm.echo_timestamp
+        self._rttm.reception_delta = 0
+        return self.endpoint.send_rttm(self._rttm, self._control_address)
 
     def disable_status_messages(self) -> int:
         """Send no more status messages by the clock: another image of the stream does."""

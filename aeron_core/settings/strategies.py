@@ -27,7 +27,6 @@ _CONGESTION_CONTROLS: Final = {
     "aeron_static_window_congestion_control_strategy_supplier": "static",
     "aeron_cubic_congestion_control_strategy_supplier": "cubic",
 }
-_NO_CUBIC: Final = "cubic is not there yet"
 
 
 class StrategySettings(SettingsModel):
@@ -53,12 +52,12 @@ class StrategySettings(SettingsModel):
     ] = Field(
         "default", description="Congestion control: default (follows cc=), static, cubic or a plugin's name."
     )
-    cubic_measure_rtt: Annotated[
-        bool, Switch("AERON_CUBICCONGESTIONCONTROL_MEASURERTT", without_effect=_NO_CUBIC)
-    ] = Field(False, description="Let cubic measure the round-trip time.")
-    cubic_initial_rtt_ns: Annotated[
-        int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US, without_effect=_NO_CUBIC)
-    ] = Field(100 * US, description="Round-trip time that cubic starts with.")
-    cubic_tcp_mode: Annotated[
-        bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE", without_effect=_NO_CUBIC)
-    ] = Field(False, description="Let cubic grow its window as TCP would.")
+    cubic_measure_rtt: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_MEASURERTT")] = Field(
+        False, description="Let cubic measure the round-trip time."
+    )
+    cubic_initial_rtt_ns: Annotated[int, Duration("AERON_CUBICCONGESTIONCONTROL_INITIALRTT", US)] = Field(
+        100 * US, description="Round-trip time that cubic starts with."
+    )
+    cubic_tcp_mode: Annotated[bool, Switch("AERON_CUBICCONGESTIONCONTROL_TCPMODE")] = Field(
+        False, description="Let cubic grow its window as TCP would."
+    )

@@ -34,7 +34,9 @@ METHODS: Final = (
 class CongestionControlParams:
     """What a congestion-control factory may know of the image that it serves; lengths are bytes.
 
-    `new_counter` takes a type and a name and returns a counter of this image, which tools see while it lives.
+    `now_ns` is when the image is made. `measures_rtt`, `initial_rtt_ns` and `is_tcp_mode` are the settings
+    `cubic_…`, for whoever may want to follow them. `new_counter` takes a type and a name and returns a counter of
+    this image, which tools see while it lives.
     """
 
     channel: str
@@ -47,6 +49,10 @@ class CongestionControlParams:
     socket_rcvbuf_length: int
     source: str
     options: str = ""
+    now_ns: int = 0
+    measures_rtt: bool = False
+    initial_rtt_ns: int = 100_000
+    is_tcp_mode: bool = False
     new_counter: CounterFactory = detached_counter
 
 

@@ -1,0 +1,138 @@
+"""The window of CUBIC: after a loss it shrinks by a fifth, then grows back along a cubic curve.
+
+    W(t) = C * (t - K)^3 + W_max,  K = cbrt(W_max * B / C),  t in seconds since the last loss
+
+W counts datagrams of the sender's mtu, and W_max is what it was at the last loss: the curve is steep at first, flat
+around W_max, which it reaches after K, and steep again beyond. Before the first loss W_max is the largest window.
+It moves on once in the initial round-trip time, whatever is measured. TCP mode takes a line where that is higher:
+
+    W_tcp(t) = W_max * (1 - B) + 3 * B / (2 - B) * t / rtt
+
+Measured round trips are shown, and only TCP mode reckons with them.
+
+Source: aeron_congestion_control.c, aeron_cubic_congestion_control_strategy; RFC 8312.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cython
+from cython.cimports.libc.math import cbrt
+
+from aeron_core._native import wire
+from aeron_core.errors import ChannelUriError
+from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams, RebuildState
+
+#: Compiled in: the tables of C functions that this module was built against.
+AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
+
+# Source: aeron_congestion_control.c.
+_C: Final = 0.4
+_B: Final = 0.2
+_INITIAL_WINDOW = 10  # datagrams
+_RTT_TIMEOUT_MULTIPLE = 4
+
+# Source: aeron_counters.h, AERON_COUNTER_PER_IMAGE_TYPE_ID.
+_COUNTER_TYPE: Final = 10
+_RTT_COUNTER_NAME: Final = "rcv-cc-cubic-rtt"
+_WINDOW_COUNTER_NAME: Final = "rcv-cc-cubic-wnd"
+
+_NS_OF_SECOND = 1e9
+# Invented: nobody waits longer for an image that is silent.
+_LONGEST_RTT_NS = 10_000_000_000
+# Invented: who does not answer is asked once in a second in the end. The reference goes on as fast as it began.
+_LONGEST_RTT_TIMEOUT_NS = 1_000_000_000
+
+
+class CubicCongestionControl(CongestionControl):
+    """Takes no options in `cc=`; whether round trips are measured, the first one, and TCP mode are settings."""
+
+    def __init__(self, params: CongestionControlParams) -> None:
+        if params.options:
+            raise ChannelUriError(
+                f"cc=cubic,{params.options} in {params.channel!r}: cubic takes no options: must be cc=cubic"
+            )
+        self._mtu = params.sender_mtu
+        self._measures_rtt = params.measures_rtt
+        self._is_tcp_mode = params.is_tcp_mode
+        self._initial_rtt_ns = min(max(params.initial_rtt_ns, 1), _LONGEST_RTT_NS)
+        self._max_window_length = min(params.initial_window_length, params.term_length // 2)
+        self._max_window = self._max_window_length // self._mtu
+        self._window = min(self._max_window, _INITIAL_WINDOW)
+        self._initial_window_length = self._window * self._mtu
+        self._window_at_loss = self._max_window
+        self._time_to_recover_s = cbrt(self._window_at_loss * _B / _C)
+        self._time_of_loss_ns = params.now_ns
+        self._time_of_update_ns = params.now_ns
+        self._rtt_ns = self._initial_rtt_ns
+        # Due at once: nothing was measured yet.
+        self._rtt_timeout_ns = self._initial_rtt_ns * _RTT_TIMEOUT_MULTIPLE
+        self._rtt_deadline_ns = params.now_ns
+        self._rtt_counter = params.new_counter(_COUNTER_TYPE, _RTT_COUNTER_NAME)
+        self._window_counter = params.new_counter(_COUNTER_TYPE, _WINDOW_COUNTER_NAME)
+        self._window_counter.set_release(self._initial_window_length)
+
+    def on_track_rebuild(self, state: RebuildState) -> int:
+        """Return what the curve says now."""
+        if state.loss_occurred:
+            self._shrink(state.now_ns)
+            state.force_status_message = True
+        elif (
+            self._window < self._max_window and state.now_ns > self._time_of_update_ns + self._initial_rtt_ns
+        ):
+            self._grow(state.now_ns)
+        elif self._window == 1 and state.consumption_position > state.last_sm_position:
+            # With one datagram under way, each that was consumed is the last that the sender may send.
+            state.force_status_message = True
+        length = self._window * self._mtu
+        self._window_counter.set_release(length)
+        return length
+
+    def _shrink(self, now_ns: int) -> int:
+        self._window_at_loss = self._window
+        self._time_to_recover_s = cbrt(self._window_at_loss * _B / _C)
+        self._window = max(cython.cast(cython.int, self._window * (1.0 - _B)), 1)
+        self._time_of_loss_ns = now_ns
+        return 0
+
+    def _grow(self, now_ns: int) -> int:
+        since_loss_s = (now_ns - self._time_of_loss_ns) / _NS_OF_SECOND
+        to_recovery_s = since_loss_s - self._time_to_recover_s
+        window = self._window_at_loss + _C * to_recovery_s * to_recovery_s * to_recovery_s
+        if self._is_tcp_mode and window < self._window_at_loss:
+            round_trips = since_loss_s / (self._rtt_ns / _NS_OF_SECOND)
+            window = max(window, self._window_at_loss * (1.0 - _B) + 3.0 * _B / (2.0 - _B) * round_trips)
+        # Compared as it is: after a long time it is more than any integer holds.
+        if window >= self._max_window:
+            self._window = self._max_window
+        else:
+            self._window = max(cython.cast(cython.int, window), 1)
+        self._time_of_update_ns = now_ns
+        return 0
+
+    def should_measure_rtt(self, now_ns: int) -> bool:
+        """Return whether the last answer, or the last question without one, is old enough."""
+        return self._measures_rtt and now_ns >= self._rtt_deadline_ns
+
+    def on_rtt_measurement_sent(self, now_ns: int) -> int:
+        """Wait for the answer, twice as long as for the one before if that never came."""
+        self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
+        self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
+        return 0
+
+    def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
+        """Show the round trip, and measure again after some more of them."""
+        self._rtt_ns = min(max(rtt_ns, 1), _LONGEST_RTT_NS)
+        self._rtt_counter.set_release(self._rtt_ns)
+        self._rtt_timeout_ns = max(self._rtt_ns, self._initial_rtt_ns) * _RTT_TIMEOUT_MULTIPLE
+        self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
+        return 0
+
+    def initial_window_length(self) -> int:
+        """See `CongestionControl.initial_window_length`."""
+        return self._initial_window_length
+
+    def max_window_length(self) -> int:
+        """See `CongestionControl.max_window_length`."""
+        return self._max_window_length
