@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import Counter
+    from aeron_core.driver.lookups import StartLookup
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import OpenDatagrams
@@ -54,6 +55,7 @@ class Assembly:
         registry: Registry,
         resolver: NameResolver,
         open_datagrams: OpenDatagrams | None,
+        start_lookup: StartLookup,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._settings = settings
@@ -91,7 +93,7 @@ class Assembly:
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        resolution = Resolution(resolver, clock, system, settings.name_resolver_threshold_ns)
+        resolution = Resolution(resolver, start_lookup, clock, system, settings.name_resolver_threshold_ns)
         self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
         self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
         self.conductor = Conductor(self.context, resolution, self._duty_cycle("conductor"), terminate)

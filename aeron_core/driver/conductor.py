@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.agent_proxy import AgentProxy
+    from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.network_publication import NetworkPublication
     from aeron_core.driver.resolution import Resolution
@@ -40,12 +41,16 @@ class Conductor:
         self._context = context
         self._duty_cycle = duty_cycle
         self.resources = Resources(context, resolution)
-        self.clients = Clients(context, self.resources.release)
+        self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)
         self._event = Command()
         self._timer_deadline_ns = context.clock.nano_time()
         self._blocked_position = -1
         self._blocked_since_ns = 0
+
+    def _release(self, client: Client) -> None:
+        self._commands.forget(client.client_id)
+        self.resources.release(client)
 
     def do_work(self) -> int:
         """Run one duty cycle; return 0 if there was nothing to do."""

@@ -1,12 +1,11 @@
 """From names in channels to addresses, without keeping anybody waiting.
 
 Literal addresses are resolved at once. A name goes to a helper thread, which may block for as long as it likes:
-the conductor reads no further command meanwhile, but goes on with everything else.
+the conductor goes on with everything but the commands of the client that asked.
 """
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.clock import Clock
+    from aeron_core.driver.lookups import StartLookup
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.spi.name_resolver import NameResolver
@@ -37,12 +37,18 @@ def literal_address(address: HostPort) -> SocketAddress | None:
 
 
 class Resolution:
-    """Resolves channels; used by the conductor, works on a helper thread of its own."""
+    """Resolves channels; used by the conductor, works on helper threads."""
 
     def __init__(
-        self, resolver: NameResolver, clock: Clock, counters: SystemCounters, threshold_ns: int
+        self,
+        resolver: NameResolver,
+        start_lookup: StartLookup,
+        clock: Clock,
+        counters: SystemCounters,
+        threshold_ns: int,
     ) -> None:
         self._resolver = resolver
+        self._start_lookup = start_lookup
         self._clock = clock
         self._counters = counters
         self._threshold_ns = threshold_ns
@@ -71,8 +77,7 @@ class Resolution:
             except BaseException as error:
                 future.set_exception(error)
 
-        # A daemon: neither the driver nor the process waits for a look-up that hangs.
-        threading.Thread(target=run, name="aeron-resolver", daemon=True).start()
+        self._start_lookup(run)
         return future
 
     def _resolve_literal(self, text: str, uri_key: str) -> SocketAddress:
