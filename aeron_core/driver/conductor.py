@@ -40,6 +40,7 @@ class Conductor:
     ) -> None:
         self._context = context
         self._duty_cycle = duty_cycle
+        self._resolution = resolution
         self.resources = Resources(context, resolution)
         self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)
@@ -59,10 +60,19 @@ class Conductor:
         work = self._drain(self._context.from_sender, self._context.sender)
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
+        work += self._resolve(now_ns)
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1
         return work
+
+    def _resolve(self, now_ns: int) -> int:
+        try:
+            return self._resolution.do_work(now_ns)
+        except Exception as error:
+            # A plugin's: it must not keep the conductor from its other work.
+            self._context.errors.record_exception(error, "name resolver")
+            return 0
 
     def _drain(self, ring: CommandRing, proxy: AgentProxy) -> int:
         work = proxy.flush()

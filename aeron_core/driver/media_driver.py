@@ -66,10 +66,7 @@ class MediaDriver:
         self._terminated = threading.Event()
         self._registry = registry or Registry.load()
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
-        resolver = self._registry.name_resolver(
-            self.settings.name_resolver,
-            NameResolverParams(options=self.settings.name_resolver_init_args or ""),
-        )
+        resolver = self._registry.name_resolver(self.settings.name_resolver, _resolver_params(self.settings))
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self.settings)
@@ -237,6 +234,10 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
     if isinstance(settings, DriverSettings):
         return settings
     return load_driver_settings(arguments=settings or {}).settings
+
+
+def _resolver_params(settings: DriverSettings) -> NameResolverParams:
+    return NameResolverParams(options=settings.name_resolver_init_args or "")
 
 
 def _all_agents(assembly: Assembly) -> Agent:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native.address import SocketAddress
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.spi.name_resolver import WorkingNameResolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.lookups import StartLookup
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.spi.name_resolver import NameResolver
+    from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
     from aeron_core.uri import ChannelUri
 
 
@@ -48,10 +49,25 @@ class Resolution:
         threshold_ns: int,
     ) -> None:
         self._resolver = resolver
+        self._working = resolver if isinstance(resolver, WorkingNameResolver) else None
         self._start_lookup = start_lookup
         self._clock = clock
         self._counters = counters
         self._threshold_ns = threshold_ns
+
+    def begin(self, context: NameResolverContext) -> None:
+        """Let a resolver that works by itself begin."""
+        if self._working is not None:
+            self._working.start(context)
+
+    def do_work(self, now_ns: int) -> int:
+        """Let a resolver that works by itself do what is due; raises what it raises."""
+        return 0 if self._working is None else self._working.do_work(now_ns)
+
+    def close(self) -> None:
+        """Let a resolver that works by itself end."""
+        if self._working is not None:
+            self._working.close()
 
     def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return the resolved channel, at once where no name has to be looked up."""
