@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from aeron_resolvers import csv_table
+from aeron_resolvers import csv_table, driver
 
 from aeron_core import errors
 from aeron_core.cli import outcome
@@ -51,6 +51,9 @@ STREAM_COUNTERS = {
 
 #: Of the resolvers that come with aeron-core.
 RESOLVER_COUNTERS = {
+    driver.NEIGHBORS_TYPE_ID: ("Resolver neighbors: bound", "drivers that this one tells its name to"),
+    driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names that other drivers have told"),
+    driver.BOOTSTRAP_NEIGHBOR_TYPE_ID: ("Bootstrap neighbor: name=", "1 while it is one of the neighbours"),
     csv_table.ROW_TYPE_ID: (
         "NameEntry{…}",
         "which host of a row of `csv_table` counts: 0 the first, 1 the second, -1 none; write it to choose",

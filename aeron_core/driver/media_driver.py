@@ -237,7 +237,17 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
 
 
 def _resolver_params(settings: DriverSettings) -> NameResolverParams:
-    return NameResolverParams(options=settings.name_resolver_init_args or "")
+    return NameResolverParams(
+        options=settings.name_resolver_init_args or "",
+        driver_name=settings.resolver_name or "",
+        interface=settings.resolver_interface or "",
+        bootstrap_neighbors=settings.resolver_bootstrap_neighbors,
+        neighbor_timeout_ns=settings.resolver_neighbor_timeout_ns,
+        self_resolution_interval_ns=settings.resolver_self_resolution_interval_ns,
+        neighbor_resolution_interval_ns=settings.resolver_neighbor_resolution_interval_ns,
+        bootstrap_resolution_interval_ns=settings.resolver_bootstrap_neighbor_resolution_interval_ns,
+        mtu=settings.mtu_length,
+    )
 
 
 def _all_agents(assembly: Assembly) -> Agent:

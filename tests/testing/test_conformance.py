@@ -66,7 +66,10 @@ class TestCongestionControls(OfTable, CongestionControlConformance):
     pass
 
 
-RESOLVER_PARAMS = {"csv_table": NameResolverParams(options="here,localhost,127.0.0.2")}
+RESOLVER_PARAMS = {
+    "csv_table": NameResolverParams(options="here,localhost,127.0.0.2"),
+    "driver": NameResolverParams(driver_name="here", interface="127.0.0.1:8050"),
+}
 
 
 @pytest.mark.parametrize(
