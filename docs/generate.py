@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from aeron_resolvers import csv_table, driver
 
 from aeron_core import errors
 from aeron_core.cli import outcome
@@ -47,6 +48,17 @@ STREAM_COUNTERS = {
     "FLOW_CONTROL_RECEIVERS": ("fc-receivers", "receivers that flow control reckons with"),
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
+}
+
+#: Of the resolvers that come with aeron-core.
+RESOLVER_COUNTERS = {
+    driver.NEIGHBORS_TYPE_ID: ("Resolver neighbors: bound", "drivers that this one tells its name to"),
+    driver.CACHE_ENTRIES_TYPE_ID: ("Resolver cache entries: name=", "names that other drivers have told"),
+    driver.BOOTSTRAP_NEIGHBOR_TYPE_ID: ("Bootstrap neighbor: name=", "1 while it is one of the neighbours"),
+    csv_table.ROW_TYPE_ID: (
+        "NameEntry{…}",
+        "which host of a row of `csv_table` counts: 0 the first, 1 the second, -1 none; write it to choose",
+    ),
 }
 
 
@@ -109,6 +121,9 @@ def counters_page() -> Iterator[str]:
     yield "\n## Of streams, channels and clients\n\n| type | label begins with | value |\n|---|---|---|"
     for name, (label, meaning) in STREAM_COUNTERS.items():
         yield f"| {getattr(stream_counters, name)} | `{label}` | {meaning} |"
+    yield "\n## Of name resolvers\n\n| type | label begins with | value |\n|---|---|---|"
+    for type_id, (label, meaning) in RESOLVER_COUNTERS.items():
+        yield f"| {type_id} | `{label}` | {meaning} |"
     yield ""
 
 

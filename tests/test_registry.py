@@ -56,7 +56,7 @@ def registry():
         ("aeron_media_transports", ["ipc", "udp"]),
         ("aeron_flow_controls", ["max", "unicast"]),
         ("aeron_congestion_controls", ["default", "static"]),
-        ("aeron_name_resolvers", ["default"]),
+        ("aeron_name_resolvers", ["default", "driver", "csv_table"]),
         (
             "aeron_idle_strategies",
             ["backoff", "noop", "signal", "sleep-ns", "sleeping", "spin", "yield"],

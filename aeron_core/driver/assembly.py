@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from aeron_core._native.commands import CommandRing
+from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import ReceiveBatch, SendBatch
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
@@ -27,13 +28,14 @@ from aeron_core.driver.sender import Sender
 from aeron_core.driver.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings import Offload
+from aeron_core.spi.name_resolver import NameResolverContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
-    from aeron_core._native.counter import Counter
+    from aeron_core.driver.lookups import StartLookup
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import OpenDatagrams
@@ -54,6 +56,7 @@ class Assembly:
         registry: Registry,
         resolver: NameResolver,
         open_datagrams: OpenDatagrams | None,
+        start_lookup: StartLookup,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._settings = settings
@@ -91,10 +94,28 @@ class Assembly:
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        resolution = Resolution(resolver, clock, system, settings.name_resolver_threshold_ns)
+        resolution = Resolution(resolver, start_lookup, clock, system, settings.name_resolver_threshold_ns)
+        self._resolution = resolution
+        resolution.begin(self._resolver_context(open_datagrams, start_lookup))
         self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
         self.receiver = Receiver(self._agent_params("receiver", self.to_receiver, from_receiver))
         self.conductor = Conductor(self.context, resolution, self._duty_cycle("conductor"), terminate)
+
+    def _resolver_context(
+        self, open_datagrams: OpenDatagrams | None, start_lookup: StartLookup
+    ) -> NameResolverContext:
+        counters, errors = self.context.counters, self.context.errors
+        return NameResolverContext(
+            clock=self._clock,
+            system_counters=self.context.system_counters.by_name(),
+            open_datagrams=open_datagrams,
+            new_counter=lambda type_id, label, key: Counter(
+                counters.values, counters.allocate(type_id, label, key, owner_id=-1)
+            ),
+            set_label=lambda counter, label: counters.set_label(counter.id, label),
+            start_lookup=start_lookup,
+            report=lambda text: errors.record(0, text),
+        )
 
     def _create_cnc(self) -> CncFile:
         settings = self._settings
@@ -149,6 +170,7 @@ class Assembly:
         """Let go of everything; no agent runs any more."""
         self.conductor.on_close()
         self.context.logs.delete_all()
+        self._resolution.close()
         for proxy in (self.context.sender, self.context.receiver):
             proxy.release_all()
         for endpoint in self.conductor.resources.endpoints():

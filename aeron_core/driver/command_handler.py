@@ -1,12 +1,13 @@
 """Carries out the commands of clients, one at a time.
 
-A command that needs a name looked up is not finished at once: no other is read until it is, so that commands are
-answered in their order.
+A command that needs a name looked up is not finished at once. Those that its client sends meanwhile wait behind it,
+so that the commands of one client are answered in their order; other clients notice nothing.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.ring_buffer import ReadAction
 from aeron_core.driver.error_sink import code_of, text_of
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.resources import Resources, Unfinished
 
+#: Commands that wait behind unfinished ones; with so many, no more are read. Invented: a few hundred kB.
+MAX_WAITING: Final = 4096
+#: They neither need what comes before them nor bear a delay.
+_IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
+
 
 class CommandHandler:
     """Reads the to-driver ring. Used by the conductor only."""
@@ -38,17 +44,26 @@ class CommandHandler:
         self._clients = clients
         self._resources = resources
         self._terminate = terminate
-        self._unfinished: tuple[commands.Command, Unfinished] | None = None
+        # By client, as what follows.
+        self._unfinished: dict[int, tuple[commands.Command, Unfinished]] = {}
+        self._waiting: dict[int, deque[commands.Command]] = {}
+        self._waiting_count = 0
 
     def do_work(self) -> int:
-        """Carry out one command, or go on with the last; return 0 if there was none."""
-        if self._unfinished is not None:
-            return self._go_on()
+        """Carry out one command, and go on with those that waited; return 0 if there was none."""
+        work = self._go_on() if self._unfinished or self._waiting else 0
+        if self._waiting_count >= MAX_WAITING:
+            return work
         try:
-            return self._context.to_driver.controlled_read(self._on_command, 1)
+            return work + self._context.to_driver.controlled_read(self._on_command, 1)
         except ProtocolError as error:
             self._context.errors.record_exception(error, "to-driver ring buffer")
-            return 1
+            return work + 1
+
+    def forget(self, client_id: int) -> None:
+        """Drop what is unfinished of a client that is gone."""
+        self._unfinished.pop(client_id, None)
+        self._waiting_count -= len(self._waiting.pop(client_id, ()))
 
     def _on_command(self, type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> ReadAction:
         try:
@@ -56,29 +71,53 @@ class CommandHandler:
         except ProtocolError as error:
             self._on_malformed(error, buffer, offset, length)
             return ReadAction.CONTINUE
+        client_id = command.client_id
+        must_wait = client_id in self._unfinished or client_id in self._waiting
+        if must_wait and not isinstance(command, _IMMEDIATE):
+            self._waiting.setdefault(client_id, deque()).append(command)
+            self._waiting_count += 1
+        else:
+            self._begin(command)
+        return ReadAction.CONTINUE
+
+    def _begin(self, command: commands.Command) -> None:
         try:
             unfinished = self._execute(command)
         except Exception as error:
             self._refuse(command, error)
-            return ReadAction.CONTINUE
-        if unfinished is not None:
-            self._unfinished = (command, unfinished)
-            self._go_on()
-        return ReadAction.CONTINUE
+            return
+        if unfinished is None:
+            return
+        if unfinished[0].done():
+            self._finish(command, unfinished)
+        else:
+            self._unfinished[command.client_id] = (command, unfinished)
 
-    def _go_on(self) -> int:
-        assert self._unfinished is not None
-        command, (future, resolved) = self._unfinished
-        if not future.done():
-            return 0
-        self._unfinished = None
+    def _finish(self, command: commands.Command, unfinished: Unfinished) -> None:
+        future, resolved = unfinished
         try:
-            # The client may have gone while its name was looked up.
-            if self._clients.get(command.client_id) is not None:
-                resolved(future.result())
+            resolved(future.result())
         except Exception as error:
             self._refuse(command, error)
-        return 1
+
+    def _go_on(self) -> int:
+        work = 0
+        for client_id, (command, unfinished) in list(self._unfinished.items()):
+            if unfinished[0].done():
+                del self._unfinished[client_id]
+                self._finish(command, unfinished)
+                work += 1
+        # One of each client in a duty cycle: what has waited must not hold up the others in turn.
+        for client_id, waiting in list(self._waiting.items()):
+            if client_id in self._unfinished:
+                continue
+            command = waiting.popleft()
+            self._waiting_count -= 1
+            if not waiting:
+                del self._waiting[client_id]
+            self._begin(command)
+            work += 1
+        return work
 
     def _execute(self, command: commands.Command) -> Unfinished | None:
         match command:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.agent_proxy import AgentProxy
+    from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.network_publication import NetworkPublication
     from aeron_core.driver.resolution import Resolution
@@ -39,13 +40,18 @@ class Conductor:
     ) -> None:
         self._context = context
         self._duty_cycle = duty_cycle
+        self._resolution = resolution
         self.resources = Resources(context, resolution)
-        self.clients = Clients(context, self.resources.release)
+        self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)
         self._event = Command()
         self._timer_deadline_ns = context.clock.nano_time()
         self._blocked_position = -1
         self._blocked_since_ns = 0
+
+    def _release(self, client: Client) -> None:
+        self._commands.forget(client.client_id)
+        self.resources.release(client)
 
     def do_work(self) -> int:
         """Run one duty cycle; return 0 if there was nothing to do."""
@@ -54,10 +60,19 @@ class Conductor:
         work = self._drain(self._context.from_sender, self._context.sender)
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
+        work += self._resolve(now_ns)
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1
         return work
+
+    def _resolve(self, now_ns: int) -> int:
+        try:
+            return self._resolution.do_work(now_ns)
+        except Exception as error:
+            # A plugin's: it must not keep the conductor from its other work.
+            self._context.errors.record_exception(error, "name resolver")
+            return 0
 
     def _drain(self, ring: CommandRing, proxy: AgentProxy) -> int:
         work = proxy.flush()

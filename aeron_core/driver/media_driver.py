@@ -17,6 +17,7 @@ from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name
 from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.log_storage import sweep_shared_memory
+from aeron_core.driver.lookups import LookupThreads
 from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
 from aeron_core.settings import DriverSettings, Storage, ThreadingMode, load_driver_settings
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from aeron_core._native.commands import CommandRing
+    from aeron_core.driver.lookups import StartLookup
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
@@ -42,7 +44,7 @@ class MediaDriver:
     `do_work`. `close` ends it; so does leaving its `with` block.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all have a preset
         self,
         settings: DriverSettings | Mapping[str, Any] | None = None,
         *,
@@ -50,11 +52,13 @@ class MediaDriver:
         clock: Clock | None = None,
         registry: Registry | None = None,
         open_datagrams: OpenDatagrams | None = None,
+        start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and make everything ready, but start nothing.
 
-        `clock` and `open_datagrams` replace the system's clocks and sockets, for simulations. Raises
-        ActiveDriverError, StorageError, ConfigurationError or PluginError.
+        `clock`, `open_datagrams` and `start_lookup` replace the system's clocks and sockets and the threads on
+        which names are looked up, for simulations. Raises ActiveDriverError, StorageError, ConfigurationError or
+        PluginError.
         """
         self.settings = _settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
@@ -63,22 +67,25 @@ class MediaDriver:
         self._terminated = threading.Event()
         self._registry = registry or Registry.load()
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
-        resolver = self._registry.name_resolver(
-            self.settings.name_resolver,
-            NameResolverParams(options=self.settings.name_resolver_init_args or ""),
-        )
+        resolver = self._registry.name_resolver(self.settings.name_resolver, _resolver_params(self.settings))
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self.settings)
         try:
-            self._assembly = self._assemble(resolver, clock or Clock(), open_datagrams)
+            self._assembly = self._assemble(
+                resolver, clock or Clock(), open_datagrams, start_lookup or LookupThreads()
+            )
         except BaseException:
             # Half-made, it would look like that of a driver which is about to start.
             delete_directory(self.aeron_dir)
             raise
 
     def _assemble(
-        self, resolver: NameResolver, clock: Clock, open_datagrams: OpenDatagrams | None
+        self,
+        resolver: NameResolver,
+        clock: Clock,
+        open_datagrams: OpenDatagrams | None,
+        start_lookup: StartLookup,
     ) -> Assembly:
         if self.settings.storage is Storage.POSIX:
             sweep_shared_memory(self.settings.aeron_dir)
@@ -89,6 +96,7 @@ class MediaDriver:
             registry=self._registry,
             resolver=resolver,
             open_datagrams=open_datagrams,
+            start_lookup=start_lookup,
             terminate=self._on_terminate,
         )
         if self._mode is ThreadingMode.INVOKER:
@@ -231,6 +239,20 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
         # At the call of `launch`, which most use.
         warnings.warn(text, stacklevel=4)
     return loaded.settings
+
+
+def _resolver_params(settings: DriverSettings) -> NameResolverParams:
+    return NameResolverParams(
+        options=settings.name_resolver_init_args or "",
+        driver_name=settings.resolver_name or "",
+        interface=settings.resolver_interface or "",
+        bootstrap_neighbors=settings.resolver_bootstrap_neighbors,
+        neighbor_timeout_ns=settings.resolver_neighbor_timeout_ns,
+        self_resolution_interval_ns=settings.resolver_self_resolution_interval_ns,
+        neighbor_resolution_interval_ns=settings.resolver_neighbor_resolution_interval_ns,
+        bootstrap_resolution_interval_ns=settings.resolver_bootstrap_neighbor_resolution_interval_ns,
+        mtu=settings.mtu_length,
+    )
 
 
 def _all_agents(assembly: Assembly) -> Agent:

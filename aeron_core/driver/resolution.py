@@ -1,26 +1,27 @@
 """From names in channels to addresses, without keeping anybody waiting.
 
 Literal addresses are resolved at once. A name goes to a helper thread, which may block for as long as it likes:
-the conductor reads no further command meanwhile, but goes on with everything else.
+the conductor goes on with everything but the commands of the client that asked.
 """
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.spi.name_resolver import WorkingNameResolver
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.clock import Clock
+    from aeron_core.driver.lookups import StartLookup
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.spi.name_resolver import NameResolver
+    from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
     from aeron_core.uri import ChannelUri
 
 
@@ -37,15 +38,36 @@ def literal_address(address: HostPort) -> SocketAddress | None:
 
 
 class Resolution:
-    """Resolves channels; used by the conductor, works on a helper thread of its own."""
+    """Resolves channels; used by the conductor, works on helper threads."""
 
     def __init__(
-        self, resolver: NameResolver, clock: Clock, counters: SystemCounters, threshold_ns: int
+        self,
+        resolver: NameResolver,
+        start_lookup: StartLookup,
+        clock: Clock,
+        counters: SystemCounters,
+        threshold_ns: int,
     ) -> None:
         self._resolver = resolver
+        self._working = resolver if isinstance(resolver, WorkingNameResolver) else None
+        self._start_lookup = start_lookup
         self._clock = clock
         self._counters = counters
         self._threshold_ns = threshold_ns
+
+    def begin(self, context: NameResolverContext) -> None:
+        """Let a resolver that works by itself begin."""
+        if self._working is not None:
+            self._working.start(context)
+
+    def do_work(self, now_ns: int) -> int:
+        """Let a resolver that works by itself do what is due; raises what it raises."""
+        return 0 if self._working is None else self._working.do_work(now_ns)
+
+    def close(self) -> None:
+        """Let a resolver that works by itself end."""
+        if self._working is not None:
+            self._working.close()
 
     def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
         """Return the resolved channel, at once where no name has to be looked up."""
@@ -71,8 +93,7 @@ class Resolution:
             except BaseException as error:
                 future.set_exception(error)
 
-        # A daemon: neither the driver nor the process waits for a look-up that hangs.
-        threading.Thread(target=run, name="aeron-resolver", daemon=True).start()
+        self._start_lookup(run)
         return future
 
     def _resolve_literal(self, text: str, uri_key: str) -> SocketAddress:

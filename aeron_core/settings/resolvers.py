@@ -11,7 +11,6 @@ from aeron_core.settings.timeouts import MS, S
 from aeron_core.settings.variables import Duration, Text, Texts
 
 MAX_BOOTSTRAP_NEIGHBORS: Final = 20  # aeron_driver_name_resolver.c
-_NO_GOSSIP: Final = "drivers do not tell one another their names yet"
 _RESOLVED_ONCE: Final = "a name is resolved once yet, when its channel is added"
 _RESOLVERS: Final = {
     "aeron_default_name_resolver_supplier": "default",
@@ -40,32 +39,29 @@ class ResolverSettings(SettingsModel):
     resolver_name: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_NAME", optional=True)] = Field(
         None, description="Name by which other drivers know this one."
     )
-    resolver_interface: Annotated[
-        str | None, Text("AERON_DRIVER_RESOLVER_INTERFACE", optional=True, without_effect=_NO_GOSSIP)
-    ] = Field(None, description="Address to listen on for other drivers, host:port; wants a resolver_name.")
+    resolver_interface: Annotated[str | None, Text("AERON_DRIVER_RESOLVER_INTERFACE", optional=True)] = Field(
+        None, description="Address to listen on for other drivers, host:port; wants a resolver_name."
+    )
     resolver_bootstrap_neighbors: Annotated[
         tuple[str, ...],
         Texts(
             "AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR",
             MAX_BOOTSTRAP_NEIGHBORS,
             strict=True,
-            without_effect=_NO_GOSSIP,
         ),
     ] = Field((), description="Drivers to ask first, host:port, separated by commas.")
-    resolver_neighbor_timeout_ns: Annotated[
-        int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT", MS, without_effect=_NO_GOSSIP)
-    ] = Field(10 * S, description="Silence after which another driver is forgotten.")
+    resolver_neighbor_timeout_ns: Annotated[int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT", MS)] = (
+        Field(10 * S, description="Silence after which another driver is forgotten.")
+    )
     resolver_self_resolution_interval_ns: Annotated[
-        int, Duration("AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL", MS, without_effect=_NO_GOSSIP)
+        int, Duration("AERON_DRIVER_RESOLVER_SELF_RESOLUTION_INTERVAL", MS)
     ] = Field(1 * S, description="Interval at which this driver tells its own name.")
     resolver_neighbor_resolution_interval_ns: Annotated[
-        int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL", MS, without_effect=_NO_GOSSIP)
+        int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_RESOLUTION_INTERVAL", MS)
     ] = Field(2 * S, description="Interval at which this driver tells what it knows of others.")
     resolver_bootstrap_neighbor_resolution_interval_ns: Annotated[
         int,
-        Duration(
-            "AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL", MS, without_effect=_NO_GOSSIP
-        ),
+        Duration("AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR_RESOLUTION_INTERVAL", MS),
     ] = Field(
         10 * S, description="Interval at which the addresses of bootstrap neighbours are resolved again."
     )

@@ -32,7 +32,12 @@ from aeron_core.spi.media import (
     ReceiveEndpointParams,
     SendEndpointParams,
 )
-from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+from aeron_core.spi.name_resolver import (
+    NameResolver,
+    NameResolverContext,
+    NameResolverParams,
+    WorkingNameResolver,
+)
 
 __all__ = [
     "Channel",
@@ -51,6 +56,7 @@ __all__ = [
     "LossRates",
     "MediaTransport",
     "NameResolver",
+    "NameResolverContext",
     "NameResolverParams",
     "RebuildState",
     "ReceiveChannelEndpoint",
@@ -59,5 +65,6 @@ __all__ = [
     "SendChannelEndpoint",
     "SendEndpointParams",
     "SendStream",
+    "WorkingNameResolver",
     "hookimpl",
 ]

@@ -5,8 +5,8 @@
         publication = pair.add_publication("aeron:udp?endpoint=10.0.0.2:20121", 1001)
         pair.run_until(lambda: publication.is_connected)
 
-Nobody sleeps and no thread runs, so that a second of simulated time costs milliseconds. Channels name
-addresses, not hosts: a name is looked up on a thread.
+Nobody sleeps and no thread runs, so that a second of simulated time costs milliseconds. Names are looked up at
+once, unless `start_lookup` is given another way.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from aeron_core.client.publication import Publication
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscription import Subscription
+    from aeron_core.driver.lookups import StartLookup
 
 T = TypeVar("T")
 
@@ -144,6 +145,7 @@ class Simulation:
         self.drivers: list[SimulatedDriver] = []
         self.busy_step_ns = busy_step_ns
         self.idle_step_ns = idle_step_ns
+        self.start_lookup: StartLookup = lambda lookup: lookup()
         self._plugins = plugins
         self._directory = directory
 
@@ -165,6 +167,7 @@ class Simulation:
                 clock=self.clock,
                 registry=Registry.load(self._plugins),
                 open_datagrams=open_datagrams,
+                start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - the one of that moment
             ),
         )
         self.drivers.append(driver)
@@ -221,8 +224,16 @@ class Simulation:
 class DriverUnderTest(Simulation):
     """One driver with one client."""
 
-    def __init__(self, directory: Path, *, seed: int = 1, link: Link | None = None, **settings: Any) -> None:
-        super().__init__(directory, seed=seed, link=link)
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        seed: int = 1,
+        link: Link | None = None,
+        plugins: Sequence[object] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(directory, seed=seed, link=link, plugins=plugins)
         self.driver = self.add_driver(**settings)
         self.client = self.driver.connect()
 

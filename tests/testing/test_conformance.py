@@ -14,6 +14,7 @@ import pytest
 import aeron_core.agent.plugin
 from aeron_core.spi import FlowControl
 from aeron_core.spi.idle_strategy import IdleStrategyParams
+from aeron_core.spi.name_resolver import NameResolverParams
 from aeron_core.testing.conformance import (
     CongestionControlConformance,
     FlowControlConformance,
@@ -65,9 +66,21 @@ class TestCongestionControls(OfTable, CongestionControlConformance):
     pass
 
 
-@pytest.mark.parametrize("factory", NAME_RESOLVERS.values(), ids=NAME_RESOLVERS)
+RESOLVER_PARAMS = {
+    "csv_table": NameResolverParams(options="here,localhost,127.0.0.2"),
+    "driver": NameResolverParams(driver_name="here", interface="127.0.0.1:8050"),
+}
+
+
+@pytest.mark.parametrize(
+    ("factory", "params"),
+    [(factory, RESOLVER_PARAMS.get(name, NameResolverParams())) for name, factory in NAME_RESOLVERS.items()],
+    ids=NAME_RESOLVERS,
+)
 class TestNameResolvers(OfTable, NameResolverConformance):
-    pass
+    @pytest.fixture(autouse=True)
+    def _take_params(self, params):
+        self.params = params
 
 
 @pytest.mark.parametrize("factory", IDLE_STRATEGIES.values(), ids=IDLE_STRATEGIES)

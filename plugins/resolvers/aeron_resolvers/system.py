@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 import socket
+from typing import Final
 
 from aeron_core.spi.name_resolver import NameResolverParams
+
+#: IPv4 before IPv6, as the reference.
+FAMILIES: Final = (socket.AF_INET, socket.AF_INET6)
+
+
+def find_address(host: str, families: tuple[int, ...] = FAMILIES) -> str | None:
+    """Return a numeric address of `host` in the first family that has one, or None; may block as long as DNS does."""
+    for family in families:
+        try:
+            found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
+        except (socket.gaierror, UnicodeError):
+            continue  # unknown, or no name that DNS could hold
+        if found:
+            return str(found[0][4][0])
+    return None
 
 
 class SystemNameResolver:
@@ -19,11 +35,4 @@ class SystemNameResolver:
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
         """Return a numeric address, or None if the system knows none; may block for as long as DNS does."""
-        for family in (socket.AF_INET, socket.AF_INET6):
-            try:
-                found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
-            except (socket.gaierror, UnicodeError):
-                continue  # unknown, or no name that DNS could hold
-            if found:
-                return str(found[0][4][0])
-        return None
+        return find_address(host)

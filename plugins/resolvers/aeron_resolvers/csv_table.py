@@ -1,0 +1,108 @@
+"""A table of names with two hosts each, between which a counter chooses while the driver runs.
+
+For tests and for switching by hand: each row is `name,initial host,other host`, rows are separated by `|`. The counter
+of a row is 0 for the initial host, 1 for the other one, and -1 for none at all.
+Source: aeron_csv_table_name_resolver.c.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from aeron_core._native.counter import Counter
+from aeron_core.errors import ConfigurationError
+from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams
+from aeron_resolvers.system import find_address
+
+ROW_TYPE_ID: Final = 2001
+MAX_ROWS: Final = 1024
+
+_COLUMNS: Final = 3
+_USE_NONE: Final = -1
+_USE_INITIAL: Final = 0
+_USE_OTHER: Final = 1
+
+
+class Row(NamedTuple):
+    """One name."""
+
+    name: str
+    initial_host: str
+    other_host: str
+
+    @property
+    def label(self) -> str:
+        """The label of the row's counter."""
+        return (
+            f"NameEntry{{name='{self.name}', initialResolutionHost='{self.initial_host}', "
+            f"reResolutionHost='{self.other_host}'}}"
+        )
+
+    @property
+    def key(self) -> bytes:
+        """The key of the row's counter; the driver cuts it."""
+        name = self.name.encode(errors="replace")
+        return len(name).to_bytes(4, "little") + name
+
+
+class CsvTableNameResolver:
+    """Resolves the names of its table to hosts, and these as the operating system does."""
+
+    def __init__(self, params: NameResolverParams) -> None:
+        self._rows, self._wrong_rows = _parse(params.options)
+        self._toggles: list[Counter] = []
+
+    def start(self, context: NameResolverContext) -> None:
+        """See `WorkingNameResolver`; gives each row its counter."""
+        for row in self._rows:
+            self._toggles.append(context.new_counter(ROW_TYPE_ID, row.label, row.key))
+        for text in self._wrong_rows:
+            context.report(f"csv_table row {text!r} is left out: must be name,initial host,other host")
+
+    def do_work(self, now_ns: int) -> int:
+        """See `WorkingNameResolver`."""
+        return 0
+
+    def close(self) -> None:
+        """See `WorkingNameResolver`."""
+
+    def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
+        """Return `name`: the table holds hosts."""
+        return name
+
+    def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
+        """Return the address of the host that is chosen now; of rows with one name the last counts."""
+        chosen = host
+        for index, row in enumerate(self._rows):
+            if row.name != host:
+                continue
+            operation = self._toggles[index].get_acquire() if self._toggles else _USE_INITIAL
+            if operation == _USE_NONE:
+                return None
+            if operation == _USE_INITIAL:
+                chosen = row.initial_host
+            elif operation == _USE_OTHER:
+                chosen = row.other_host
+        return find_address(chosen)
+
+
+def _parse(text: str) -> tuple[list[Row], list[str]]:
+    """Return the rows, and the texts of what is none; as the reference, empty fields count as not there."""
+    if not text:
+        raise ConfigurationError(
+            "name_resolver=csv_table without name_resolver_init_args (AERON_NAME_RESOLVER_INIT_ARGS): must be rows "
+            "of name,initial host,other host, separated by |"
+        )
+    texts = [row for row in text.split("|") if row]
+    if len(texts) > MAX_ROWS:
+        raise ConfigurationError(
+            f"name_resolver_init_args of {len(texts)} rows: must be at most {MAX_ROWS} for csv_table"
+        )
+    rows, wrong = [], []
+    for row in texts:
+        columns = [column for column in row.split(",") if column]
+        if len(columns) == _COLUMNS:
+            rows.append(Row(*columns))
+        else:
+            wrong.append(row)
+    return rows, wrong

@@ -1,0 +1,268 @@
+"""Names of drivers, which they tell one another over UDP.
+
+Names that no driver has are for the operating system.
+Invariant: sockets and tables are the conductor's; helper threads only read, and look up hosts.
+Source: aeron_driver_name_resolver.c.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import DatagramChannel, UdpSocket
+from aeron_core.addresses import InterfaceSpec, parse_address
+from aeron_core.errors import ConfigurationError, ProtocolError
+from aeron_core.spi.media import DatagramOptions
+from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams
+from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, Place, name_length
+from aeron_resolvers.packets import PacketChannel
+from aeron_resolvers.system import find_address
+
+if TYPE_CHECKING:
+    from aeron_core._native.counter import Counter
+
+NEIGHBORS_TYPE_ID: Final = 15
+CACHE_ENTRIES_TYPE_ID: Final = 16
+BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
+
+_MS: Final = 1_000_000
+_DUTY_CYCLE_NS: Final = 10 * _MS  # as the reference
+# Invented; the reference takes one each time, too few for a hundred neighbours.
+_PACKETS_PER_CYCLE: Final = 64
+
+
+class _Bootstrap:
+    """A driver to speak to first."""
+
+    def __init__(self, text: str, counter: Counter) -> None:
+        self.text = text
+        self.host_port = parse_address(text)
+        self.counter = counter
+        self.place: Place | None = None
+        self.is_being_looked_up = False
+
+    @property
+    def label(self) -> str:
+        """The label of its counter."""
+        resolved = "" if self.place is None else str(self.place.socket_address())
+        return f"Bootstrap neighbor: name={self.text} resolved={resolved}"
+
+
+class DriverNameResolver:
+    """Asks what other drivers have told, then the operating system."""
+
+    def __init__(self, params: NameResolverParams) -> None:
+        _check(params)
+        self._params = params
+        self._local = _local_address(params.interface)
+        self._gossip: Gossip | None = None
+        self._bootstraps: list[_Bootstrap] = []
+        # From helper threads to the conductor.
+        self._looked_up: deque[tuple[_Bootstrap, str | None]] = deque()
+        self._deadline_ns = 0
+        self._bootstrap_deadline_ns = 0
+
+    def start(self, context: NameResolverContext) -> None:
+        """See `WorkingNameResolver`; raises OSError where the interface cannot be bound."""
+        params, now_ns = self._params, context.clock.nano_time()
+        opener = context.open_datagrams or _open_socket
+        self._context = context
+        self._channel = PacketChannel(opener(DatagramOptions(bind=self._local)))
+        # The address as it was given: a wildcard tells the others to look where the packet came from.
+        place = Place.of(self._local.with_port(self._channel.local_address().port))
+        self._gossip = Gossip(
+            GossipParams(
+                name=params.driver_name,
+                place=place,
+                mtu=params.mtu,
+                timeout_ms=params.neighbor_timeout_ns // _MS,
+                self_interval_ms=params.self_resolution_interval_ns // _MS,
+                neighbor_interval_ms=params.neighbor_resolution_interval_ns // _MS,
+            ),
+            now_ns // _MS,
+        )
+        self._neighbor_counter = context.new_counter(
+            NEIGHBORS_TYPE_ID, f"Resolver neighbors: bound {place.socket_address()}", b""
+        )
+        self._cache_counter = context.new_counter(
+            CACHE_ENTRIES_TYPE_ID, f"Resolver cache entries: name={params.driver_name}", b""
+        )
+        for index, text in enumerate(params.bootstrap_neighbors):
+            label = f"Bootstrap neighbor: name={text} resolved="
+            counter = context.new_counter(BOOTSTRAP_NEIGHBOR_TYPE_ID, label, index.to_bytes(4, "little"))
+            self._bootstraps.append(_Bootstrap(text, counter))
+        self._deadline_ns = self._bootstrap_deadline_ns = now_ns
+
+    def do_work(self, now_ns: int) -> int:
+        """See `WorkingNameResolver`."""
+        gossip = self._gossip
+        if gossip is None or now_ns < self._deadline_ns:
+            return 0
+        self._deadline_ns = now_ns + _DUTY_CYCLE_NS
+        now_ms = now_ns // _MS
+        work = self._receive(gossip, now_ms) + gossip.forget_silent(now_ms) + self._take_looked_up()
+        if now_ns >= self._bootstrap_deadline_ns:
+            self._bootstrap_deadline_ns = now_ns + self._params.bootstrap_resolution_interval_ns
+            self._look_up_bootstraps(gossip)
+        if gossip.is_self_due(now_ms):
+            work += self._tell_self(gossip)
+        if gossip.is_neighbor_due(now_ms):
+            work += self._tell_others(gossip, now_ms)
+        self._count(gossip)
+        return work
+
+    def close(self) -> None:
+        """See `WorkingNameResolver`."""
+        if self._gossip is not None:
+            self._channel.close()
+
+    def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
+        """Return `name`: drivers tell hosts, not ports of channels."""
+        return name
+
+    def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
+        """Return the address of the driver of that name, else what the operating system says."""
+        found = None if self._gossip is None else self._gossip.find(host)
+        return found or find_address(host)
+
+    def _receive(self, gossip: Gossip, now_ms: int) -> int:
+        received = 0
+        while received < _PACKETS_PER_CYCLE:
+            packets = self._channel.receive()
+            if not packets:
+                break
+            received += len(packets)
+            for packet, source in packets:
+                try:
+                    gossip.on_packet(packet, Place.of(source), now_ms)
+                except ProtocolError as error:
+                    self._context.system_counters["invalid_packets"].get_and_add(1)
+                    self._context.report(f"gossip of {source}: {error}")
+        return received
+
+    def _tell_self(self, gossip: Gossip) -> int:
+        packet = gossip.self_packet()
+        bootstraps = [one.place for one in self._bootstraps if one.place is not None]
+        places = dict.fromkeys([*bootstraps, *gossip.neighbors])
+        for place in places:
+            self._send(packet, place)
+        for one in self._bootstraps:
+            is_connected = one.place is not None and gossip.is_neighbor(one.place)
+            one.counter.set_release(1 if is_connected else 0)
+        return len(places)
+
+    def _tell_others(self, gossip: Gossip, now_ms: int) -> int:
+        sent = 0
+        places = gossip.neighbors
+        for packet in gossip.neighbor_packets(now_ms):
+            for place in places:
+                self._send(packet, place)
+                sent += 1
+        return sent
+
+    def _send(self, packet: bytes, place: Place) -> None:
+        if place.family != self._local.family:
+            return
+        address = place.socket_address()
+        if not self._channel.send(packet, address):
+            self._context.system_counters["short_sends"].get_and_add(1)
+        code = self._channel.take_error()
+        if code:
+            self._context.report(f"cannot tell names to {address}: {os.strerror(code)}")
+
+    def _look_up_bootstraps(self, gossip: Gossip) -> None:
+        for one in self._bootstraps:
+            if one.is_being_looked_up or (one.place is not None and gossip.is_neighbor(one.place)):
+                continue
+            try:
+                self._found(one, Place.of(SocketAddress.of(*one.host_port)))
+            except OSError:
+                one.is_being_looked_up = True
+                self._context.start_lookup(partial(self._look_up, one))
+
+    def _look_up(self, one: _Bootstrap) -> None:
+        try:
+            host = find_address(one.host_port.host, (self._local.family,))
+        except Exception:
+            host = None
+        self._looked_up.append((one, host))
+
+    def _take_looked_up(self) -> int:
+        count = 0
+        while self._looked_up:
+            one, host = self._looked_up.popleft()
+            one.is_being_looked_up = False
+            if host is None:
+                self._context.report(f"bootstrap neighbour {one.text!r}: unknown host")
+                self._found(one, None)
+            else:
+                self._found(one, Place.of(SocketAddress.of(host, one.host_port.port)))
+            count += 1
+        return count
+
+    def _found(self, one: _Bootstrap, place: Place | None) -> None:
+        if place != one.place:
+            one.place = place
+            self._context.set_label(one.counter, one.label)
+
+    def _count(self, gossip: Gossip) -> None:
+        self._neighbor_counter.set_release(len(gossip.neighbors))
+        self._cache_counter.set_release(gossip.name_count)
+        if gossip.refused_count:
+            self._context.report("gossip names more drivers than there is room for: the rest is not heard")
+            gossip.refused_count = 0
+        if gossip.has_namesake:
+            self._context.report(
+                f"another driver calls itself {self._params.driver_name!r}, too: it is not heard"
+            )
+            gossip.has_namesake = False
+
+
+def _check(params: NameResolverParams) -> None:
+    if not params.driver_name or not params.interface:
+        raise ConfigurationError(
+            "name_resolver=driver wants a resolver_name and a resolver_interface "
+            "(AERON_DRIVER_RESOLVER_NAME, AERON_DRIVER_RESOLVER_INTERFACE): must be given both"
+        )
+    if name_length(params.driver_name) > MAX_NAME_LENGTH:
+        raise ConfigurationError(
+            f"resolver_name={params.driver_name[:MAX_NAME_LENGTH]!r}…: must be at most {MAX_NAME_LENGTH} bytes"
+        )
+    for text in params.bootstrap_neighbors:
+        try:
+            parse_address(text)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"resolver_bootstrap_neighbors: {error}") from None
+
+
+def _local_address(interface: str) -> SocketAddress:
+    try:
+        spec = InterfaceSpec.parse(interface)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"resolver_interface: {error}") from None
+    host = None if spec.is_named else find_address(spec.host)
+    if host is None:
+        raise ConfigurationError(
+            f"resolver_interface={interface}: must be an address of this machine and a port"
+        )
+    return SocketAddress.of(host, spec.port)
+
+
+def _open_socket(options: DatagramOptions) -> DatagramChannel:
+    sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
+    try:
+        sock.setblocking(False)
+        sock.bind(options.bind.as_tuple())
+    except BaseException as error:
+        sock.close()
+        if isinstance(error, OSError):
+            raise OSError(
+                error.errno, f"cannot bind resolver_interface {options.bind}: {error.strerror}"
+            ) from None
+        raise
+    return UdpSocket(sock)

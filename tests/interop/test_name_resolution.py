@@ -1,0 +1,105 @@
+"""Our driver and the real one tell one another their names."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from messages import expected_checksum
+
+from aeron_core.cli.driver_files import DriverFiles
+
+pytestmark = pytest.mark.interop
+
+PEERS = Path(__file__).parent / "peers"
+COUNT = 1000
+PATIENCE_S = 30
+CACHE_ENTRIES = 16
+
+
+def free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def await_names(directory: Path, count: int) -> None:
+    """Wait until a driver knows so many names of others."""
+    deadline = time.monotonic() + PATIENCE_S
+    counters = DriverFiles.open(directory).counters
+    while not any(r.type_id == CACHE_ENTRIES and r.value >= count for r in counters):
+        assert time.monotonic() < deadline, [(r.label, r.value) for r in counters if 15 <= r.type_id <= 21]
+        time.sleep(0.01)
+
+
+def gossip(name: str, address: str, *bootstraps: str) -> dict[str, str]:
+    neighbors = {"AERON_DRIVER_RESOLVER_BOOTSTRAP_NEIGHBOR": ",".join(bootstraps)} if bootstraps else {}
+    return {
+        "AERON_NAME_RESOLVER_SUPPLIER": "driver",
+        "AERON_DRIVER_RESOLVER_NAME": name,
+        "AERON_DRIVER_RESOLVER_INTERFACE": address,
+        **neighbors,
+    }
+
+
+# The real driver gossips over IPv6, but takes a name only for one of IPv4 (aeron_driver_name_resolver_resolve).
+@pytest.mark.parametrize(
+    ("host", "publisher"), [("127.0.0.1", "ours"), ("127.0.0.1", "theirs"), ("::1", "ours")]
+)
+@pytest.mark.parametrize("first", ["ours", "theirs"])
+def test_a_publication_reaches_the_driver_that_its_endpoint_names(
+    start, our_driver, foreign_driver, host, first, publisher
+):
+    drivers = {"ours": our_driver, "theirs": foreign_driver}
+    second = "theirs" if first == "ours" else "ours"
+    text = f"[{host}]" if ":" in host else host
+    one, two = (f"{text}:{free_port(host)}" for _ in range(2))
+    directories = {
+        first: drivers[first](**gossip(first, one)),
+        second: drivers[second](**gossip(second, two, one)),
+    }
+    for directory in directories.values():
+        await_names(directory, 1)
+    subscriber = "theirs" if publisher == "ours" else "ours"
+    port = free_port(host)
+    ours = PEERS / "ours.py"
+
+    receiving = start(
+        sys.executable,
+        ours,
+        "receive",
+        directories[subscriber],
+        f"aeron:udp?endpoint={text}:{port}",
+        1001,
+        COUNT,
+    )
+    receiving.await_line("ready")
+    sending = start(
+        sys.executable,
+        ours,
+        "send",
+        directories[publisher],
+        f"aeron:udp?endpoint={subscriber}:{port}",
+        1001,
+        COUNT,
+    )
+
+    assert sending.result() == {"sent": COUNT}
+    assert receiving.result() == {"received": COUNT, "checksum": expected_checksum(COUNT)}
+
+
+def test_what_the_real_driver_passes_on_reaches_ours_and_the_other_way_round(our_driver, foreign_driver):
+    places = [f"127.0.0.1:{free_port('127.0.0.1')}" for _ in range(4)]
+    directories = [
+        our_driver(**gossip("a", places[0])),
+        foreign_driver(**gossip("b", places[1], places[0])),
+        our_driver(**gossip("c", places[2], places[1])),
+        foreign_driver(**gossip("d", places[3], places[2])),
+    ]
+
+    for directory in directories:
+        await_names(directory, 3)

@@ -1,0 +1,234 @@
+"""Drivers that tell one another their names, on a manual clock and a simulated network."""
+
+import socket
+
+import pytest
+from aeron_resolvers.driver import DriverNameResolver
+from aeron_resolvers.packets import PacketChannel
+
+from aeron_core import MediaDriver
+from aeron_core._native.address import SocketAddress
+from aeron_core.errors import ConfigurationError, ErrorCode, RegistrationError
+from aeron_core.spi import NameResolverParams
+from aeron_core.spi.media import DatagramOptions
+from aeron_core.testing.network import Link
+from aeron_core.testing.pair import MS, S, Simulation
+
+
+@pytest.fixture
+def simulation(tmp_path):
+    with Simulation(tmp_path, idle_step_ns=5 * MS) as simulation:
+        yield simulation
+
+
+def start(simulation, name, address, *neighbors, interface=None, **settings):
+    host = f"[{address}]" if ":" in address else address
+    return simulation.add_driver(
+        address,
+        name_resolver="driver",
+        resolver_name=name,
+        resolver_interface=interface or f"{host}:8050",
+        resolver_bootstrap_neighbors=neighbors,
+        **settings,
+    )
+
+
+def value(driver, prefix):
+    return driver.find_counter(prefix).value
+
+
+def names(driver):
+    return value(driver, "Resolver cache entries")
+
+
+def test_a_publication_finds_the_driver_of_a_name(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+    two = start(simulation, "two", "10.0.0.2", "10.0.0.1:8050")
+    simulation.run_until(lambda: names(one) == 1)
+    publisher, subscriber = one.connect(), two.connect()
+
+    # Its own name is its own address.
+    subscription = simulation.result(subscriber.add_subscription_async("aeron:udp?endpoint=two:20121", 1))
+    publication = simulation.result(publisher.add_publication_async("aeron:udp?endpoint=two:20121", 1))
+
+    simulation.run_until(lambda: publication.is_connected and subscription.is_connected)
+
+
+def test_a_chain_of_bootstraps_becomes_a_mesh(simulation):
+    drivers = [start(simulation, "node-1", "10.0.0.1")]
+    drivers += [start(simulation, f"node-{n}", f"10.0.0.{n}", f"10.0.0.{n - 1}:8050") for n in range(2, 5)]
+
+    simulation.run_until(lambda: all(names(driver) == 3 for driver in drivers))
+    simulation.run_for(3 * S)
+
+    assert [value(driver, "Resolver neighbors") for driver in drivers] == [3] * 4
+    assert [driver.errors() for driver in drivers] == [[]] * 4
+
+
+def test_counters_say_who_gossips_with_whom(simulation):
+    one = start(simulation, "one", "10.0.0.1", "10.0.0.2:8050", "10.0.0.9:8050")
+    start(simulation, "two", "10.0.0.2")
+    simulation.run_for(3 * S)
+
+    assert [(r.type_id, r.label, r.value) for r in one.find_counters("Resolver ")] == [
+        (15, "Resolver neighbors: bound 10.0.0.1:8050", 1),
+        (16, "Resolver cache entries: name=one", 1),
+    ]
+    assert [(r.type_id, r.key[:4], r.label, r.value) for r in one.find_counters("Bootstrap ")] == [
+        (21, b"\0\0\0\0", "Bootstrap neighbor: name=10.0.0.2:8050 resolved=10.0.0.2:8050", 1),
+        (21, b"\1\0\0\0", "Bootstrap neighbor: name=10.0.0.9:8050 resolved=10.0.0.9:8050", 0),
+    ]
+
+
+def test_a_driver_that_is_gone_is_forgotten_and_found_again_elsewhere(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+    two = start(simulation, "two", "10.0.0.2", "10.0.0.1:8050")
+    simulation.run_until(lambda: names(one) == 1)
+    two.close()
+    simulation.drivers.remove(two)
+
+    simulation.run_until(lambda: names(one) == 0, within_ns=11 * S)
+    client = one.connect()
+    registration = client.add_publication_async("aeron:udp?endpoint=two:20121", 1)
+    simulation.run_until(lambda: registration.is_done)
+    with pytest.raises(RegistrationError) as raised:
+        registration.poll()
+    assert raised.value.code is ErrorCode.UNKNOWN_HOST
+
+    simulation.drivers.append(two)  # for the name of its directory
+    start(simulation, "two", "10.0.0.99", "10.0.0.1:8050")
+    simulation.drivers.remove(two)
+    simulation.run_until(lambda: names(one) == 1)
+    assert simulation.result(client.add_publication_async("aeron:udp?endpoint=two:20121", 1))
+
+
+def test_intervals_are_those_of_the_settings(simulation):
+    start(simulation, "one", "10.0.0.1", "10.0.0.2:8050")
+    start(simulation, "two", "10.0.0.2", "10.0.0.1:8050")
+    simulation.run_for(100 * MS)
+    before = len(simulation.network.sent(source="10.0.0.1", destination="10.0.0.2"))
+
+    simulation.run_for(10 * S)
+
+    after = len(simulation.network.sent(source="10.0.0.1", destination="10.0.0.2"))
+    assert after - before == 10 + 5
+
+
+@pytest.mark.parametrize(("one", "two"), [("::1", "::2"), ("fd00::1", "fd00::2")])
+def test_ipv6_works_with_the_loopback_too(simulation, one, two):
+    first = start(simulation, "one", one)
+    second = start(simulation, "two", two, f"[{one}]:8050")
+    third = start(simulation, "three", "fd00::3", f"[{two}]:8050")
+    simulation.run_until(lambda: names(first) == names(second) == names(third) == 2)
+    client = third.connect()
+
+    publication = simulation.result(client.add_publication_async("aeron:udp?endpoint=one:20121", 1))
+    simulation.run_for(200 * MS)
+
+    assert simulation.network.sent(source="fd00::3", destination=f"[{one}]:20121")
+    assert publication.channel == "aeron:udp?endpoint=one:20121"
+
+
+def test_a_driver_that_listens_everywhere_is_where_it_speaks_from(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+    start(simulation, "two", "10.0.0.2", "10.0.0.1:8050", interface="0.0.0.0:8050")
+    simulation.run_until(lambda: names(one) == 1)
+    client = one.connect()
+
+    simulation.result(client.add_publication_async("aeron:udp?endpoint=two:20121", 1))
+    simulation.run_for(200 * MS)
+
+    assert simulation.network.sent(source="10.0.0.1", destination="10.0.0.2:20121")
+
+
+def test_names_that_no_driver_has_are_for_the_operating_system(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+
+    assert simulation.result(one.connect().add_publication_async("aeron:udp?endpoint=localhost:20121", 1))
+
+
+def test_gossip_survives_a_network_that_loses_and_doubles(simulation):
+    simulation.network.set_link(Link(loss=0.3, duplication=0.3, reordering=0.3, latency_ns=20 * MS))
+    drivers = [start(simulation, "node-1", "10.0.0.1")]
+    drivers += [start(simulation, f"node-{n}", f"10.0.0.{n}", "10.0.0.1:8050") for n in range(2, 6)]
+
+    simulation.run_until(lambda: all(names(driver) == 4 for driver in drivers), within_ns=30 * S)
+    simulation.run_for(30 * S)
+
+    assert all(names(driver) == 4 for driver in drivers)
+
+
+def test_what_is_no_gossip_is_counted_and_told_once(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+    stranger = PacketChannel(
+        simulation.network.host("10.0.0.66").open(DatagramOptions(bind=SocketAddress.of("10.0.0.66", 9000)))
+    )
+
+    for _ in range(100):
+        for data in (b"x", b"\0" * 9, b"\0\0\0\0\0\0\x07\0\x01", b"\0\0\0\0\0\0\x07\0" + bytes(24)):
+            assert stranger.send(data, SocketAddress.of("10.0.0.1", 8050))
+    simulation.run_for(1 * S)
+
+    assert one.counted("invalid_packets") == 400
+    assert len(one.errors()) <= 4
+
+
+def test_a_bootstrap_by_name_is_looked_up_off_the_conductor_and_again_while_it_is_silent(simulation):
+    lookups = []
+    simulation.start_lookup = lookups.append
+    one = start(simulation, "one", "127.0.0.1", "localhost:8051")
+    simulation.run_for(15 * S)
+    assert len(lookups) == 1
+    assert one.find_counter("Bootstrap").label.endswith("resolved=")
+
+    lookups.pop()()
+    simulation.run_for(15 * S)
+
+    assert one.find_counter("Bootstrap").label.endswith("resolved=127.0.0.1:8051")
+    assert len(lookups) == 1
+
+
+def test_a_bootstrap_that_nobody_knows_is_told(simulation):
+    one = start(simulation, "one", "127.0.0.1", "no-such-host.invalid:8051")
+
+    simulation.run_for(1 * S)
+
+    (error,) = one.errors()
+    assert "'no-such-host.invalid:8051'" in error.text
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({}, "resolver_name"),
+        ({"driver_name": "one"}, "resolver_interface"),
+        ({"driver_name": "one", "interface": "here"}, "resolver_interface=here"),
+        ({"driver_name": "one", "interface": "127.0.0.1:99999"}, "resolver_interface"),
+        ({"driver_name": "a" * 256, "interface": "127.0.0.1:0"}, "at most 255 bytes"),
+        (
+            {"driver_name": "one", "interface": "127.0.0.1:0", "bootstrap_neighbors": ("a",)},
+            "resolver_bootstrap_neighbors",
+        ),
+    ],
+)
+def test_wrong_settings_are_told_at_the_start(params, text):
+    with pytest.raises(ConfigurationError, match=text):
+        DriverNameResolver(NameResolverParams(**params))
+
+
+def test_a_port_that_is_taken_stops_the_start(tmp_path):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+
+        with pytest.raises(OSError, match="resolver_interface"):
+            MediaDriver(
+                {
+                    "aeron_dir": tmp_path / "driver",
+                    "name_resolver": "driver",
+                    "resolver_name": "one",
+                    "resolver_interface": f"127.0.0.1:{port}",
+                },
+                invoker=True,
+            )
+    assert not (tmp_path / "driver").exists()
