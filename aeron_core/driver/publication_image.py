@@ -342,7 +342,7 @@ class PublicationImage:
         self._rttm.flags = 0
         self._rttm.echo_timestamp = rttm.echo_timestamp
         self._rttm.reception_delta = 0
-        return self.endpoint.send_rttm(self._rttm, self._control_address)
+        return self.connections.send_rttm(self._rttm, now_ns)
 
     def disable_status_messages(self) -> int:
         """Send no more status messages by the clock: another image of the stream does."""
