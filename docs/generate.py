@@ -46,6 +46,7 @@ STREAM_COUNTERS = {
     "SENDER_BPE": ("snd-bpe", "how often flow control has stopped the sender"),
     "LOCAL_SOCKADDR": ("snd-local-sockaddr, rcv-local-sockaddr", "a bound address; 1 while it is"),
     "FLOW_CONTROL_RECEIVERS": ("fc-receivers", "receivers that flow control reckons with"),
+    "MDC_DESTINATIONS": ("mdc-num-dest", "destinations that a channel sends to, where it may have several"),
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
 }

@@ -129,6 +129,12 @@ class CommandHandler:
                 self._resources.remove_publication(self._client(command), command)
             case commands.RemoveSubscription():
                 self._resources.remove_subscription(self._client(command), command)
+            case commands.AddDestination():
+                return self._resources.destinations.add(command)
+            case commands.RemoveDestination():
+                return self._resources.destinations.remove(command)
+            case commands.RemoveDestinationById():
+                self._resources.destinations.remove_by_id(command)
             case commands.AddCounter():
                 self._resources.add_counter(self._client(command), command)
             case commands.AddStaticCounter():

@@ -54,6 +54,11 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Command _event
     cdef StatusMessage _elicitation
     cdef int32_t _session_limit
+    cdef SocketAddress _nobody              # where an endpoint knows better whom to ask
+
+    cdef int32_t elicit_setup(
+        self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id
+    ) except -1 nogil
 
     @cython.locals(state=int64_t)
     cdef int32_t _on_unknown_session(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from aeron_core.driver.subscription import Subscription
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
+
+
+#: Between two questions to senders that are known by address. Source: AERON_DRIVER_RECEIVER_PENDING_SETUP_TIMEOUT_NS.
+ELICITATION_INTERVAL_NS: Final = 1_000_000_000
 
 
 class ReceiveEndpoint(ChannelEndpoint):
@@ -38,6 +42,7 @@ class ReceiveEndpoint(ChannelEndpoint):
     ) -> None:
         super().__init__(context, transport, channel, registration_id)
         self.image_count = 0
+        self._elicitation_ns = 0
         self.group_tag = group_tag
         self._interests: dict[int, StreamInterest] = {}
         # (stream id, session id or None for all sessions) -> how many subscriptions want it
@@ -111,6 +116,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         if interest is None:
             interest = self._interests[stream_id] = StreamInterest(stream_id)
             self.context.receiver.send(operations.ADD_INTEREST, self.dispatcher, interest)
+        self._elicit_setup_for(session_id, stream_id)
         self._wanted[stream_id, session_id] += 1
         if self._wanted[stream_id, session_id] > 1:
             return
@@ -118,6 +124,28 @@ class ReceiveEndpoint(ChannelEndpoint):
             self.context.receiver.send(operations.SUBSCRIBE_ALL, self.dispatcher, interest)
         else:
             self.context.receiver.send(operations.SUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,))
+
+    def _elicit_setup_for(self, session_id: int | None, stream_id: int) -> None:
+        # Senders that learn their destinations from receivers send nothing to one that they have not heard.
+        if not self.channel.elicits_setup:
+            return
+        if not self._wanted:
+            self._elicit_setup(0, 0)
+        if session_id is not None:
+            self._elicit_setup(session_id, stream_id)
+
+    def _elicit_setup(self, session_id: int, stream_id: int) -> None:
+        self._elicitation_ns = self.context.clock.nano_time()
+        self.context.receiver.send(
+            operations.ELICIT_SETUP, self.dispatcher, self.native, (session_id, stream_id)
+        )
+
+    def on_timer(self, now_ns: int) -> None:
+        """Ask senders for a SETUP once a second, whatever their session, if there is somebody to wait for it."""
+        # Half an interval early is nearer than half of one late.
+        due_ns = self._elicitation_ns + ELICITATION_INTERVAL_NS - self.context.settings.timer_interval_ns // 2
+        if self.channel.elicits_setup and self._wanted and now_ns >= due_ns:
+            self._elicit_setup(0, 0)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Want no longer what only that subscription wanted."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
 from aeron_core.channel_params import SubscriptionParams
+from aeron_core.driver.destinations import SendDestinations
 from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
@@ -45,6 +46,7 @@ class Resources:
         self.subscriptions = Subscriptions(context)
         self.ipc = IpcPublications(context, self.subscriptions)
         self.network = NetworkPublications(context, self.subscriptions)
+        self.destinations = SendDestinations(context, resolution, self.network)
         self.images = Images(context, self.subscriptions)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         self.receive_destinations = ReceiveDestinations(context, resolution, self)
@@ -64,7 +66,7 @@ class Resources:
         self.network.on_timer(now_ns)
         self.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
-        self.subscriptions.on_timer()
+        self.subscriptions.on_timer(now_ns)
         self.context.logs.retry_deletions()
 
     def add_publication(

@@ -10,6 +10,7 @@ from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
+    from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
@@ -26,10 +27,15 @@ class SendEndpoint(ChannelEndpoint):
         super().__init__(context, transport, channel, registration_id)
         self.user_count = 0
         self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
+        self._destination_count: Counter | None = None
         try:
+            if channel.is_multi_destination:
+                self._destination_count = self.allocate_status(
+                    stream_counters.MDC_DESTINATIONS, "mdc-num-dest"
+                )
             self.native = transport.open_send_endpoint(self._params())
         except BaseException:
-            self.context.counters.free(self.status.id)
+            self.free_counters(self.status)
             raise
         self.publish_addresses(self.status, "snd-local-sockaddr")
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
@@ -53,8 +59,15 @@ class SendEndpoint(ChannelEndpoint):
             ),
             connects=settings.driver_connect,
             receive_slots=settings.sender_io_vector_capacity,
+            destination_count=self._destination_count,
             wildcard_ports=settings.sender_wildcard_port_range,
         )
+
+    def free_counters(self, status: Counter) -> None:
+        """See `ChannelEndpoint.free_counters`; the number of destinations goes, too."""
+        super().free_counters(status)
+        if self._destination_count is not None:
+            self.context.counters.free(self._destination_count.id)
 
     def close(self) -> None:
         """Take the endpoint from the sender, then close it."""

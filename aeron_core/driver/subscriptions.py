@@ -187,10 +187,11 @@ class Subscriptions:
             del self.endpoints[endpoint.channel.canonical_form]
             endpoint.close()
 
-    def on_timer(self) -> None:
-        """Keep what the receiving ends found wrong."""
+    def on_timer(self, now_ns: int) -> None:
+        """Keep what the receiving ends found wrong, and have them ask senders who they know."""
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
+            endpoint.on_timer(now_ns)
 
 
 def _subscription(

@@ -104,6 +104,21 @@ class SendChannelEndpoint(ChannelEndpoint):
         """Forget `stream`."""
         return 0
 
+    def add_destination(self, address: SocketAddress, registration_id: int) -> bool:
+        """Send to one more place; for the conductor, of a channel with `is_manual`. Return whether that is possible.
+
+        Whoever gives the order does not wait until it is carried out; so with the next two.
+        """
+        return False
+
+    def remove_destination(self, address: SocketAddress) -> bool:
+        """Send to one place less, if it is one; return whether that is possible."""
+        return False
+
+    def remove_destination_by_id(self, registration_id: int) -> bool:
+        """Send to one place less, known by what it was added with; return whether that is possible."""
+        return False
+
     def descriptor(self) -> int:
         """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
 

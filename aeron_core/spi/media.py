@@ -56,6 +56,11 @@ class Channel:
     is_multicast: bool = False
     # Group semantics: several receivers may answer, as with multicast.
     is_group: bool = False
+    # A publication sends to several destinations: `is_manual` says whether clients name them.
+    is_multi_destination: bool = False
+    is_manual: bool = False
+    # A subscription knows where its senders listen, and asks them for a SETUP before any data has come.
+    elicits_setup: bool = False
     local: SocketAddress | None = None
     remote: SocketAddress | None = None
 
@@ -97,10 +102,12 @@ class SendEndpointParams(EndpointParams):
     """What a sending endpoint is made from.
 
     `connects` says whether to connect unicast sockets, `receive_slots` how many packets one poll takes.
+    `destination_count` is where the endpoint of a channel with several destinations says how many there are.
     """
 
     connects: bool = True
     receive_slots: int = 2
+    destination_count: Counter | None = None
 
 
 @dataclass(frozen=True)

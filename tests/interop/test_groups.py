@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import socket
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from messages import expected_checksum
+from messages import expected_checksum, message
 
+import aeron_core
 from aeron_core._native.interfaces import list_interfaces
 
 pytestmark = pytest.mark.interop
@@ -92,3 +94,57 @@ def test_a_group_receives_what_one_driver_sends(start, drivers, clients, group_c
         send_channel=f"{group_channel}|fc=min,g:/{len(at)}",
         receive_channels=[group_channel] * len(at),
     )
+
+
+@pytest.mark.parametrize(
+    ("sender", "receivers"),
+    [
+        ("ours", ["ours", "ours"]),
+        ("ours", ["theirs", "ours"]),
+        ("theirs", ["ours", "ours"]),
+        ("theirs", ["theirs", "ours"]),
+    ],
+)
+def test_receivers_make_themselves_known_to_one_sender(start, drivers, clients, sender, receivers):
+    control = f"127.0.0.1:{free_port()}"
+    at = [(clients[kind], drivers[kind]()) for kind in receivers]
+
+    exchange(
+        start,
+        (clients[sender], drivers[sender]()),
+        at,
+        send_channel=f"aeron:udp?control={control}|control-mode=dynamic|fc=min,g:/{len(at)}",
+        receive_channels=[f"aeron:udp?endpoint=127.0.0.1:0|control={control}|control-mode=dynamic"] * len(at),
+    )
+
+
+@pytest.mark.parametrize(
+    ("sender", "receivers"),
+    [
+        ("ours", ["ours", "ours"]),
+        ("ours", ["theirs", "ours"]),
+        ("theirs", ["ours", "ours"]),
+        ("theirs", ["theirs", "ours"]),
+    ],
+)
+def test_a_client_names_the_receivers_of_one_sender(start, drivers, clients, sender, receivers):
+    channels = [f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for _ in receivers]
+    receiving = []
+    for kind, channel in zip(receivers, channels, strict=True):
+        receiving.append(start(*clients[kind], "receive", drivers[kind](), channel, 1001, COUNT))
+        receiving[-1].await_line("ready")
+
+    with aeron_core.connect(drivers[sender]()) as aeron:
+        publication = aeron.add_publication(f"aeron:udp?control-mode=manual|fc=min,g:/{len(channels)}", 1001)
+        gone = publication.add_destination(f"aeron:udp?endpoint=127.0.0.1:{free_port()}")
+        for channel in channels:
+            publication.add_destination(channel)
+        publication.remove_destination_by_id(gone)
+        publication.await_connected(60)
+        deadline = time.monotonic() + 60
+        for index in range(COUNT):
+            while publication.offer(message(index)) < 0:
+                assert time.monotonic() < deadline
+                time.sleep(0.00005)
+        for peer in receiving:
+            assert peer.result() == {"received": COUNT, "checksum": expected_checksum(COUNT)}

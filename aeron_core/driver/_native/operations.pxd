@@ -34,6 +34,7 @@ cpdef enum:
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
+    ELICIT_SETUP                 # dispatcher, endpoint that knows where its senders listen; session id, stream id
     # Agents to the conductor
     RELEASED = 64                # target and subject, which the agent no longer knows; the operation
     LINKED                       # target and subject, which reads from now on; the operation; the position

@@ -66,7 +66,7 @@ def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -
     _check_ports(uri, params, names, is_publication=is_publication)
     if names.endpoint is not None and is_multicast(names.endpoint):
         return _multicast(uri, params, names.endpoint, resolve)
-    return _unicast(uri, params, names, resolve)
+    return _unicast(uri, params, names, resolve, is_publication=is_publication)
 
 
 def is_multicast(address: SocketAddress) -> bool:
@@ -121,7 +121,9 @@ def _multicast(uri: ChannelUri, params: EndpointParams, group: SocketAddress, re
     )
 
 
-def _unicast(uri: ChannelUri, params: EndpointParams, names: _Names, resolve: Resolve) -> UdpChannel:
+def _unicast(
+    uri: ChannelUri, params: EndpointParams, names: _Names, resolve: Resolve, *, is_publication: bool
+) -> UdpChannel:
     remote = names.endpoint or wildcard(names.family)
     bind_family = names.control.family if names.control is not None else remote.family
     # Looked for even where the control address decides, so that a wrong one is told.
@@ -131,11 +133,15 @@ def _unicast(uri: ChannelUri, params: EndpointParams, names: _Names, resolve: Re
     if names.has_open_port:
         tag = params.channel_tag
         suffix = f"#{tag}" if tag != INVALID_TAG else f"-{next(_unique_number)}"
+    is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
     local_text, remote_text = uri.get("control", str(local)), uri.get("endpoint", str(remote))
     return UdpChannel(
         uri=uri,
         canonical_form=f"UDP-{local_text}-{remote_text}{suffix}",
-        is_group=params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC),
+        is_group=is_multi_destination,
+        is_multi_destination=is_publication and is_multi_destination,
+        is_manual=params.control_mode is ControlMode.MANUAL,
+        elicits_setup=not is_publication and names.control is not None,
         params=params,
         local=local,
         remote=remote,

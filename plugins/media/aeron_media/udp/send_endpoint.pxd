@@ -6,6 +6,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core._native.destination_table cimport FanOut
 from aeron_core._native.pointers cimport PointerMap, pair_key
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.header cimport validate
@@ -14,6 +15,7 @@ from aeron_core.protocol.frames.response_setup cimport ResponseSetup
 from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
+from aeron_media.udp.destinations cimport Destinations
 from aeron_media.udp.fault cimport FaultSlot
 from aeron_media.udp.loss cimport LossGenerator
 
@@ -22,7 +24,10 @@ from aeron_media.udp.loss cimport LossGenerator
 cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef DatagramChannel _channel           # that data leaves by
     cdef DatagramChannel _control           # where receivers are heard: the same, but for multicast
-    cdef SocketAddress _remote              # where data goes
+    cdef SocketAddress _remote              # where data goes; of several destinations, the one whose turn it is
+    cdef bint _is_multi_destination
+    cdef Destinations _destinations
+    cdef FanOut _fan_out
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # control frames
     cdef SendBatch _survivors               # of deliberate loss
@@ -43,6 +48,10 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef Counter _naks_received
     cdef Counter _error_frames_received
 
+    @cython.locals(count=int32_t, turn=int32_t)
+    cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
+    @cython.locals(taken=int32_t)
+    cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
     cdef int32_t _send_survivors(self, SendBatch batch) except -1 nogil
     @cython.locals(offset=int32_t, length=int32_t, step=int32_t)
     cdef bint _send_survivors_of(self, SendBatch batch, int32_t index) except -1 nogil

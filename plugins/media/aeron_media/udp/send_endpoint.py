@@ -17,6 +17,7 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core._native.destination_table import FanOut
 from aeron_core._native.pointers import PointerMap
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.header import validate
@@ -25,6 +26,7 @@ from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
+from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.fault import FaultSlot
 from aeron_media.udp.loss import LossGenerator
 
@@ -44,10 +46,15 @@ class UdpSendEndpoint(SendChannelEndpoint):
         datagrams: DatagramChannel,
         remote: SocketAddress,
         control: DatagramChannel | None = None,
+        destinations: Destinations | None = None,
     ) -> None:
         self._channel = datagrams
         self._control = datagrams if control is None else control
         self._remote = remote.copy()
+        self._is_multi_destination = destinations is not None
+        if destinations is not None:
+            self._destinations = destinations
+        self._fan_out = FanOut()
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
         self._survivors = SendBatch()
@@ -82,6 +89,18 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if self._control is not self._channel:
             self._control.close()
 
+    def add_destination(self, address: SocketAddress, registration_id: int) -> bool:
+        """See `SendChannelEndpoint.add_destination`."""
+        return self._is_multi_destination and self._destinations.order_addition(address, registration_id)
+
+    def remove_destination(self, address: SocketAddress) -> bool:
+        """See `SendChannelEndpoint.remove_destination`."""
+        return self._is_multi_destination and self._destinations.order_removal(address)
+
+    def remove_destination_by_id(self, registration_id: int) -> bool:
+        """See `SendChannelEndpoint.remove_destination_by_id`."""
+        return self._is_multi_destination and self._destinations.order_removal_by_id(registration_id)
+
     def add_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.add_stream`."""
         self._streams.put(
@@ -98,6 +117,22 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        if self._is_multi_destination:
+            return self._send_to_all(batch)
+        return self._send_to_remote(batch)
+
+    def _send_to_all(self, batch: SendBatch) -> int:
+        # Unlike the reference, which has nothing sent where one destination fails: the others must not wait for it.
+        count = self._destinations.start_round()
+        if count == 0:
+            return batch.count
+        self._fan_out.begin(batch)
+        for turn in range(count):
+            self._destinations.copy_address(turn, self._remote)
+            self._fan_out.note(batch, self._send_to_remote(batch))
+        return self._fan_out.end(batch)
+
+    def _send_to_remote(self, batch: SendBatch) -> int:
         taken = self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
         if self._channel.error_code != 0:
             self._keep_error(self._remote)
@@ -130,12 +165,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return is_done
 
     def descriptor(self) -> int:
-        """See `SendChannelEndpoint.descriptor`."""
+        """See `SendChannelEndpoint.descriptor`; destinations that went silent must be noticed, too."""
+        if self._is_multi_destination:
+            return wire.NO_DESCRIPTOR
         return self._control.descriptor()
 
     def poll(self, now_ns: int) -> int:
         """See `SendChannelEndpoint.poll`."""
         frames = 0
+        if self._is_multi_destination:
+            self._destinations.process(now_ns)
         for slot in range(self._control.receive(self._received)):
             frames += self._on_slot(slot, now_ns)
         if self._control.error_code != 0:
@@ -179,6 +218,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
         self._status_messages_received.increment_release()
+        if self._is_multi_destination:
+            self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
         found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
         if found == cython.NULL:
             return 0

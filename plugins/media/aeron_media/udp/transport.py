@@ -1,4 +1,4 @@
-"""The medium `udp`: unicast and multicast."""
+"""The medium `udp`: unicast, multicast and multi-destination-cast."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from aeron_core.spi.media import (
 )
 from aeron_core.uri import ChannelUri
 from aeron_media.udp.channel import UdpChannel, derive_channel
+from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.interfaces import wildcard
 from aeron_media.udp.parameters import UdpParameters
 from aeron_media.udp.ports import WildcardPorts
@@ -57,13 +58,16 @@ class UdpTransport(MediaTransport):
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
         channel = _udp_channel(params.channel)
-        if not channel.has_explicit_endpoint:
-            raise _no_address(channel)
         if channel.is_multicast:
             return self._open_to_group(params, channel)
+        if not channel.has_explicit_endpoint and not channel.is_multi_destination:
+            raise _no_address(channel)
+        destinations = None
+        if channel.is_multi_destination:
+            destinations = Destinations(is_manual=channel.is_manual, count=params.destination_count)
         options = DatagramOptions(
             bind=channel.local_control,
-            connect=channel.remote if params.connects else None,
+            connect=channel.remote if params.connects and destinations is None else None,
             sndbuf_length=params.sndbuf_length,
             rcvbuf_length=params.rcvbuf_length,
             wants_gso=params.uses_gso,
@@ -72,7 +76,7 @@ class UdpTransport(MediaTransport):
         # As in the reference: only where receivers are told the port by the URI, which names it.
         if channel.has_explicit_control:
             opener = self._ports.opener(params.wildcard_ports, opener)
-        return UdpSendEndpoint(params, opener(options), channel.remote)
+        return UdpSendEndpoint(params, opener(options), channel.remote, destinations=destinations)
 
     def _open_to_group(self, params: SendEndpointParams, channel: UdpChannel) -> SendChannelEndpoint:
         # Two sockets, as in the reference: the one that data leaves by may be connected, and would then hear only
@@ -97,7 +101,7 @@ class UdpTransport(MediaTransport):
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _udp_channel(params.channel)
-        if not channel.has_explicit_endpoint:
+        if not channel.has_explicit_endpoint and not channel.has_explicit_control:
             raise _no_address(channel)
         if channel.is_multicast:
             group = replace(_multicast_options(params, channel), wants_gro=params.uses_gro)
@@ -109,7 +113,8 @@ class UdpTransport(MediaTransport):
             wants_gro=params.uses_gro,
         )
         opener = self._ports.opener(params.wildcard_ports, _opener(params))
-        return UdpReceiveEndpoint(params, opener(options))
+        control = channel.local_control if channel.has_explicit_control else None
+        return UdpReceiveEndpoint(params, opener(options), control)
 
 
 def _opener(params: EndpointParams) -> OpenDatagrams:
@@ -144,10 +149,8 @@ def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
     if not is_publication and channel.params.control_mode is ControlMode.MANUAL:
         # What it receives at are its destinations, which are channels of their own.
         return
-    if channel.params.control_mode is not ControlMode.NONE:
-        raise _unsupported(channel.uri, "control-mode", "manual, dynamic and response")
-    if channel.has_explicit_control and not is_publication:
-        raise _unsupported(channel.uri, "control", "explicit control addresses of subscriptions")
+    if channel.params.control_mode is ControlMode.RESPONSE:
+        raise _unsupported(channel.uri, "control-mode", "response channels")
     for key in _TIMESTAMP_KEYS:
         if key in channel.uri:
             raise _unsupported(channel.uri, key, "timestamps")

@@ -19,10 +19,8 @@ def resolve(text, uri_key):
 @pytest.mark.parametrize(
     ("uri", "is_publication", "key"),
     [
-        ("aeron:udp?control-mode=manual", True, "control-mode"),
-        ("aeron:udp?control=127.0.0.1:1|control-mode=dynamic", True, "control-mode"),
         ("aeron:udp?control=127.0.0.1:1|control-mode=response", True, "control-mode"),
-        ("aeron:udp?endpoint=127.0.0.1:1|control=127.0.0.1:2", False, "control"),
+        ("aeron:udp?control-mode=manual", False, "control-mode"),
         ("aeron:udp?endpoint=127.0.0.1:1|channel-snd-ts-offset=reserved", True, "channel-snd-ts-offset"),
         ("aeron:udp?endpoint=127.0.0.1:1|media-rcv-ts-offset=0", False, "media-rcv-ts-offset"),
     ],

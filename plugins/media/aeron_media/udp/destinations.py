@@ -1,0 +1,116 @@
+"""To whom a channel with several destinations sends.
+
+    manual:  the conductor adds and removes them; they stay however silent they are
+    dynamic: who sends a status message is one, until it has been silent for the timeout
+
+Invariant: all but the methods that the conductor calls, `order_...`, run on the sender.
+Source: aeron_udp_destination_tracker.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import destination_table
+from aeron_core._native.commands import Command, CommandRing
+from aeron_core._native.destination_table import DestinationTable
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.counter import Counter
+
+#: How long a receiver may be silent. Source: AERON_UDP_DESTINATION_TRACKER_DESTINATION_TIMEOUT_NS.
+TIMEOUT_NS: Final = 5_000_000_000
+_ORDERS: Final = 64  # that wait for the sender; invented: it takes all of them in one cycle
+
+
+class Destinations:
+    """The destinations of one sending endpoint."""
+
+    _first: int
+
+    def __init__(self, *, is_manual: bool, count: Counter | None) -> None:
+        self._table = DestinationTable()
+        self._is_manual = is_manual
+        self._timeout_ns = TIMEOUT_NS
+        if count is not None:
+            self._count = count
+        self._has_counter = count is not None
+        self._orders = CommandRing(_ORDERS)
+        self._order = Command()
+
+    def order_addition(self, address: SocketAddress, registration_id: int) -> bool:
+        """Have the sender add one; return whether the order could be given."""
+        return self._orders.send(destination_table.ORDER_ADD, values=(registration_id,), control=address)
+
+    def order_removal(self, address: SocketAddress) -> bool:
+        """Have the sender remove one by its address; return whether the order could be given."""
+        return self._orders.send(destination_table.ORDER_REMOVE, control=address)
+
+    def order_removal_by_id(self, registration_id: int) -> bool:
+        """Have the sender remove one by its registration; return whether the order could be given."""
+        return self._orders.send(destination_table.ORDER_REMOVE_BY_ID, values=(registration_id,))
+
+    def start_round(self) -> int:
+        """Return how many there are; another one is the first each time, so that none is always the last."""
+        self._first += 1
+        if self._first >= self._table.count:
+            self._first = 0
+        return self._table.count
+
+    def copy_address(self, turn: int, into: SocketAddress) -> int:
+        """Copy the address of the one whose turn it is in this round; return 0."""
+        index = self._first + turn
+        if index >= self._table.count:
+            index -= self._table.count
+        return self._table.copy_address(index, into)
+
+    def on_status_message(self, receiver_id: int, source: SocketAddress, now_ns: int) -> int:
+        """Take a receiver's sign of life; return 0."""
+        index = self._table.find_receiver(receiver_id, source)
+        if index == destination_table.MAX_DESTINATIONS:
+            if self._is_manual or not self._table.add(source, -1, now_ns):
+                return 0
+            index = self._table.count - 1
+            if index == 0:
+                self._sweep_deadline_ns = now_ns + self._timeout_ns
+            self._publish_count()
+        return self._table.note(index, receiver_id, now_ns)
+
+    def process(self, now_ns: int) -> int:
+        """Carry out what the conductor ordered, and forget who was silent for too long; return 0."""
+        while self._orders.poll(self._order):
+            self._execute(now_ns)
+        if not self._is_manual and self._table.count > 0 and now_ns > self._sweep_deadline_ns:
+            self._forget_silent(now_ns)
+        return 0
+
+    def _execute(self, now_ns: int) -> int:
+        operation = self._order.operation()
+        if operation == destination_table.ORDER_ADD:
+            self._table.add(self._order.control, self._order.value(0), now_ns)
+            return self._publish_count()
+        if operation == destination_table.ORDER_REMOVE:
+            return self._remove(self._table.find_address(self._order.control))
+        return self._remove(self._table.find_registration(self._order.value(0)))
+
+    def _remove(self, index: int) -> int:
+        if index == destination_table.MAX_DESTINATIONS:
+            return 0
+        self._table.remove(index)
+        return self._publish_count()
+
+    def _forget_silent(self, now_ns: int) -> int:
+        index = self._table.find_silent(now_ns - self._timeout_ns, 0)
+        while index != destination_table.MAX_DESTINATIONS:
+            # The last one takes its place.
+            self._table.remove(index)
+            index = self._table.find_silent(now_ns - self._timeout_ns, index)
+        if self._table.count > 0:
+            self._sweep_deadline_ns = self._table.earliest_activity_ns() + self._timeout_ns
+        return self._publish_count()
+
+    def _publish_count(self) -> int:
+        if self._has_counter:
+            self._count.set_release(self._table.count)
+        return 0
