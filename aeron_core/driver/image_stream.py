@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
+    from aeron_core.channel_params import UntetheredTimeouts
     from aeron_core.driver.agent_proxy import Linked, Released
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.image_connections import ImageConnection
@@ -57,6 +58,7 @@ class ImageStream(Stream):
         counters: list[Counter],
         is_rejoin: bool,
         connections: Iterable[ImageConnection],
+        untethered: UntetheredTimeouts,
     ) -> None:
         super().__init__(context, image.correlation_id, image.session_id, image.stream_id)
         self.image = image
@@ -67,6 +69,7 @@ class ImageStream(Stream):
         self.state = ImageState.ACTIVE
         self._source = source
         self._is_rejoin = is_rejoin
+        self._untethered = untethered
         # The receiver borrows these.
         self._connections = list(connections)
         self._when_removed: Released | None = None
@@ -87,12 +90,17 @@ class ImageStream(Stream):
         return self._source
 
     @property
+    def untethered_timeouts(self) -> UntetheredTimeouts:
+        """See `Stream.untethered_timeouts`."""
+        return self._untethered
+
+    @property
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked.
 
         Not once the last has gone: with it the dispatcher forgot the image, and no frame reaches it any more.
         """
-        if not self.links:
+        if not self.has_readers:
             return False
         return self.state is ImageState.ACTIVE or (
             self.state is ImageState.DRAINING and not self._is_drained()
@@ -142,6 +150,10 @@ class ImageStream(Stream):
         self._report_loss()
         is_revoked = self.stored.log.is_revoked()
         if self.state is ImageState.ACTIVE:
+            if not is_revoked:
+                # Source: aeron_publication_image_check_untethered_subscriptions.
+                window = self.image.window_length
+                self.check_untethered(max(self.reader_positions(), default=0) - window + window // 4, now_ns)
             if is_revoked or self._has_ended(now_ns):
                 self._enter(ImageState.DRAINING)
                 self.image.is_draining.set_release(1)
@@ -156,12 +168,13 @@ class ImageStream(Stream):
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self._is_removed and (
-            not self.links or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
+            not self.has_readers
+            or now_ns > self._state_change_ns + self.context.settings.image_liveness_timeout_ns
         )
 
     def _has_ended(self, now_ns: int) -> bool:
         silent_since_ns = self.image.time_of_last_packet_ns.get_acquire()
-        if not self.links or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
+        if not self.has_readers or now_ns > silent_since_ns + self.context.settings.image_liveness_timeout_ns:
             return True
         return bool(self.image.is_end_of_stream.get_acquire()) and (
             self.image.rebuild_position.get_acquire() >= self.image.hwm_position.get_acquire()

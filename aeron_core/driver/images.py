@@ -132,6 +132,7 @@ class Images:
                 counters=counters,
                 is_rejoin=subscription.params.is_rejoin,
                 connections=connections,
+                untethered=subscription.params.untethered,
             )
             links = reserve_links((stream, each) for each in linked)
             undo.pop_all()

@@ -44,7 +44,7 @@ class IpcStream(PublishedStream):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
         elif not self._joining:
-            self._unblock(max(link.counter.get_acquire() for link in self.links.values()))
+            self._unblock(max(self.reader_positions()))
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self.reference_count <= 0

@@ -55,7 +55,7 @@ cdef class PublicationImage:
     cdef int64_t _answered_rttm_ns                  # when the last one that was answered was sent
     cdef bint _is_reliable
     cdef bint _is_status_message_enabled            # until another image of the stream takes over
-    cdef int32_t _window_length                     # of the next status message
+    cdef readonly int32_t window_length             # of the next status message; the conductor reads it now and then
     cdef int64_t _next_sm_position                  # of the next status message
     cdef int64_t _last_sm_position                  # of the last one sent
     cdef int64_t _overrun_threshold

@@ -66,7 +66,7 @@ class PublicationImage:
             self.connections.append(cython.cast(cython.pointer(PyObject), connection))
         self._is_reliable = params.is_reliable
         self._is_status_message_enabled = True
-        self._window_length = self._congestion_control.initial_window_length()
+        self.window_length = self._congestion_control.initial_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
         self._sm_deadline_ns = 0
         self._is_sm_due = False
@@ -143,7 +143,7 @@ class PublicationImage:
         if packet_position < self._last_sm_position:
             # No sign of life: what was sent long ago may come again long after its sender is gone.
             self._counters.flow_control_under_runs.increment_release()
-            if proposed >= self._last_sm_position - self._window_length:
+            if proposed >= self._last_sm_position - self.window_length:
                 # But its way is alive: another one is ahead of it.
                 self.connections.track(endpoint, source, now_ns)
             return 0
@@ -215,11 +215,11 @@ class PublicationImage:
         if (
             self._rebuild.force_status_message
             or lowest > self._next_sm_position + (window >> 2)
-            or window != self._window_length
+            or window != self.window_length
         ):
             self._clean_position = clean_step(self.log, self._clean_position, lowest - self.log.term_length)
             self._next_sm_position = lowest
-            self._window_length = window
+            self.window_length = window
             self._is_sm_due = True
         return self._on_loss(now_ns) if self._loss_detector.has_gap else 0
 
@@ -288,7 +288,7 @@ class PublicationImage:
         self._sm.consumption_term_offset = positions.compute_term_offset(
             position, self.log.position_bits_to_shift
         )
-        self._sm.receiver_window = self._window_length
+        self._sm.receiver_window = self.window_length
         self._sm.flags = wire.SM_FLAG_EOS if self.is_draining.get_acquire() else 0
         sent = self.connections.send_status_message(self._sm, now_ns)
         if sent > 0:

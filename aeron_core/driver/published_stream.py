@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
-    from aeron_core.channel_params import PublicationParams
+    from aeron_core.channel_params import PublicationParams, UntetheredTimeouts
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.ipc_publication import IpcPublication
     from aeron_core.driver.log_storage import StoredLog
@@ -70,6 +70,11 @@ class PublishedStream(Stream):
     def source_identity(self) -> str:
         """Who publishes, as clients see it."""
         return "aeron:ipc"
+
+    @property
+    def untethered_timeouts(self) -> UntetheredTimeouts:
+        """See `Stream.untethered_timeouts`."""
+        return self.params.untethered
 
     @property
     def state(self) -> int:
@@ -130,8 +135,12 @@ class PublishedStream(Stream):
         if state == operations.PUBLICATION_ACTIVE:
             if self.stored.log.is_revoked():
                 self._revoke()
-            elif not self.is_exclusive:
-                self._unblock_if_stuck(now_ns)
+            else:
+                # Source: aeron_network_publication_check_untethered_subscriptions, and that of IPC.
+                window = self.params.publication_window_length
+                self.check_untethered(self._consumer_position() - window + window // 4, now_ns)
+                if not self.is_exclusive:
+                    self._unblock_if_stuck(now_ns)
         elif state == operations.PUBLICATION_DRAINING:
             self._drain(now_ns)
         elif state == operations.PUBLICATION_LINGER and self._has_lingered(now_ns):

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from aeron_core.driver import stream_counters
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.driver.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from aeron_core.channel_params import UntetheredTimeouts
     from aeron_core.driver.agent_proxy import Linked
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.subscription import Subscription
@@ -41,6 +43,9 @@ class Stream(ABC):
         self.links: dict[Subscription, SubscriberPosition] = {}
         # Those of the links that the agent does not follow yet: their positions say nothing.
         self._joining: set[Subscription] = set()
+        self._tethers: dict[Subscription, Tether] = {}
+        # Those that the agent has been told to forget, but whose counters they keep.
+        self._leaving: set[SubscriberPosition] = set()
 
     @property
     @abstractmethod
@@ -56,6 +61,11 @@ class Stream(ABC):
     @abstractmethod
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked."""
+
+    @property
+    @abstractmethod
+    def untethered_timeouts(self) -> UntetheredTimeouts:
+        """How long untethered subscribers stand at the limit, linger and rest."""
 
     @abstractmethod
     def on_timer(self, now_ns: int) -> bool:
@@ -91,6 +101,8 @@ class Stream(ABC):
         """Let a subscription take part in the stream; its client is told once the agent follows it."""
         self.links[subscription] = position
         self._joining.add(subscription)
+        if not subscription.params.is_tether:
+            self._tethers[subscription] = Tether(self.context.clock.nano_time())
         self._attach(position, partial(self._on_linked, subscription, position))
 
     def _on_linked(
@@ -98,8 +110,13 @@ class Stream(ABC):
     ) -> None:
         if subscription not in self._joining:
             return
-        self._joining.remove(subscription)
         self.context.counters.append_to_label(position.counter.id, f" @{join_position}")
+        self._on_rejoined(subscription, position, join_position)
+
+    def _on_rejoined(self, subscription: Subscription, position: SubscriberPosition, _: int) -> None:
+        if subscription not in self._joining:
+            return
+        self._joining.remove(subscription)
         self.context.clients.send(
             responses.OnAvailableImage(
                 self.registration_id,
@@ -114,10 +131,18 @@ class Stream(ABC):
 
     def unlink(self, subscription: Subscription) -> None:
         """End a subscription's part in the stream without a word to its client, which ended it."""
+        is_away = self._is_away(subscription)
         self._joining.discard(subscription)
+        self._tethers.pop(subscription, None)
         position = self.links.pop(subscription, None)
-        if position is not None:
+        if position is None:
+            return
+        if not is_away:
             self._detach(position)
+        elif position in self._leaving:
+            self._leaving.remove(position)
+        else:
+            self.free_counter_of(position)
 
     def unlink_all(self, *, notify: bool) -> None:
         """End the part of all subscriptions, and tell their clients with `notify`."""
@@ -134,21 +159,78 @@ class Stream(ABC):
 
     def notify_unavailable_to(self, subscription: Subscription) -> None:
         """Tell the client of a subscription that the stream is over for it, if it knows that it was there."""
-        if subscription in self.links and subscription not in self._joining:
+        if (
+            subscription in self.links
+            and subscription not in self._joining
+            and not self._is_away(subscription)
+        ):
             self.context.clients.send(
                 responses.OnUnavailableImage(
                     self.registration_id, subscription.registration_id, self.stream_id, subscription.channel
                 )
             )
 
+    @property
+    def has_readers(self) -> bool:
+        """Whether there are subscribers that are not away."""
+        return any(not self._is_away(subscription) for subscription in self.links)
+
+    def reader_positions(self) -> list[int]:
+        """Return how far the subscribers have read that are not away."""
+        return [
+            position.counter.get_acquire()
+            for subscription, position in self.links.items()
+            if not self._is_away(subscription)
+        ]
+
+    def _is_away(self, subscription: Subscription) -> bool:
+        tether = self._tethers.get(subscription)
+        return tether is not None and tether.state is not TetherState.ACTIVE
+
+    def check_untethered(self, limit: int, now_ns: int) -> None:
+        """Let the stream go on without untethered subscribers that stay at `limit`, and take them back later."""
+        timeouts = self.untethered_timeouts
+        for subscription, tether in list(self._tethers.items()):
+            if tether.state is TetherState.ACTIVE:
+                self._check_active(subscription, tether, limit, now_ns)
+            elif tether.state is TetherState.LINGER:
+                if not tether.has_lasted(timeouts.linger_timeout_ns, now_ns):
+                    continue
+                if subscription.params.is_rejoin:
+                    tether.enter(TetherState.RESTING, now_ns)
+                else:
+                    self.unlink(subscription)
+            elif tether.has_lasted(timeouts.resting_timeout_ns, now_ns):
+                self._rejoin(subscription, tether, now_ns)
+
+    def _check_active(self, subscription: Subscription, tether: Tether, limit: int, now_ns: int) -> None:
+        position = self.links[subscription]
+        if subscription in self._joining or position.counter.get_acquire() > limit:
+            tether.since_ns = now_ns
+        elif tether.has_lasted(self.untethered_timeouts.window_limit_timeout_ns, now_ns):
+            self.notify_unavailable_to(subscription)
+            tether.enter(TetherState.LINGER, now_ns)
+            self._leaving.add(position)
+            self._detach(position)
+
+    def _rejoin(self, subscription: Subscription, tether: Tether, now_ns: int) -> None:
+        position = self.links[subscription]
+        if position in self._leaving:
+            # The agent has not forgotten it yet.
+            return
+        tether.enter(TetherState.ACTIVE, now_ns)
+        self._joining.add(subscription)
+        self._attach(position, partial(self._on_rejoined, subscription, position))
+
     def _have_all_read(self, position: int) -> bool:
         """Return whether no subscriber has anything left to read before `position`."""
-        return not self._joining and all(
-            link.counter.get_acquire() >= position for link in self.links.values()
-        )
+        return not self._joining and all(reader >= position for reader in self.reader_positions())
 
     def free_counter_of(self, position: SubscriberPosition) -> None:
-        """Give a subscriber's counter back, once no agent reads it any more."""
+        """Give a subscriber's counter back, once no agent reads it any more, unless the subscriber is to rest."""
+        if position in self._leaving:
+            self._leaving.remove(position)
+            return
         self.context.counters.free(position.counter.id)
 
 

@@ -106,10 +106,6 @@ class Subscriptions:
         return endpoint
 
     def _register(self, client: Client, subscription: Subscription) -> None:
-        if not subscription.params.is_tether:
-            self.context.errors.record(
-                0, f"WARNING: tether=false is without effect yet: {subscription.channel} is tethered"
-            )
         self.all.append(subscription)
         client.subscriptions[subscription.registration_id] = subscription
 

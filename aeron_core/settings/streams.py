@@ -8,7 +8,7 @@ from pydantic import Field
 
 from aeron_core.channel_defaults import Inferable
 from aeron_core.settings.model import SettingsModel
-from aeron_core.settings.timeouts import MS, NO_UNTETHERED, US
+from aeron_core.settings.timeouts import MS, US
 from aeron_core.settings.variables import Choice, Duration, Integer, Switch
 from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
@@ -22,9 +22,9 @@ class StreamSettings(SettingsModel):
     reliable_stream: Annotated[bool, Switch("AERON_RELIABLE_STREAM")] = Field(
         True, description="Ask for losses again; false fills them with padding."
     )
-    tether_subscriptions: Annotated[
-        bool, Switch("AERON_TETHER_SUBSCRIPTIONS", without_effect=NO_UNTETHERED)
-    ] = Field(True, description="Let a slow subscriber hold its stream back.")
+    tether_subscriptions: Annotated[bool, Switch("AERON_TETHER_SUBSCRIPTIONS")] = Field(
+        True, description="Let a slow subscriber hold its stream back."
+    )
     rejoin_stream: Annotated[bool, Switch("AERON_REJOIN_STREAM")] = Field(
         True, description="Let a stream come back after it went away."
     )

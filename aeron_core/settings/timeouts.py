@@ -12,7 +12,6 @@ from aeron_core.settings.variables import Duration
 US: Final = 1_000
 MS: Final = 1_000_000
 S: Final = 1_000_000_000
-NO_UNTETHERED: Final = "every subscription is tethered yet"
 
 
 class TimeoutSettings(SettingsModel):
@@ -43,21 +42,21 @@ class TimeoutSettings(SettingsModel):
     rcv_status_message_timeout_ns: Annotated[int, Duration("AERON_RCV_STATUS_MESSAGE_TIMEOUT", US)] = Field(
         200 * MS, description="Longest interval between status messages of a receiver."
     )
-    untethered_window_limit_timeout_ns: Annotated[
-        int, Duration("AERON_UNTETHERED_WINDOW_LIMIT_TIMEOUT", without_effect=NO_UNTETHERED)
-    ] = Field(
-        5 * S,
-        description="How long an untethered subscriber may be at the limit; more than timer_interval_ns.",
+    untethered_window_limit_timeout_ns: Annotated[int, Duration("AERON_UNTETHERED_WINDOW_LIMIT_TIMEOUT")] = (
+        Field(
+            5 * S,
+            description="How long an untethered subscriber may be at the limit; more than timer_interval_ns.",
+        )
     )
     untethered_linger_timeout_ns: Annotated[
-        int | None, Duration("AERON_UNTETHERED_LINGER_TIMEOUT", optional=True, without_effect=NO_UNTETHERED)
+        int | None, Duration("AERON_UNTETHERED_LINGER_TIMEOUT", optional=True)
     ] = Field(
         None,
         description="How long an untethered subscriber lingers; as at the limit where unset.",
     )
-    untethered_resting_timeout_ns: Annotated[
-        int, Duration("AERON_UNTETHERED_RESTING_TIMEOUT", without_effect=NO_UNTETHERED)
-    ] = Field(10 * S, description="How long an untethered subscriber rests; more than timer_interval_ns.")
+    untethered_resting_timeout_ns: Annotated[int, Duration("AERON_UNTETHERED_RESTING_TIMEOUT")] = Field(
+        10 * S, description="How long an untethered subscriber rests; more than timer_interval_ns."
+    )
     conductor_cycle_threshold_ns: Annotated[int, Duration("AERON_DRIVER_CONDUCTOR_CYCLE_THRESHOLD")] = Field(
         100 * MS, description="A longer duty cycle of the conductor counts as a stall."
     )

@@ -276,12 +276,3 @@ def test_a_port_that_is_taken_is_told_and_can_be_had_later(lone):
 
     assert error.code is ErrorCode.GENERIC_ERROR
     assert len(lone.driver.find_counters("rcv-channel")) == 1
-
-
-@pytest.mark.parametrize("channel", ["aeron:ipc?tether=false", f"{UDP}|tether=false"])
-def test_who_asks_for_an_untethered_subscription_is_told_that_it_is_not(lone, channel):
-    lone.add_subscription(channel, 1001)
-
-    assert [error.text for error in lone.driver.errors()] == [
-        f"(0) WARNING: tether=false is without effect yet: {channel} is tethered"
-    ]
