@@ -53,6 +53,7 @@ class SendEndpoint(ChannelEndpoint):
             connects=settings.driver_connect,
             receive_slots=settings.sender_io_vector_capacity,
             wildcard_ports=settings.sender_wildcard_port_range,
+            clock=self.context.clock,
         )
 
     def close(self) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core.spi.endpoints import (
@@ -35,6 +36,7 @@ class DatagramOptions:
     rcvbuf_length: int = 0
     wants_gso: bool = False
     wants_gro: bool = False
+    wants_media_timestamps: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class EndpointParams:
     wildcard_ports: tuple[int, int] = (0, 0)
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
+    #: Whose `epoch_ns` frames are stamped with.
+    clock: Clock = field(default_factory=Clock)
 
 
 @dataclass(frozen=True)

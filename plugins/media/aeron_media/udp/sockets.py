@@ -21,6 +21,8 @@ SOL_UDP: Final = socket.IPPROTO_UDP
 # Source: include/uapi/linux/udp.h; Python's socket module does not name them.
 UDP_SEGMENT: Final = 103
 UDP_GRO: Final = 104
+# Source: include/uapi/asm-generic/socket.h.
+SO_TIMESTAMPNS: Final = 35
 
 _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
@@ -33,6 +35,8 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
         _set_lengths(sock, options)
         if options.wants_gro and detect_gro():
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
+        if options.wants_media_timestamps:
+            sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         _bind(sock, options.bind)
         if options.connect is not None:
             _connect(sock, options.connect)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from aeron_core.endpoint_params import ControlMode
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
@@ -24,8 +22,6 @@ from aeron_media.udp.ports import WildcardPorts
 from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
 from aeron_media.udp.send_endpoint import UdpSendEndpoint
 from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
-
-_TIMESTAMP_KEYS: Final = ("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset")
 
 
 class UdpTransport(MediaTransport):
@@ -75,11 +71,14 @@ class UdpTransport(MediaTransport):
         channel = _udp_channel(params.channel)
         if not channel.has_explicit_endpoint:
             raise _no_address(channel)
+        has_media_timestamps = channel.params.media_rcv_timestamp_offset is not None
         options = DatagramOptions(
             bind=channel.remote,
             sndbuf_length=params.sndbuf_length,
             rcvbuf_length=params.rcvbuf_length,
-            wants_gro=params.uses_gro,
+            # Datagrams that the kernel joined have one time together.
+            wants_gro=params.uses_gro and not has_media_timestamps,
+            wants_media_timestamps=has_media_timestamps,
         )
         opener = self._ports.opener(params.wildcard_ports, _opener(params))
         return UdpReceiveEndpoint(params, opener(options))
@@ -109,9 +108,6 @@ def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
         raise _unsupported(channel.uri, "endpoint", "multicast addresses")
     if channel.has_explicit_control and not is_publication:
         raise _unsupported(channel.uri, "control", "explicit control addresses of subscriptions")
-    for key in _TIMESTAMP_KEYS:
-        if key in channel.uri:
-            raise _unsupported(channel.uri, key, "timestamps")
 
 
 def _unsupported(uri: ChannelUri, key: str, what: str) -> ChannelUriError:
