@@ -86,6 +86,14 @@ class EndpointParams:
         """Whether the channel answers, or receives the answers of, another one."""
         return self.control_mode is ControlMode.RESPONSE
 
+    def timestamp_offset(self, key: str) -> int | None:
+        """Return the offset that `key` of the URI asks for."""
+        return {
+            "media-rcv-ts-offset": self.media_rcv_timestamp_offset,
+            "channel-rcv-ts-offset": self.channel_rcv_timestamp_offset,
+            "channel-snd-ts-offset": self.channel_snd_timestamp_offset,
+        }[key]
+
 
 def check_destination(uri: ChannelUri, *, is_send: bool) -> None:
     """Refuse `uri` as a destination of a publication (`is_send`) or of a subscription."""

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -20,6 +21,11 @@
 #endif
 #ifndef SOL_UDP
 #define SOL_UDP 17
+#endif
+
+/* include/uapi/asm-generic/socket.h; the number of the message is that of the option. */
+#ifndef SCM_TIMESTAMPNS
+#define SCM_TIMESTAMPNS 35
 #endif
 
 #define AC_BATCH_CAPACITY 16
@@ -33,6 +39,7 @@ typedef struct
     _Alignas(struct cmsghdr) char control[AC_BATCH_CAPACITY][AC_CONTROL_LENGTH];
     int32_t lengths[AC_BATCH_CAPACITY];
     int32_t segment_lengths[AC_BATCH_CAPACITY];
+    int64_t times_ns[AC_BATCH_CAPACITY]; /* of reception, since the epoch, where the kernel says it, otherwise 0 */
 } ac_batch_t;
 
 /* Return the number of slots filled, 0 when nothing waits, -errno on failure. */
@@ -64,6 +71,7 @@ static inline int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, i
         struct msghdr *header = &batch->messages[i].msg_hdr;
         batch->lengths[i] = (int32_t)batch->messages[i].msg_len;
         batch->segment_lengths[i] = batch->lengths[i];
+        batch->times_ns[i] = 0;
         for (struct cmsghdr *c = CMSG_FIRSTHDR(header); NULL != c; c = CMSG_NXTHDR(header, c))
         {
             if (SOL_UDP == c->cmsg_level && UDP_GRO == c->cmsg_type)
@@ -74,6 +82,12 @@ static inline int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, i
                 {
                     batch->segment_lengths[i] = segment_length;
                 }
+            }
+            else if (SOL_SOCKET == c->cmsg_level && SCM_TIMESTAMPNS == c->cmsg_type)
+            {
+                struct timespec time;
+                memcpy(&time, CMSG_DATA(c), sizeof(time));
+                batch->times_ns[i] = (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
             }
         }
     }

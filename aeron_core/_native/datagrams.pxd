@@ -12,6 +12,7 @@ cdef extern from "datagrams.h" nogil:
         sockaddr_storage names[1]
         int32_t lengths[1]
         int32_t segment_lengths[1]
+        int64_t times_ns[1]
     int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, int64_t slot_length, int slots)
     void ac_prepare_send(ac_batch_t *batch, int index, const uint8_t *data, int32_t length, int32_t segment_length)
     int ac_send_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
@@ -34,6 +35,10 @@ cdef class ReceiveBatch:
 
     cdef inline int32_t segment_length_of(self, int32_t index) noexcept nogil:
         return self._batch.segment_lengths[index]
+
+    # When the kernel received the datagrams, in nanoseconds since the epoch; 0 where it did not say.
+    cdef inline int64_t time_of(self, int32_t index) noexcept nogil:
+        return self._batch.times_ns[index]
 
     cdef void copy_source(self, int32_t index, SocketAddress into) noexcept nogil
 
@@ -69,6 +74,8 @@ cdef class SendBatch:
     ) except -1 nogil
     # Add `length` bytes at `offset` of an entry of another batch, as one datagram.
     cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil
+    # Put a time into the first frame of each datagram, if that is DATA, where it stands in memory.
+    cdef int32_t stamp(self, int32_t payload_offset, int64_t time_ns) noexcept nogil
 
 
 cdef class DatagramChannel:

@@ -56,6 +56,7 @@ cdef class ReceiveBatch:
                 break
             self._batch.lengths[index] = self.buffer.put_bytes(self.offset_of(index), data)
             self._batch.segment_lengths[index] = self._batch.lengths[index]
+            self._batch.times_ns[index] = 0
             memcpy(&self._batch.names[index], &source._storage, sizeof(sockaddr_storage))
             index += 1
         self.count = index
@@ -93,6 +94,16 @@ cdef class SendBatch:
         self.length += length
         return self.count
 
+    cdef int32_t stamp(self, int32_t payload_offset, int64_t time_ns) noexcept nogil:
+        cdef int32_t index, at, step
+        for index in range(self.count):
+            at = 0
+            while at < self._batch.lengths[index]:
+                step = min(max(self._batch.segment_lengths[index], 1), self._batch.lengths[index] - at)
+                stamp_frame(<uint8_t *>entry_address(self._batch, index) + at, step, payload_offset, time_ns)
+                at += step
+        return 0
+
     def datagrams(self, int32_t index):
         """Return the datagrams of one entry as a list of bytes, cut as the kernel would cut them."""
         cdef int32_t length = self._batch.lengths[index]
@@ -107,6 +118,21 @@ cdef extern from *:
     { return batch->vectors[index].iov_base; }
     """
     const void *entry_address "ac_entry_address"(ac_batch_t *batch, int index) nogil
+
+
+cdef inline void stamp_frame(
+    uint8_t *frame, int32_t room, int32_t payload_offset, int64_t time_ns
+) noexcept nogil:
+    cdef int32_t length
+    cdef int64_t at = wire.DATA_HEADER_LENGTH + <int64_t>payload_offset
+    if room < wire.DATA_HEADER_LENGTH:
+        return
+    memcpy(&length, frame, sizeof(length))
+    # A heartbeat has no length, and of padding only the header is sent: nothing of them is anybody's payload.
+    if frame[wire.FRAME_TYPE_OFFSET] != wire.TYPE_DATA or length < wire.DATA_HEADER_LENGTH or length > room:
+        return
+    if at + <int64_t>sizeof(time_ns) <= length:
+        memcpy(frame + at, &time_ns, sizeof(time_ns))
 
 
 cdef class DatagramChannel:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver import stream_counters
+from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.endpoint_params import EndpointParams
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -52,6 +54,16 @@ class ChannelEndpoint:
             self.free_counters(status)
             raise
         status.set_release(stream_counters.CHANNEL_STATUS_ACTIVE)
+
+    def check_timestamps(self, channel: Channel, *keys: str) -> None:
+        """Refuse to share the endpoint with a channel that wants its timestamps elsewhere."""
+        asked, existing = (EndpointParams.parse(each.uri) for each in (channel, self.channel))
+        for key in keys:
+            if asked.timestamp_offset(key) != existing.timestamp_offset(key):
+                raise CommandRefusedError(
+                    f"option conflicts with existing subscription: {key}={channel.uri.get(key, 'none')} in "
+                    f"{channel.uri}: must be {self.channel.uri.get(key, 'none')}, as in {self.channel.uri}"
+                )
 
     def free_counters(self, status: Counter) -> None:
         """Give back the status and the addresses."""

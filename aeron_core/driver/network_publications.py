@@ -62,6 +62,8 @@ class NetworkPublications(Publications):
         uri = channel.uri
         params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
         endpoint = self.endpoints.get(channel.canonical_form)
+        if endpoint is not None:
+            endpoint.check_timestamps(channel, "channel-snd-ts-offset")
         siblings = [stream for stream in self.streams if stream.endpoint is endpoint]
         stream = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
         new = None

@@ -98,6 +98,7 @@ class ReceiveEndpoint(ChannelEndpoint):
                 settings.debug_send_control_loss_rate, settings.debug_send_control_loss_seed or 0
             ),
             wildcard_ports=settings.receiver_wildcard_port_range,
+            clock=self.context.clock,
             dispatcher=self.dispatcher,
             batch=self.context.receive_batch,
             receiver_id=self._receiver_id,

@@ -61,6 +61,7 @@ class SendEndpoint(ChannelEndpoint):
             receive_slots=settings.sender_io_vector_capacity,
             destination_count=self._destination_count,
             wildcard_ports=settings.sender_wildcard_port_range,
+            clock=self.context.clock,
         )
 
     def free_counters(self, status: Counter) -> None:

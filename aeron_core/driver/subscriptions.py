@@ -76,6 +76,7 @@ class Subscriptions:
         if endpoint is None:
             endpoint = self._open(command, transport, channel, params)
         else:
+            endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
             self._check_clash(endpoint, command, params)
         subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint)
         # Where this fails there are images, so that the endpoint has other users and stays.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core.spi.endpoints import (
@@ -42,6 +43,7 @@ class DatagramOptions:
     interface: SocketAddress | None = None
     interface_index: int = 0
     multicast_ttl: int = 0
+    wants_media_timestamps: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class EndpointParams:
     multicast_ttl: int = 0
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
+    #: Whose `epoch_ns` frames are stamped with.
+    clock: Clock = field(default_factory=Clock)
 
 
 @dataclass(frozen=True)

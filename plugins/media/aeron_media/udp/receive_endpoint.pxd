@@ -1,9 +1,10 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport wire
+from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core.protocol.frames.error cimport ErrorFrame
@@ -16,6 +17,9 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
 from aeron_media.udp.fault cimport FaultSlot
 from aeron_media.udp.loss cimport LossGenerator
+
+
+cdef int64_t _TIMESTAMP_LENGTH
 
 
 @cython.final
@@ -35,6 +39,12 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
+    cdef Clock _clock
+    cdef bint _stamps_media                 # data, with the kernel's time of reception
+    cdef bint _stamps_channel               # data, with ours
+    cdef int64_t _media_stamp_offset        # in the payload, or that of the reserved value
+    cdef int64_t _channel_stamp_offset
+    cdef int64_t _media_time_ns             # when the kernel received the packet in hand, 0 if it did not say
     cdef FaultSlot _faults
     cdef Counter _bytes_received
     cdef Counter _invalid_packets           # shared with the sender, so only ever added to
@@ -46,6 +56,13 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     @cython.locals(used=int32_t)
     cdef int32_t _on_data(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    @cython.locals(now_ns=int64_t, media_ns=int64_t, length=int64_t)
+    cdef int32_t _stamp(self, int64_t offset, int64_t end) except -1 nogil
+    cdef bint _begins_message(self, int64_t offset) except -1 nogil
+    @cython.locals(at=int64_t)
+    cdef int32_t _put_time(
+        self, int64_t offset, int64_t length, int64_t payload_offset, int64_t time_ns
+    ) except -1 nogil
     cdef int32_t _on_setup(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length, SocketAddress sender) except -1 nogil

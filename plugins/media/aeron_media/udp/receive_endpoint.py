@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aeron_core._native import wire
+from aeron_core._native import positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
+from aeron_core.endpoint_params import EndpointParams
 from aeron_core.protocol.frames.header import validate
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ReceiveEndpointParams
 
 MAX_CONTROL_FRAME_LENGTH: Final = wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LENGTH
+_TIMESTAMP_LENGTH = 8  # nanoseconds since the epoch
 
 
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
@@ -59,6 +61,13 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
+        stamps = EndpointParams.parse(params.channel.uri)
+        self._clock = params.clock
+        self._stamps_media = stamps.media_rcv_timestamp_offset is not None
+        self._stamps_channel = stamps.channel_rcv_timestamp_offset is not None
+        self._media_stamp_offset = stamps.media_rcv_timestamp_offset or 0
+        self._channel_stamp_offset = stamps.channel_rcv_timestamp_offset or 0
+        self._media_time_ns = 0
         self._faults = FaultSlot()
         self._bytes_received = params.counters["bytes_received"]
         self._invalid_packets = params.counters["invalid_packets"]
@@ -94,6 +103,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _on_slot(self, slot: int, now_ns: int) -> int:
         self._received.copy_source(slot, self._source)
+        self._media_time_ns = self._received.time_of(slot)
         offset = self._received.offset_of(slot)
         end = offset + self._received.length_of(slot)
         segment_length = self._received.segment_length_of(slot)
@@ -121,8 +131,40 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         return 0
 
     def _on_data(self, offset: int, length: int, now_ns: int) -> int:
+        if self._stamps_media or self._stamps_channel:
+            self._stamp(offset, offset + length)
         used = self._dispatcher.on_data(self, self._received.buffer, offset, length, self._source, now_ns)
         return self._refuse(used) if used < 0 else used
+
+    def _stamp(self, offset: int, end: int) -> int:
+        """Put the times of reception into each frame that begins a message."""
+        now_ns = self._clock.epoch_ns()
+        # A socket that was asked for its times just before may have none of its first datagrams.
+        media_ns = self._media_time_ns if self._media_time_ns > 0 else now_ns
+        while offset + wire.DATA_HEADER_LENGTH <= end:
+            length = self._received.buffer.get_i32(offset)
+            # Whether the frames fit one another is for the image to say; nothing beyond the packet is touched.
+            if length < wire.DATA_HEADER_LENGTH or length > end - offset:
+                return 0
+            if self._begins_message(offset):
+                if self._stamps_media:
+                    self._put_time(offset, length, self._media_stamp_offset, media_ns)
+                if self._stamps_channel:
+                    self._put_time(offset, length, self._channel_stamp_offset, now_ns)
+            offset += positions.align_frame(length)
+        return 0
+
+    def _begins_message(self, offset: int) -> bool:
+        return (
+            self._received.buffer.get_u8(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_DATA
+            and self._received.buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_BEGIN != 0
+        )
+
+    def _put_time(self, offset: int, length: int, payload_offset: int, time_ns: int) -> int:
+        at = wire.DATA_HEADER_LENGTH + payload_offset
+        if at + _TIMESTAMP_LENGTH <= length:
+            self._received.buffer.put_i64(offset + at, time_ns)
+        return 0
 
     def _on_setup(self, offset: int, length: int, now_ns: int) -> int:
         self._setup.decode(self._received.buffer, offset, length)

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core._native.destination_table cimport FanOut
@@ -41,6 +42,9 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
+    cdef Clock _clock
+    cdef bint _stamps                       # data, with the time of sending
+    cdef int32_t _stamp_offset              # in the payload, or that of the reserved value
     cdef FaultSlot _faults
     cdef Counter _bytes_sent
     cdef Counter _invalid_packets           # shared with the receiver, so only ever added to

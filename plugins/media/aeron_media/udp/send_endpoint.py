@@ -19,6 +19,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core._native.destination_table import FanOut
 from aeron_core._native.pointers import PointerMap
+from aeron_core.endpoint_params import EndpointParams
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.header import validate
 from aeron_core.protocol.frames.nak import Nak
@@ -68,6 +69,10 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
+        self._clock = params.clock
+        stamp_offset = EndpointParams.parse(params.channel.uri).channel_snd_timestamp_offset
+        self._stamps = stamp_offset is not None
+        self._stamp_offset = stamp_offset or 0
         self._faults = FaultSlot()
         self._bytes_sent = params.counters["bytes_sent"]
         self._invalid_packets = params.counters["invalid_packets"]
@@ -117,6 +122,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        if self._stamps:
+            batch.stamp(self._stamp_offset, self._clock.epoch_ns())
         if self._is_multi_destination:
             return self._send_to_all(batch)
         return self._send_to_remote(batch)

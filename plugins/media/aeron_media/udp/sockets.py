@@ -25,6 +25,8 @@ UDP_GRO: Final = 104
 # Source: include/uapi/linux/in.h, in6.h; nor these.
 IP_MULTICAST_ALL: Final = 49
 IPV6_MULTICAST_ALL: Final = 29
+# Source: include/uapi/asm-generic/socket.h.
+SO_TIMESTAMPNS: Final = 35
 
 _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
@@ -37,6 +39,8 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
         _set_lengths(sock, options)
         if options.wants_gro and detect_gro():
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
+        if options.wants_media_timestamps:
+            sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         if _is_group(options.bind):
             _join(sock, options)
         else:

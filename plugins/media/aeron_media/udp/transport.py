@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from aeron_core.endpoint_params import ControlMode
 from aeron_core.errors import ChannelUriError, ErrorCode
@@ -27,8 +26,6 @@ from aeron_media.udp.ports import WildcardPorts
 from aeron_media.udp.receive_endpoint import UdpReceiveEndpoint
 from aeron_media.udp.send_endpoint import UdpSendEndpoint
 from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
-
-_TIMESTAMP_KEYS: Final = ("media-rcv-ts-offset", "channel-rcv-ts-offset", "channel-snd-ts-offset")
 
 
 class UdpTransport(MediaTransport):
@@ -103,14 +100,21 @@ class UdpTransport(MediaTransport):
         channel = _udp_channel(params.channel)
         if not channel.has_explicit_endpoint and not channel.has_explicit_control:
             raise _no_address(channel)
+        has_media_timestamps = channel.params.media_rcv_timestamp_offset is not None
         if channel.is_multicast:
-            group = replace(_multicast_options(params, channel), wants_gro=params.uses_gro)
+            group = replace(
+                _multicast_options(params, channel),
+                wants_gro=params.uses_gro and not has_media_timestamps,
+                wants_media_timestamps=has_media_timestamps,
+            )
             return UdpReceiveEndpoint(params, _opener(params)(group), channel.remote_control)
         options = DatagramOptions(
             bind=channel.remote,
             sndbuf_length=params.sndbuf_length,
             rcvbuf_length=params.rcvbuf_length,
-            wants_gro=params.uses_gro,
+            # Datagrams that the kernel joined have one time together.
+            wants_gro=params.uses_gro and not has_media_timestamps,
+            wants_media_timestamps=has_media_timestamps,
         )
         opener = self._ports.opener(params.wildcard_ports, _opener(params))
         control = channel.local_control if channel.has_explicit_control else None
@@ -151,9 +155,6 @@ def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
         return
     if channel.params.control_mode is ControlMode.RESPONSE:
         raise _unsupported(channel.uri, "control-mode", "response channels")
-    for key in _TIMESTAMP_KEYS:
-        if key in channel.uri:
-            raise _unsupported(channel.uri, key, "timestamps")
 
 
 def _unsupported(uri: ChannelUri, key: str, what: str) -> ChannelUriError:

@@ -68,6 +68,7 @@ class Lab:
             "rcvbuf_length": 0,
             "uses_gso": True,
             "uses_gro": True,
+            "clock": self.clock,
         }
 
     def open_send(self, uri: str = URI, **changes: Any) -> SendEndpointProbe:

@@ -20,9 +20,6 @@ def resolve(text, uri_key):
     ("uri", "is_publication", "key"),
     [
         ("aeron:udp?control=127.0.0.1:1|control-mode=response", True, "control-mode"),
-        ("aeron:udp?control-mode=manual", False, "control-mode"),
-        ("aeron:udp?endpoint=127.0.0.1:1|channel-snd-ts-offset=reserved", True, "channel-snd-ts-offset"),
-        ("aeron:udp?endpoint=127.0.0.1:1|media-rcv-ts-offset=0", False, "media-rcv-ts-offset"),
     ],
 )
 def test_what_is_not_supported_yet_is_refused_by_its_key(uri, is_publication, key):
