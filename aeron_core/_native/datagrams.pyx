@@ -133,6 +133,19 @@ cdef inline void stamp_frame(
         return
     if at + <int64_t>sizeof(time_ns) <= length:
         memcpy(frame + at, &time_ns, sizeof(time_ns))
+cdef extern from *:
+    """
+    #include <string.h>
+    #include <sys/socket.h>
+    static inline int ac_disconnect(int fd)
+    {
+        struct sockaddr none;
+        memset(&none, 0, sizeof(none));
+        none.sa_family = AF_UNSPEC;
+        return connect(fd, &none, sizeof(none));
+    }
+    """
+    int disconnect "ac_disconnect"(int fd)
 
 
 cdef class DatagramChannel:
@@ -150,6 +163,9 @@ cdef class DatagramChannel:
     def local_address(self):
         """Return the address that the channel is bound to."""
         return SocketAddress()
+
+    def connect(self, SocketAddress address):
+        """Exchange datagrams with `address` from now on, if this channel is connected; else do nothing."""
 
     def close(self):
         """Give up what the channel holds; receive and send must not be called any more."""
@@ -202,6 +218,17 @@ cdef class UdpSocket(DatagramChannel):
         host, port, *rest = self._socket.getsockname()
         return SocketAddress.of(host, port, rest[1] if rest else 0)
 
+    def connect(self, SocketAddress address):
+        """Connect to another address, if the socket is connected; raises OSError. Any thread may call it."""
+        if not self.is_connected:
+            return
+        try:
+            self._socket.connect(address.as_tuple())
+        except OSError:
+            # The source address that the kernel chose for the old peer may not do for the new one: let it choose again.
+            disconnect(self._fd)
+            self._socket.connect(address.as_tuple())
+
     def close(self):
         """Close the socket."""
         # The number may soon be another socket's.
@@ -235,6 +262,10 @@ cdef class PythonDatagramChannel(DatagramChannel):
     def local_address(self):
         """Return the address that the delegate is bound to."""
         return self._delegate.local_address()
+
+    def connect(self, SocketAddress address):
+        """Have the delegate exchange datagrams with another address."""
+        self._delegate.connect(address)
 
     def close(self):
         """Close the delegate."""

@@ -119,7 +119,7 @@ class CommandHandler:
             work += 1
         return work
 
-    def _execute(self, command: commands.Command) -> Unfinished | None:
+    def _execute(self, command: commands.Command) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
         match command:
             case commands.AddPublication() | commands.AddExclusivePublication():
                 return self._resources.add_publication(self._client(command), command)

@@ -8,6 +8,7 @@ from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
 from aeron_core.driver.clients import Clients
 from aeron_core.driver.command_handler import CommandHandler
+from aeron_core.driver.re_resolution import ReResolution
 from aeron_core.driver.resources import Resources
 from aeron_core.protocol import responses
 
@@ -42,6 +43,7 @@ class Conductor:
         self._duty_cycle = duty_cycle
         self._resolution = resolution
         self.resources = Resources(context, resolution)
+        self._re_resolution = ReResolution(context, resolution, self.resources.network)
         self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)
         self._event = Command()
@@ -60,7 +62,7 @@ class Conductor:
         work = self._drain(self._context.from_sender, self._context.sender)
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
-        work += self._resolve(now_ns)
+        work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1

@@ -7,7 +7,7 @@ the conductor goes on with everything but the commands of the client that asked.
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.addresses import HostPort, parse_address
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
     from aeron_core.uri import ChannelUri
+
+_T = TypeVar("_T")
 
 
 class _NameNeedsHelperError(Exception):
@@ -84,8 +86,16 @@ class Resolution:
             done.set_exception(error)
         return done
 
-    def _submit(self, work: Callable[[], Channel]) -> Future[Channel]:
-        future: Future[Channel] = Future()
+    def start_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
+        """Return the address that a name is now; None for text that can be resolved once and for all."""
+        try:
+            self._resolve_literal(text, uri_key)
+        except _NameNeedsHelperError:
+            return self._submit(lambda: self._resolve_name(text, uri_key, again=True))
+        return None
+
+    def _submit(self, work: Callable[[], _T]) -> Future[_T]:
+        future: Future[_T] = Future()
 
         def run() -> None:
             try:
@@ -105,14 +115,14 @@ class Resolution:
             raise _NameNeedsHelperError
         return address
 
-    def _resolve_name(self, text: str, uri_key: str) -> SocketAddress:
+    def _resolve_name(self, text: str, uri_key: str, *, again: bool = False) -> SocketAddress:
         started_ns = self._clock.nano_time()
         try:
-            address = parse_address(self._resolver.lookup(text, uri_key, False))
+            address = parse_address(self._resolver.lookup(text, uri_key, again))
             literal = literal_address(address)
             if literal is not None:
                 return literal
-            host = self._resolver.resolve(address.host, uri_key, False)
+            host = self._resolver.resolve(address.host, uri_key, again)
             if host is None:
                 raise ChannelUriError(
                     f"{uri_key}={text}: unknown host {address.host!r}: must be an address or a name that the "

@@ -26,6 +26,10 @@ class SendEndpoint(ChannelEndpoint):
     ) -> None:
         super().__init__(context, transport, channel, registration_id)
         self.user_count = 0
+        #: Where data goes now; None for media that know no addresses.
+        self.remote = channel.remote
+        #: Since when nobody has ever answered; None once somebody has.
+        self.silent_since_ns: int | None = context.clock.nano_time()
         self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
         self._destination_count: Counter | None = None
         try:

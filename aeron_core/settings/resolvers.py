@@ -11,7 +11,6 @@ from aeron_core.settings.timeouts import MS, S
 from aeron_core.settings.variables import Duration, Text, Texts
 
 MAX_BOOTSTRAP_NEIGHBORS: Final = 20  # aeron_driver_name_resolver.c
-_RESOLVED_ONCE: Final = "a name is resolved once yet, when its channel is added"
 _RESOLVERS: Final = {
     "aeron_default_name_resolver_supplier": "default",
     "aeron_driver_name_resolver_supplier": "driver",
@@ -65,6 +64,6 @@ class ResolverSettings(SettingsModel):
     ] = Field(
         10 * S, description="Interval at which the addresses of bootstrap neighbours are resolved again."
     )
-    reresolution_check_interval_ns: Annotated[
-        int, Duration("AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL", without_effect=_RESOLVED_ONCE)
-    ] = Field(1 * S, description="Interval at which silent endpoints are resolved again, 0 for never.")
+    reresolution_check_interval_ns: Annotated[int, Duration("AERON_DRIVER_RERESOLUTION_CHECK_INTERVAL")] = (
+        Field(1 * S, description="Interval at which silent endpoints are resolved again, 0 for never.")
+    )

@@ -119,6 +119,13 @@ class SendChannelEndpoint(ChannelEndpoint):
         """Send to one place less, known by what it was added with; return whether that is possible."""
         return False
 
+    def change_remote(self, address: SocketAddress) -> bool:
+        """Send to another address from now on; for the conductor. Return whether the order was taken.
+
+        It waits until the sender sends something; raises OSError where the address cannot be reached at all.
+        """
+        return False
+
     def descriptor(self) -> int:
         """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
 

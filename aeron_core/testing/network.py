@@ -274,6 +274,10 @@ class _SocketFace:
     def local_address(self) -> SocketAddress:
         return self._socket.address.copy()
 
+    def connect(self, address: SocketAddress) -> None:
+        if self._socket.peer is not None:
+            self._socket.peer = address.copy()
+
     def close(self) -> None:
         self._is_closed = True
         self._network._unbind(self._socket)

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
@@ -29,6 +30,8 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef bint _is_multi_destination
     cdef Destinations _destinations
     cdef FanOut _fan_out
+    cdef SocketAddress _new_remote          # where it shall go; the sender's while `_has_new_remote`, else the conductor's
+    cdef AtomicLong _has_new_remote
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # control frames
     cdef SendBatch _survivors               # of deliberate loss

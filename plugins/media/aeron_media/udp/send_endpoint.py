@@ -8,6 +8,7 @@ Source: aeron_send_channel_endpoint.c.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Final
 
 import cython
@@ -16,6 +17,7 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
+from aeron_core._native.cell import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core._native.destination_table import FanOut
 from aeron_core._native.pointers import PointerMap
@@ -56,6 +58,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if destinations is not None:
             self._destinations = destinations
         self._fan_out = FanOut()
+        self._new_remote = SocketAddress()
+        self._has_new_remote = AtomicLong()
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
         self._survivors = SendBatch()
@@ -106,6 +110,20 @@ class UdpSendEndpoint(SendChannelEndpoint):
         """See `SendChannelEndpoint.remove_destination_by_id`."""
         return self._is_multi_destination and self._destinations.order_removal_by_id(registration_id)
 
+    def change_remote(self, address: SocketAddress) -> bool:
+        """See `SendChannelEndpoint.change_remote`."""
+        if self._is_multi_destination or self._has_new_remote.get_acquire():
+            return False
+        if address.family != self._remote.family:
+            raise OSError(
+                errno.EAFNOSUPPORT, f"cannot send to {address} from a socket that sends to {self._remote}"
+            )
+        self._channel.connect(address)
+        self._new_remote.assign(address)
+        # Release: the sender that sees the order sees the whole address.
+        self._has_new_remote.set_release(1)
+        return True
+
     def add_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.add_stream`."""
         self._streams.put(
@@ -140,6 +158,9 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return self._fan_out.end(batch)
 
     def _send_to_remote(self, batch: SendBatch) -> int:
+        if self._has_new_remote.get_acquire():
+            self._remote.assign(self._new_remote)
+            self._has_new_remote.set_release(0)
         taken = self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
         if self._channel.error_code != 0:
             self._keep_error(self._remote)

@@ -222,3 +222,49 @@ def test_buffer_lengths_are_set(opened):
     with socket.socket(fileno=os.dup(probe.channel.fileno())) as sock:
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 8192
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 2 * 16384
+
+
+def receiver_on(host):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((host, 0))
+    sock.settimeout(5)
+    return sock
+
+
+def test_a_connected_socket_can_be_connected_to_another_address():
+    with receiver_on("127.0.0.1") as old, receiver_on("127.0.0.2") as new:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.connect(old.getsockname())
+        channel = UdpSocket(sock, is_connected=True)
+
+        channel.connect(SocketAddress.of(*new.getsockname()))
+        sock.send(b"moved")
+
+        assert new.recv(10) == b"moved"
+        channel.close()
+
+
+def test_a_socket_that_is_not_connected_stays_so():
+    with receiver_on("127.0.0.1") as other:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        channel = UdpSocket(sock)
+
+        channel.connect(SocketAddress.of(*other.getsockname()))
+
+        with pytest.raises(OSError, match="not connected"):
+            sock.getpeername()
+        channel.close()
+
+
+def test_a_connection_that_fails_is_told_and_can_be_tried_again():
+    with receiver_on("127.0.0.1") as old, receiver_on("127.0.0.2") as new:
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.connect(old.getsockname())
+        channel = UdpSocket(sock, is_connected=True)
+
+        with pytest.raises(PermissionError):
+            channel.connect(SocketAddress.of("255.255.255.255", 1))
+        channel.connect(SocketAddress.of(*new.getsockname()))
+
+        assert sock.getpeername() == new.getsockname()
+        channel.close()

@@ -1,0 +1,196 @@
+"""A peer that has moved is found again by its name."""
+
+import pytest
+
+from aeron_core.spi.hookspecs import hookimpl
+from aeron_core.testing.pair import MS, S, Simulation
+
+CHANNEL = "aeron:udp?endpoint=node:20121"
+
+
+class Names:
+    """A plugin whose resolver knows where `node` is now."""
+
+    def __init__(self):
+        self.address = "10.0.0.2"
+        self.asked = []
+
+    def lookup(self, name, uri_key, is_re_lookup):
+        return name
+
+    def resolve(self, host, uri_key, is_re_resolution):
+        self.asked.append((host, uri_key, is_re_resolution))
+        return self.address
+
+    @hookimpl
+    def aeron_name_resolvers(self):
+        return {"names": lambda params: self}
+
+
+@pytest.fixture
+def names():
+    return Names()
+
+
+@pytest.fixture
+def simulation(memory_path, names):
+    with Simulation(memory_path, plugins=[names], idle_step_ns=5 * MS) as simulation:
+        yield simulation
+
+
+def publish(simulation, channel=CHANNEL, **settings):
+    driver = simulation.add_driver("10.0.0.1", name_resolver="names", **settings)
+    return driver, simulation.result(driver.connect().add_publication_async(channel, 1001))
+
+
+def subscribe(simulation, address):
+    driver = simulation.add_driver(address)
+    client = driver.connect()
+    channel = f"aeron:udp?endpoint={address}:20121"
+    return driver, simulation.result(client.add_subscription_async(channel, 1001))
+
+
+def end(simulation, driver):
+    """Let a driver vanish without a word."""
+    for client in driver.clients:
+        client.close()
+    driver.clients.clear()
+    driver.is_stalled = True
+    simulation.network.partition("10.0.0.1", "10.0.0.2")
+
+
+@pytest.mark.parametrize("connects", [True, False])
+def test_a_publication_follows_a_name_to_its_new_address(simulation, names, connects):
+    sender, publication = publish(simulation, driver_connect=connects)
+    old, _ = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: publication.is_connected)
+    end(simulation, old)
+    _, subscription = subscribe(simulation, "10.0.0.3")
+    received = []
+
+    names.address = "10.0.0.3"
+    simulation.run_until(lambda: subscription.is_connected, within_ns=10 * S)
+    simulation.run_until(lambda: publication.offer(b"found") > 0)
+    simulation.run_until(
+        lambda: subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
+    )
+
+    assert received == [b"found"]
+    assert sender.counted("resolution_changes") == 1
+    assert sender.errors() == []
+
+
+def test_who_answers_is_not_looked_up_again(simulation, names):
+    sender, publication = publish(simulation)
+    subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: publication.is_connected)
+    names.asked.clear()
+
+    simulation.run_for(30 * S)
+
+    assert names.asked == []
+    assert sender.counted("resolution_changes") == 0
+
+
+def test_who_never_answered_is_looked_up_again_after_the_timeout_and_then_each_interval(simulation, names):
+    publish(simulation)
+    assert names.asked == [("node", "endpoint", False)]
+    names.asked.clear()
+
+    simulation.run_for(5 * S)
+    assert names.asked == []
+    simulation.run_for(3 * S)
+
+    assert names.asked == [("node", "endpoint", True)] * 3
+
+
+@pytest.mark.parametrize(("interval_ns", "count"), [(0, 0), (500 * MS, 6), (3 * S, 1)])
+def test_the_interval_is_that_of_the_setting(simulation, names, interval_ns, count):
+    publish(simulation, reresolution_check_interval_ns=interval_ns)
+    names.asked.clear()
+
+    simulation.run_for(8 * S)
+
+    assert len(names.asked) == pytest.approx(count, abs=1 if count else 0)
+
+
+def test_an_address_is_no_name(simulation, names):
+    publish(simulation, "aeron:udp?endpoint=10.0.0.2:20121")
+
+    simulation.run_for(20 * S)
+
+    assert names.asked == []
+
+
+def test_a_look_up_that_hangs_is_not_started_again(simulation, names):
+    publish(simulation)
+    lookups = []
+    simulation.start_lookup = lookups.append
+
+    simulation.run_for(20 * S)
+
+    assert len(lookups) == 1
+
+
+def test_a_name_that_is_gone_is_told_once_and_looked_up_on(simulation, names):
+    sender, publication = publish(simulation)
+    names.address = None
+    simulation.run_for(20 * S)
+    (error,) = sender.errors()
+    assert "'node'" in error.text
+
+    names.address = "10.0.0.3"
+    subscribe(simulation, "10.0.0.3")
+
+    simulation.run_until(lambda: publication.is_connected)
+
+
+def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names):
+    sender, _ = publish(simulation)
+
+    names.address = "::1"
+    simulation.run_for(10 * S)
+
+    (error,) = sender.errors()
+    assert "[::1]:20121" in error.text
+    assert sender.counted("resolution_changes") == 0
+
+
+def test_what_was_found_for_a_channel_that_is_closed_is_dropped(simulation, names):
+    sender, publication = publish(simulation)
+    lookups = []
+    simulation.start_lookup = lookups.append
+    simulation.run_for(8 * S)
+    publication.close()
+    simulation.run_for(20 * S)
+
+    names.address = "10.0.0.3"
+    lookups.pop()()
+    simulation.run_for(1 * S)
+
+    assert sender.counted("resolution_changes") == 0
+
+
+def test_a_driver_that_restarts_elsewhere_is_found_by_gossip(simulation):
+    def start(name, address, *neighbors):
+        return simulation.add_driver(
+            address,
+            name_resolver="driver",
+            resolver_name=name,
+            resolver_interface=f"{address}:8050",
+            resolver_bootstrap_neighbors=neighbors,
+        )
+
+    sender = start("one", "10.0.0.1")
+    old = start("node", "10.0.0.2", "10.0.0.1:8050")
+    simulation.run_until(lambda: sender.find_counter("Resolver cache").value == 1)
+    publication = simulation.result(sender.connect().add_publication_async(CHANNEL, 1001))
+    simulation.result(old.connect().add_subscription_async(CHANNEL, 1001))
+    simulation.run_until(lambda: publication.is_connected)
+    end(simulation, old)
+
+    new = start("node", "10.0.0.3", "10.0.0.1:8050")
+    subscription = simulation.result(new.connect().add_subscription_async(CHANNEL, 1001))
+
+    simulation.run_until(lambda: subscription.is_connected, within_ns=12 * S)
+    assert sender.counted("resolution_changes") == 1
