@@ -1,5 +1,6 @@
 """What becomes of clients and embedded drivers of programs that end without closing them."""
 
+import gc
 import subprocess
 import sys
 import time
@@ -119,9 +120,11 @@ publication = aeron.add_publication("aeron:udp?endpoint=127.0.0.1:20121|term-len
 
 
 def test_clients_that_are_gone_are_not_kept(patient_driver):
+    gc.collect()
     before = len(_open)
 
     for _ in range(3):
         aeron_core.connect(patient_driver.aeron_dir).close()
+    gc.collect()
 
     assert len(_open) == before
