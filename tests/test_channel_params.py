@@ -293,7 +293,7 @@ def test_subscription_takes_its_parameters_from_the_uri(param, field, value):
         ("sparse=x", "must be true or false"),
         ("tether=x", "must be true or false"),
         ("rejoin=x", "must be true or false"),
-        ("session-id=tag:5", "must be a decimal"),
+        ("session-id=5x", "must be a decimal"),
         ("rcv-wnd=x", "suffix k, m or g"),
         ("rcv-wnd=1m", "rcv-wnd=1048576 so-rcvbuf=131072"),
         ("so-rcvbuf=64k", "rcv-wnd=131072 so-rcvbuf=65536"),

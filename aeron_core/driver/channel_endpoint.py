@@ -29,6 +29,9 @@ class ChannelEndpoint:
         self.transport = transport
         self.channel = channel
         self.registration_id = registration_id
+        self.tag = channel.uri.channel_tag
+        #: Under which its owner keeps it.
+        self.key = channel.canonical_form
         self._address_counters: list[Counter] = []
 
     def allocate_status(self, type_id: int, name: str) -> Counter:

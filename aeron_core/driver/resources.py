@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
@@ -47,6 +46,8 @@ class Resources:
         self.network = NetworkPublications(context, self.subscriptions)
         self.images = Images(context, self.subscriptions)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
+        for user in (self.subscriptions, self.ipc, self.network):
+            user.find_tagged = self.network.find_tagged_publication
         self.receive_destinations = ReceiveDestinations(context, resolution, self)
         self._static_counters: dict[tuple[int, int], int] = {}
 
@@ -113,7 +114,7 @@ class Resources:
 
     def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
         # What cannot be spied upon has no channel that could be resolved.
-        SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
+        self.subscriptions.params_of(uri)
 
         def resolved(channel: Channel) -> None:
             self.subscriptions.add_spy(client, command, channel, self.network.streams)
