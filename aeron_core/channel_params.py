@@ -335,7 +335,7 @@ def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults:
 def _check_window_fits_socket(
     uri: ChannelUri, params: SubscriptionParams, defaults: SubscriptionDefaults
 ) -> None:
-    if uri.is_ipc:
+    if uri.is_ipc or uri.is_spy:
         return
     length = params.endpoint.socket_rcvbuf_length or defaults.socket_rcvbuf_length
     if length and length < params.initial_window_length:

@@ -323,6 +323,10 @@ def test_shared_memory_has_no_sockets_to_compare_with():
     assert publication("aeron:ipc?so-sndbuf=1").endpoint.socket_sndbuf_length == 0
 
 
+def test_spies_have_no_sockets_to_compare_with():
+    assert subscription(f"aeron-spy:{UDP}|rcv-wnd=1m").initial_window_length == 1024 * 1024
+
+
 def test_spies_watch_udp_and_not_ipc():
     assert subscription("aeron-spy:" + UDP).is_tether
     with pytest.raises(ChannelUriError, match="UDP channels must use UDP URIs") as caught:

@@ -38,7 +38,7 @@ class ReceiveDestinations:
         """Receive at one more address, from shared memory, or as a spy."""
         uri = ChannelUri.parse(command.channel)
         check_destination(uri, is_send=False)
-        transport = self._context.registry.media(uri.media)
+        transport = self._context.media_of(uri)
         if uri.is_spy:
             self._params(uri)
             return self._resolution.start(
@@ -87,7 +87,7 @@ class ReceiveDestinations:
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
         """Receive at an address no more; that of a socket need not be there."""
         uri = ChannelUri.parse(command.channel)
-        transport = self._context.registry.media(uri.media)
+        transport = self._context.media_of(uri)
         if uri.is_spy or transport.is_shared_memory:
             self._remove_beside(command)
             return None

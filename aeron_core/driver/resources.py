@@ -78,7 +78,7 @@ class Resources:
             raise CommandRefusedError(
                 f"a publication cannot be a spy: {command.channel}", ErrorCode.INVALID_CHANNEL
             )
-        transport = self.context.registry.media(uri.media)
+        transport = self.context.media_of(uri)
         if transport.is_shared_memory:
             self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
             return None
@@ -105,7 +105,7 @@ class Resources:
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             return self._add_spy(client, command, uri)
-        transport = self.context.registry.media(uri.media)
+        transport = self.context.media_of(uri)
         if transport.is_shared_memory:
             self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
             return None
@@ -119,7 +119,7 @@ class Resources:
         def resolved(channel: Channel) -> None:
             self.subscriptions.add_spy(client, command, channel, self.network.streams)
 
-        transport = self.context.registry.media(uri.media)
+        transport = self.context.media_of(uri)
         return self._resolution.start(transport, uri, is_publication=True), resolved
 
     def _add_network_subscription(
