@@ -63,6 +63,10 @@ class ChannelEndpoint:
         self._address_counters.clear()
         self.context.counters.free(status.id)
 
+    def close_sockets(self) -> None:
+        """Let go of all sockets at once; no agent runs any more."""
+        self.transport.close_endpoint(self.native)
+
     def record_fault(self) -> None:
         """Keep the last malformed datagram in the error log, once for each reason and source."""
         fault = self.native.take_fault()
