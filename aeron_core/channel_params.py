@@ -35,6 +35,8 @@ PROTOTYPE_CORRELATION_ID: Final = -2
 TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {TERM_MIN_LENGTH} to {TERM_MAX_LENGTH}"
 MTU_ALLOWED: Final = f"must be a multiple of {FRAME_ALIGNMENT} from {MIN_MTU} to {MAX_MTU}"
 
+FindTagged = Callable[[int], TaggedPublication | None]
+
 _POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
 
 
@@ -87,7 +89,7 @@ class PublicationParams:
         cls,
         uri: ChannelUri,
         defaults: PublicationDefaults,
-        find_tagged: Callable[[int], TaggedPublication | None] | None = None,
+        find_tagged: FindTagged | None = None,
     ) -> PublicationParams:
         """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag."""
         if uri.is_spy:
@@ -149,8 +151,10 @@ class SubscriptionParams:
     is_response: bool
 
     @classmethod
-    def parse(cls, uri: ChannelUri, defaults: SubscriptionDefaults) -> SubscriptionParams:
-        """Return what `uri` asks for."""
+    def parse(
+        cls, uri: ChannelUri, defaults: SubscriptionDefaults, find_tagged: FindTagged | None = None
+    ) -> SubscriptionParams:
+        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag."""
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
         endpoint = EndpointParams.parse(uri)
@@ -161,7 +165,7 @@ class SubscriptionParams:
             is_tether=uri.get_bool("tether", defaults.is_tether),
             is_rejoin=uri.get_bool("rejoin", defaults.is_rejoin),
             group=_group(uri, defaults),
-            session_id=uri.get_int32("session-id", None),
+            session_id=_wanted_session_id(uri, find_tagged),
             initial_window_length=uri.get_size("rcv-wnd", defaults.initial_window_length),
             is_response=endpoint.is_response,
             untethered=_untethered_timeouts(uri, defaults),
@@ -181,7 +185,7 @@ def _check_control_has_company(uri: ChannelUri) -> None:
 
 
 def _tagged_publication(
-    uri: ChannelUri, find_tagged: Callable[[int], TaggedPublication | None] | None
+    uri: ChannelUri, find_tagged: FindTagged | None
 ) -> tuple[int | None, TaggedPublication | None]:
     text = uri.get("session-id", "")
     if not text.startswith("tag:"):
@@ -196,6 +200,12 @@ def _tagged_publication(
     if tagged is None:
         raise uri.fault("session-id", "must reference a network publication by its entity tag")
     return tag, tagged
+
+
+def _wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | None:
+    # Unlike the reference, which knows tags for publications only: what is published by tag is subscribed by tag.
+    session_tag, tagged = _tagged_publication(uri, find_tagged)
+    return tagged.session_id if tagged else _session_id(uri, session_tag)
 
 
 def _session_id(uri: ChannelUri, session_tag: int | None) -> int | None:
@@ -325,7 +335,7 @@ def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults:
 def _check_window_fits_socket(
     uri: ChannelUri, params: SubscriptionParams, defaults: SubscriptionDefaults
 ) -> None:
-    if uri.is_ipc:
+    if uri.is_ipc or uri.is_spy:
         return
     length = params.endpoint.socket_rcvbuf_length or defaults.socket_rcvbuf_length
     if length and length < params.initial_window_length:

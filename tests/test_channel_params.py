@@ -293,7 +293,7 @@ def test_subscription_takes_its_parameters_from_the_uri(param, field, value):
         ("sparse=x", "must be true or false"),
         ("tether=x", "must be true or false"),
         ("rejoin=x", "must be true or false"),
-        ("session-id=tag:5", "must be a decimal"),
+        ("session-id=5x", "must be a decimal"),
         ("rcv-wnd=x", "suffix k, m or g"),
         ("rcv-wnd=1m", "rcv-wnd=1048576 so-rcvbuf=131072"),
         ("so-rcvbuf=64k", "rcv-wnd=131072 so-rcvbuf=65536"),
@@ -321,6 +321,10 @@ def test_window_may_be_as_long_as_the_receive_buffer_of_the_channel():
 def test_shared_memory_has_no_sockets_to_compare_with():
     assert subscription("aeron:ipc?rcv-wnd=1g|so-rcvbuf=1").endpoint.socket_rcvbuf_length == 0
     assert publication("aeron:ipc?so-sndbuf=1").endpoint.socket_sndbuf_length == 0
+
+
+def test_spies_have_no_sockets_to_compare_with():
+    assert subscription(f"aeron-spy:{UDP}|rcv-wnd=1m").initial_window_length == 1024 * 1024
 
 
 def test_spies_watch_udp_and_not_ipc():

@@ -174,7 +174,7 @@ class Assembly:
         for proxy in (self.context.sender, self.context.receiver):
             proxy.release_all()
         for endpoint in self.conductor.resources.endpoints():
-            endpoint.transport.close_endpoint(endpoint.native)
+            endpoint.close_sockets()
 
 
 def _labels(settings: DriverSettings, mode: str) -> SystemCounterLabels:

@@ -31,6 +31,9 @@ class ChannelEndpoint:
         self.transport = transport
         self.channel = channel
         self.registration_id = registration_id
+        self.tag = channel.uri.channel_tag
+        #: Under which its owner keeps it.
+        self.key = channel.canonical_form
         self._address_counters: list[Counter] = []
 
     def allocate_status(self, type_id: int, name: str) -> Counter:
@@ -71,6 +74,10 @@ class ChannelEndpoint:
             self.context.counters.free(counter.id)
         self._address_counters.clear()
         self.context.counters.free(status.id)
+
+    def close_sockets(self) -> None:
+        """Let go of all sockets at once; no agent runs any more."""
+        self.transport.close_endpoint(self.native)
 
     def record_fault(self) -> None:
         """Keep the last malformed datagram in the error log, once for each reason and source."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aeron_core.errors import ChannelUriError
+
 if TYPE_CHECKING:
     from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
-    from aeron_core.spi.media import OpenDatagrams
+    from aeron_core.spi.media import MediaTransport, OpenDatagrams
+    from aeron_core.uri import ChannelUri
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +48,16 @@ class DriverContext:
     open_datagrams: OpenDatagrams | None
     uses_gso: bool
     uses_gro: bool
+
+    def media_of(self, uri: ChannelUri) -> MediaTransport:
+        """Return the medium of a channel; one that is not installed makes the channel invalid."""
+        names = self.registry.names("aeron_media_transports")
+        if uri.media not in names:
+            raise ChannelUriError(
+                f"invalid URI scheme or transport: media {uri.media!r} in {str(uri)!r} must be one of "
+                f"{', '.join(names)}"
+            )
+        return self.registry.media(uri.media)
 
     def next_correlation_id(self) -> int:
         """Return an id that no client and no other resource has."""

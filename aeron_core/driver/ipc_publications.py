@@ -43,7 +43,7 @@ class IpcPublications(Publications):
         is_exclusive: bool,
     ) -> None:
         """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
-        params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
+        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self.find_tagged)
         stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
         if stream is None:
             stream = self._create(command, uri, params, is_exclusive=is_exclusive)

@@ -39,6 +39,9 @@ class IpcStream(PublishedStream):
     def _consumer_position(self) -> int:
         return self.publication.consumer_position.get_acquire()
 
+    def _has_something_left(self) -> bool:
+        return not self._have_all_read(self.producer_position)
+
     def _drain(self, now_ns: int) -> None:
         if self._have_all_read(self.producer_position):
             self._enter(operations.PUBLICATION_LINGER)

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
+from aeron_core.channel_defaults import TaggedPublication
 from aeron_core.channel_params import PublicationParams
 from aeron_core.driver import stream_counters
 from aeron_core.driver.ipc_publications import start_position
@@ -14,11 +15,20 @@ from aeron_core.driver.network_stream import NetworkStream
 from aeron_core.driver.publication_log import publication_log_params
 from aeron_core.driver.publication_params import NetworkPublicationParams
 from aeron_core.driver.publications import Publications
+from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.send_endpoint import SendEndpoint
+from aeron_core.driver.shared_endpoints import (
+    check_original,
+    check_socket_lengths,
+    find_endpoint,
+    key_of,
+)
 from aeron_core.driver.stream import reserve_links, take_ended
 from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
+from aeron_core.uri import INVALID_TAG
 
 if TYPE_CHECKING:
     from aeron_core.driver.client import Client
@@ -60,10 +70,13 @@ class NetworkPublications(Publications):
     ) -> NetworkStream | None:
         """Make or share a publication and tell its client; return it if it is new."""
         uri = channel.uri
-        params = PublicationParams.parse(uri, self.context.settings.publication_defaults)
-        endpoint = self.endpoints.get(channel.canonical_form)
-        if endpoint is not None:
+        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self.find_tagged)
+        endpoint = find_endpoint(self.endpoints, channel)
+        if endpoint is None:
+            check_original(channel)
+        else:
             endpoint.check_timestamps(channel, "channel-snd-ts-offset")
+            self._check_sockets(endpoint, channel, params)
         siblings = [stream for stream in self.streams if stream.endpoint is endpoint]
         stream = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
         new = None
@@ -71,7 +84,8 @@ class NetworkPublications(Publications):
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
             if endpoint is None:
                 endpoint = SendEndpoint(self.context, transport, channel, command.correlation_id)
-                self.endpoints[channel.canonical_form] = endpoint
+                endpoint.key = key_of(self.endpoints, channel)
+                self.endpoints[endpoint.key] = endpoint
             try:
                 new = stream = self._create(command, params, endpoint, session_id, is_exclusive=is_exclusive)
             except BaseException:
@@ -91,6 +105,31 @@ class NetworkPublications(Publications):
             )
         )
         return new
+
+    def find_tagged_publication(self, tag: int) -> TaggedPublication | None:
+        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
+        for stream in self.streams:
+            if stream.params.entity_tag == tag != INVALID_TAG:
+                return TaggedPublication(stream.session_id, stream.params.mtu, stream.params.term_length)
+        return None
+
+    def _check_sockets(self, endpoint: SendEndpoint, channel: Channel, params: PublicationParams) -> None:
+        settings = self.context.settings
+        check_socket_lengths(
+            channel,
+            endpoint.channel,
+            {
+                "so-sndbuf": settings.socket_so_sndbuf_length,
+                "so-rcvbuf": settings.socket_so_rcvbuf_length,
+            },
+        )
+        length = endpoint.channel.uri.get_size("so-sndbuf", 0)
+        if length and length < params.mtu:
+            raise CommandRefusedError(
+                f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} in {channel.uri}: must be at most "
+                f"so-sndbuf={length} of {endpoint.channel.uri}",
+                ErrorCode.GENERIC_ERROR,
+            )
 
     def _create(
         self,
@@ -228,8 +267,8 @@ class NetworkPublications(Publications):
         )
 
     def _close_if_unused(self, endpoint: SendEndpoint) -> None:
-        if endpoint.user_count == 0 and self.endpoints.get(endpoint.channel.canonical_form) is endpoint:
-            del self.endpoints[endpoint.channel.canonical_form]
+        if endpoint.user_count == 0 and self.endpoints.get(endpoint.key) is endpoint:
+            del self.endpoints[endpoint.key]
             endpoint.close()
 
     def _on_stopped(self, endpoint: SendEndpoint) -> None:

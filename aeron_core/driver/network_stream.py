@@ -44,6 +44,9 @@ class NetworkStream(PublishedStream):
         if self.publication.sender_position.get_acquire() >= self.producer_position:
             self.publication.is_end_of_stream.set_release(1)
 
+    def _has_something_left(self) -> bool:
+        return self.has_readers and self.producer_position > self._consumer_position()
+
     def _drain(self, now_ns: int) -> None:
         sender_position = self.publication.sender_position.get_acquire()
         if self.producer_position > sender_position:

@@ -33,7 +33,7 @@ def check_match(stream: PublishedStream, params: PublicationParams, uri: Channel
         if asked != existing:
             raise CommandRefusedError(
                 f"existing publication has different '{key}': existing={existing} requested={asked} in {uri}",
-                ErrorCode.INVALID_CHANNEL,
+                ErrorCode.GENERIC_ERROR,
             )
 
 

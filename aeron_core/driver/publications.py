@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.channel_params import PublicationParams
+from aeron_core.channel_params import FindTagged, PublicationParams
 from aeron_core.driver.publication_links import PublicationLink
 from aeron_core.driver.publication_match import check_match
 from aeron_core.driver.refusal import CommandRefusedError
@@ -29,6 +29,8 @@ class Publications:
 
     def __init__(self, context: DriverContext) -> None:
         self.context = context
+        #: Looks a network publication up by its entity tag.
+        self.find_tagged: FindTagged | None = None
         settings = context.settings
         self._session_ids = SessionIds(
             random.getrandbits(32),

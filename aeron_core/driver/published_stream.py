@@ -84,7 +84,16 @@ class PublishedStream(Stream):
     @property
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked."""
-        return self.state == operations.PUBLICATION_ACTIVE and not self.is_cooling_down
+        if self.is_cooling_down:
+            return False
+        state = self.state
+        return state == operations.PUBLICATION_ACTIVE or (
+            state == operations.PUBLICATION_DRAINING and self._has_something_left()
+        )
+
+    @abstractmethod
+    def _has_something_left(self) -> bool:
+        """Return whether a stream that drains has subscribers and something for one more."""
 
     @property
     def is_shareable(self) -> bool:

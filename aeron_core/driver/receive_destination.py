@@ -69,8 +69,12 @@ class ReceiveDestination:
         """Take the socket from the receiver, then close it."""
         self._context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
-    def _closed(self) -> None:
+    def close_socket(self) -> None:
+        """Let go of the socket; the receiver does not use it any more."""
         self._transport.close_endpoint(self.native)
+
+    def _closed(self) -> None:
+        self.close_socket()
         for counter in self._addresses:
             self._context.counters.free(counter.id)
         self._addresses.clear()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.image_connections import ImageConnection
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.subscription import Subscription, SubscriptionKind
@@ -18,6 +17,7 @@ from aeron_core.errors import ErrorCode
 from aeron_core.uri import ChannelUri
 
 if TYPE_CHECKING:
+    from aeron_core.channel_params import SubscriptionParams
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.resolution import Resolution
@@ -38,7 +38,7 @@ class ReceiveDestinations:
         """Receive at one more address, from shared memory, or as a spy."""
         uri = ChannelUri.parse(command.channel)
         check_destination(uri, is_send=False)
-        transport = self._context.registry.media(uri.media)
+        transport = self._context.media_of(uri)
         if uri.is_spy:
             self._params(uri)
             return self._resolution.start(
@@ -87,7 +87,7 @@ class ReceiveDestinations:
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
         """Receive at an address no more; that of a socket need not be there."""
         uri = ChannelUri.parse(command.channel)
-        transport = self._context.registry.media(uri.media)
+        transport = self._context.media_of(uri)
         if uri.is_spy or transport.is_shared_memory:
             self._remove_beside(command)
             return None
@@ -113,7 +113,7 @@ class ReceiveDestinations:
         self._resources.subscriptions.remove(beside, self._resources.streams(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParams:
-        return SubscriptionParams.parse(uri, self._context.settings.subscription_defaults)
+        return self._resources.subscriptions.params_of(uri)
 
     def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpoint:
         endpoint = self._owner(command).endpoint

@@ -181,6 +181,12 @@ class ReceiveEndpoint(ChannelEndpoint):
         for destination in self.destinations:
             destination.record_fault()
 
+    def close_sockets(self) -> None:
+        """Let go of all sockets at once; no agent runs any more."""
+        super().close_sockets()
+        for destination in self.destinations:
+            destination.close_socket()
+
     def close(self) -> None:
         """Take the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.destinations import SendDestinations
 from aeron_core.driver.images import Images
 from aeron_core.driver.ipc_publications import IpcPublications
@@ -49,6 +48,8 @@ class Resources:
         self.destinations = SendDestinations(context, resolution, self.network)
         self.images = Images(context, self.subscriptions)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
+        for user in (self.subscriptions, self.ipc, self.network):
+            user.find_tagged = self.network.find_tagged_publication
         self.receive_destinations = ReceiveDestinations(context, resolution, self)
         self._static_counters: dict[tuple[int, int], int] = {}
 
@@ -79,7 +80,7 @@ class Resources:
             raise CommandRefusedError(
                 f"a publication cannot be a spy: {command.channel}", ErrorCode.INVALID_CHANNEL
             )
-        transport = self.context.registry.media(uri.media)
+        transport = self.context.media_of(uri)
         if transport.is_shared_memory:
             self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
             return None
@@ -106,7 +107,7 @@ class Resources:
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             return self._add_spy(client, command, uri)
-        transport = self.context.registry.media(uri.media)
+        transport = self.context.media_of(uri)
         if transport.is_shared_memory:
             self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
             return None
@@ -115,12 +116,12 @@ class Resources:
 
     def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
         # What cannot be spied upon has no channel that could be resolved.
-        SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
+        self.subscriptions.params_of(uri)
 
         def resolved(channel: Channel) -> None:
             self.subscriptions.add_spy(client, command, channel, self.network.streams)
 
-        transport = self.context.registry.media(uri.media)
+        transport = self.context.media_of(uri)
         return self._resolution.start(transport, uri, is_publication=True), resolved
 
     def _add_network_subscription(

@@ -9,14 +9,17 @@ from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver.network_stream import NetworkStream
 from aeron_core.driver.receive_endpoint import ReceiveEndpoint
 from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.shared_endpoints import check_socket_lengths, find_endpoint, key_of
 from aeron_core.driver.stream import reserve_links
 from aeron_core.driver.subscription import Subscription, SubscriptionKind
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
+from aeron_core.uri import INVALID_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from aeron_core.channel_params import FindTagged
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.image_stream import ImageStream
@@ -34,6 +37,8 @@ class Subscriptions:
         self.context = context
         self.all: list[Subscription] = []
         self.endpoints: dict[str, ReceiveEndpoint] = {}
+        #: Looks a network publication up by its entity tag.
+        self.find_tagged: FindTagged | None = None
         # Unique among the receivers of one sender: random, one more for each endpoint.
         self._next_receiver_id = random.getrandbits(63)
 
@@ -41,7 +46,7 @@ class Subscriptions:
         self, client: Client, command: AddSubscription, uri: ChannelUri, streams: Iterable[IpcStream]
     ) -> None:
         """Subscribe to IPC streams, and link those that are there."""
-        params = SubscriptionParams.parse(uri, self.context.settings.subscription_defaults)
+        params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
         links = _reserve_all(subscription, streams)
         self._register(client, subscription)
@@ -53,7 +58,7 @@ class Subscriptions:
         self, client: Client, command: AddSubscription, channel: Channel, streams: Iterable[NetworkStream]
     ) -> None:
         """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
-        params = SubscriptionParams.parse(channel.uri, self.context.settings.subscription_defaults)
+        params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY)
         subscription.spied = channel
         links = self.reserve_links_of(subscription, streams)
@@ -71,12 +76,13 @@ class Subscriptions:
         images: Iterable[ImageStream],
     ) -> None:
         """Subscribe to streams of a channel, and link the images that are there."""
-        params = SubscriptionParams.parse(channel.uri, self.context.settings.subscription_defaults)
-        endpoint = self.endpoints.get(channel.canonical_form)
+        params = self.params_of(channel.uri)
+        endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
             endpoint = self._open(command, transport, channel, params)
         else:
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
+            self._check_sockets(endpoint, channel)
             self._check_clash(endpoint, command, params)
         subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint)
         # Where this fails there are images, so that the endpoint has other users and stays.
@@ -103,8 +109,26 @@ class Subscriptions:
             receiver_id=self._next_receiver_id,
             group_tag=params.group_tag,
         )
-        self.endpoints[channel.canonical_form] = endpoint
+        endpoint.key = key_of(self.endpoints, channel)
+        self.endpoints[endpoint.key] = endpoint
         return endpoint
+
+    def params_of(self, uri: ChannelUri) -> SubscriptionParams:
+        """Return what a URI and the settings say of a subscription."""
+        return SubscriptionParams.parse(uri, self.context.settings.subscription_defaults, self.find_tagged)
+
+    def _check_sockets(self, endpoint: ReceiveEndpoint, channel: Channel) -> None:
+        if endpoint.has_destinations:
+            return
+        settings = self.context.settings
+        check_socket_lengths(
+            channel,
+            endpoint.channel,
+            {
+                "so-sndbuf": settings.socket_so_sndbuf_length,
+                "so-rcvbuf": settings.socket_so_rcvbuf_length,
+            },
+        )
 
     def _register(self, client: Client, subscription: Subscription) -> None:
         self.all.append(subscription)
@@ -180,8 +204,8 @@ class Subscriptions:
 
     def close_if_unused(self, endpoint: ReceiveEndpoint) -> None:
         """Close a receiving end that neither subscriptions nor images need."""
-        if endpoint.is_unused and self.endpoints.get(endpoint.channel.canonical_form) is endpoint:
-            del self.endpoints[endpoint.channel.canonical_form]
+        if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
+            del self.endpoints[endpoint.key]
             endpoint.close()
 
     def on_timer(self, now_ns: int) -> None:
@@ -212,6 +236,9 @@ def _is_for(subscription: Subscription, stream: Stream) -> bool:
     spied = subscription.spied
     if spied is None or not isinstance(stream, NetworkStream):
         return subscription.kind is SubscriptionKind.SHARED_MEMORY
+    # Unlike the reference, which then looks at no session id: `matches` has looked at it.
+    if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == stream.endpoint.tag:
+        return True
     return spied.canonical_form == stream.endpoint.channel.canonical_form
 
 

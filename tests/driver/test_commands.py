@@ -66,7 +66,7 @@ def refusal(lone, registration):
         (commands.RemovePublication(CLIENT_ID, 7, 99, None), ErrorCode.UNKNOWN_PUBLICATION),
         (commands.RemoveSubscription(CLIENT_ID, 7, 99), ErrorCode.UNKNOWN_SUBSCRIPTION),
         (commands.RemoveCounter(CLIENT_ID, 7, 99), ErrorCode.UNKNOWN_COUNTER),
-        (commands.AddPublication(CLIENT_ID, 7, 1, "aeron:nothing"), ErrorCode.GENERIC_ERROR),
+        (commands.AddPublication(CLIENT_ID, 7, 1, "aeron:nothing"), ErrorCode.INVALID_CHANNEL),
         (commands.AddPublication(CLIENT_ID, 7, 1, "not a channel"), ErrorCode.INVALID_CHANNEL),
         (commands.AddPublication(CLIENT_ID, 7, 1, ""), ErrorCode.INVALID_CHANNEL),
         (commands.AddPublication(CLIENT_ID, 7, 1, f"{UDP}|mtu=5"), ErrorCode.GENERIC_ERROR),
@@ -224,7 +224,7 @@ def test_a_shared_publication_must_be_what_was_asked_for(lone, channel, existing
     if is_shared:
         assert lone.result(registration).original_registration_id == first.registration_id
     else:
-        assert refusal(lone, registration).code is ErrorCode.INVALID_CHANNEL
+        assert refusal(lone, registration).code is ErrorCode.GENERIC_ERROR
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -129,6 +129,40 @@ def test_a_publication_that_its_subscribers_could_not_read_is_refused(crowded, c
         resource.close()
 
 
+@pytest.mark.parametrize("left", [6, 7])
+def test_a_publication_that_its_spies_could_not_read_is_refused(crowded, crowd, left):
+    spies = [crowded.add_subscription("aeron-spy:" + UDP, 1) for _ in range(2)]
+    crowd.leave(left)
+    before = state(crowded)
+
+    refusal(crowded, crowded.client.add_publication_async(UDP, 1))
+    crowded.run_for(2 * S)
+
+    assert state(crowded) == before
+    crowd.make_room()
+    crowded.run_for(2 * S)
+    publication = crowded.add_publication(UDP, 1)
+    crowded.run_until(lambda: all(spy.is_connected for spy in spies))
+    for resource in (publication, *spies):
+        resource.close()
+
+
+def test_a_destination_for_which_no_counter_is_left_leaves_nothing_behind(crowded, crowd):
+    subscription = crowded.add_subscription("aeron:udp?control-mode=manual", 1)
+    crowd.leave(0)
+    before = state(crowded)
+
+    error = refusal(crowded, subscription.add_destination_async(UDP))
+    crowded.run_for(2 * S)
+
+    assert "no counter left" in str(error)
+    assert state(crowded) == before
+    crowd.make_room()
+    crowded.run_for(2 * S)
+    crowded.result(subscription.add_destination_async(UDP))
+    subscription.close()
+
+
 @pytest.mark.parametrize("channel", [IPC, UDP])
 def test_a_subscription_that_could_not_read_what_is_published_is_refused(crowded, crowd, channel):
     publication, first = crowded.add_publication(channel, 1), crowded.add_subscription(channel, 1)

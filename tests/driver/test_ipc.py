@@ -130,6 +130,31 @@ def test_an_image_ends_once_everything_was_read(lone):
     assert lone.driver.log_files() == []
 
 
+def test_a_subscriber_that_comes_while_others_read_the_last_words_gets_them_too(lone, stream):
+    publication, sink = stream
+    publication.offer(b"last words")
+    publication.close()
+    lone.run_for(2 * S)
+
+    late = Sink(lone.add_subscription(IPC, 1001))
+    lone.run_until(lambda: sink.poll() + late.poll() == 0 and late.all)
+    lone.run_until(lambda: not late.subscription.is_connected)
+
+    assert late.all == sink.all == [b"last words"]
+
+
+def test_a_subscriber_that_comes_after_the_last_words_were_read_gets_nothing(lone, stream):
+    publication, sink = stream
+    publication.offer(b"last words")
+    publication.close()
+    lone.run_until(lambda: sink.poll() == 0 and sink.all)
+
+    late = lone.add_subscription(IPC, 1001)
+    lone.run_for(5 * S)
+
+    assert not late.is_connected
+
+
 def test_a_shared_publication_lives_until_its_last_user_closes(lone):
     other = lone.driver.connect()
     sink = Sink(lone.add_subscription(IPC, 1001))

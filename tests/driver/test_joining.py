@@ -15,6 +15,7 @@ from aeron_core.testing.pair import MS, S
 
 IPC = "aeron:ipc"
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+LOOPBACK = "aeron:udp?endpoint=127.0.0.1:20121"
 TERM_LENGTH = 64 * 1024
 FRAME_LENGTH = 1024
 MESSAGES = [n.to_bytes(8, "little") * 124 for n in range(400)]
@@ -156,12 +157,13 @@ def test_a_stream_does_not_end_while_somebody_joins_it(lone):
 class Busy:
     """A driver with its threads, a publisher at full speed, and a subscriber that reads all."""
 
-    def __init__(self, directory, mode, count):
+    def __init__(self, directory, mode, count, reads=IPC, publishes=IPC):
         self.driver = MediaDriver.launch(
             {
                 "aeron_dir": directory / "aeron",
                 "threading_mode": mode,
                 "ipc_term_buffer_length": "64k",
+                "term_buffer_length": "64k",
                 "counters_buffer_length": "1m",
                 "perform_storage_checks": False,
                 "dir_delete_on_shutdown": True,
@@ -171,8 +173,9 @@ class Busy:
         self.read = 0
         self.deadline = time.monotonic() + TIMEOUT_S
         self.client = connect(settings=ClientSettings(aeron_dir=self.driver.aeron_dir))
-        self._subscription = self.client.add_subscription(IPC, 1001)
-        self._publication = self.client.add_publication(IPC, 1001)
+        self._reads = reads
+        self._subscription = self.client.add_subscription(reads, 1001)
+        self._publication = self.client.add_publication(publishes, 1001)
         self._publication.await_connected(timeout=TIMEOUT_S)
         self._threads = [threading.Thread(target=work) for work in (self._publish, self._read_all)]
         for thread in self._threads:
@@ -195,7 +198,7 @@ class Busy:
     def join_and_leave(self):
         """Return the numbers that a subscriber read that came and went."""
         numbers = []
-        with self.client.add_subscription(IPC, 1001) as subscription:
+        with self.client.add_subscription(self._reads, 1001) as subscription:
             while len(numbers) < VISIT and not self.is_over:
                 subscription.poll(lambda buffer, _: numbers.append(int.from_bytes(buffer, "little")), 10)
         return numbers
@@ -217,8 +220,14 @@ def restless_threads():
 
 @pytest.mark.usefixtures("restless_threads")
 @pytest.mark.parametrize("mode", ["SHARED", "DEDICATED"])
-def test_subscribers_come_and_go_while_a_publisher_goes_at_full_speed(memory_path, mode):
-    busy = Busy(memory_path, mode, count=20_000)
+@pytest.mark.parametrize(
+    ("reads", "publishes"),
+    # Nothing but SETUP frames is sent to that address: spies carry the stream.
+    [(IPC, IPC), ("aeron-spy:" + LOOPBACK, LOOPBACK + "|ssc=true")],
+    ids=["ipc", "spies"],
+)
+def test_subscribers_come_and_go_while_a_publisher_goes_at_full_speed(memory_path, mode, reads, publishes):
+    busy = Busy(memory_path, mode, count=20_000, reads=reads, publishes=publishes)
 
     visits = []
     while not busy.is_over:

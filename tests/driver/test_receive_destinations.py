@@ -6,7 +6,7 @@ from aeron_core.driver import stream_counters
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Feed, Link, Simulation, Sink, frames_of, make_messages
+from aeron_core.testing import Feed, Link, SimulatedPeer, Simulation, Sink, frames_of, make_messages
 from aeron_core.testing.pair import MS, S
 
 MANUAL = "aeron:udp?control-mode=manual"
@@ -291,3 +291,13 @@ def test_two_senders_of_one_stream_on_two_hosts_are_one_image(memory_path):
 
         assert sink.all == feeds[0].messages
         assert len(subscription.images) == 1
+
+
+def test_the_addresses_of_destinations_are_free_once_the_driver_has_ended(pair, mds):
+    add(pair, mds, ONE, OTHER)
+    remove(pair, mds, OTHER)
+
+    pair.receiver.close()
+
+    for port in (20121, 20122):
+        SimulatedPeer(pair.network, "10.0.0.2", port, ("10.0.0.1", 1))

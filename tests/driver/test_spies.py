@@ -125,6 +125,21 @@ def test_a_spy_reads_to_the_end_of_a_publication_that_was_closed(pair):
     assert gone[0].is_end_of_stream
 
 
+def test_a_spy_that_comes_while_others_read_the_last_words_gets_them_too(pair):
+    first = Sink(spy_on(pair))
+    publication = pair.add_publication(CHANNEL + "|ssc=true", 1001)
+    pair.run_until(lambda: publication.available_window)
+    publication.offer(b"last words")
+    publication.close()
+    pair.run_for(2 * S)
+
+    late = Sink(spy_on(pair))
+    pair.run_until(lambda: late.poll() and late.all)
+    pair.run_until(lambda: first.poll() == 0 and not late.subscription.is_connected)
+
+    assert first.all == late.all == [b"last words"]
+
+
 def test_a_spy_by_session_reads_that_session_alone(pair):
     for session_id in (5, 6):
         pair.result(

@@ -1,0 +1,185 @@
+"""Channels that are named by tag, and sessions that are."""
+
+import pytest
+
+from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.testing import Sink
+from aeron_core.testing.pair import S
+
+ONE, OTHER = "aeron:udp?endpoint=127.0.0.1:20121", "aeron:udp?endpoint=127.0.0.1:20122"
+IPC = "aeron:ipc"
+
+
+def refusal(lone, registration):
+    lone.run_until(lambda: registration.is_done)
+    with pytest.raises(RegistrationError) as raised:
+        registration.poll()
+    return raised.value
+
+
+def test_a_publication_shares_the_channel_whose_tag_it_names(lone):
+    one = lone.add_publication(f"{ONE}|tags=1", 1001)
+
+    other = lone.add_publication("aeron:udp?tags=1", 1002)
+
+    assert other.channel_status_id == one.channel_status_id
+    subscription = lone.add_subscription(ONE, 1002)
+    lone.run_until(lambda: other.is_connected and subscription.is_connected)
+
+
+def test_a_publication_by_tag_is_the_shared_one_of_that_channel(lone):
+    one = lone.add_publication(f"{ONE}|tags=1", 1001)
+
+    assert lone.add_publication("aeron:udp?tags=1", 1001).session_id == one.session_id
+
+
+def test_a_subscription_shares_the_channel_whose_tag_it_names(lone):
+    one = lone.add_subscription(f"{ONE}|tags=1", 1001)
+
+    other = lone.add_subscription("aeron:udp?tags=1", 1002)
+
+    assert other.channel_status_id == one.channel_status_id
+    publication = lone.add_publication(ONE, 1002)
+    lone.run_until(lambda: publication.is_connected and other.is_connected)
+
+
+def test_destinations_may_be_added_to_a_channel_that_is_named_by_tag(lone):
+    lone.add_subscription("aeron:udp?control-mode=manual|tags=1", 1001)
+    by_tag = lone.add_subscription("aeron:udp?tags=1", 1002)
+
+    lone.result(by_tag.add_destination_async(ONE))
+
+    publication = lone.add_publication(ONE, 1002)
+    lone.run_until(lambda: by_tag.is_connected and publication.is_connected)
+
+
+def test_a_spy_by_tag_sees_what_is_published_on_that_channel(lone):
+    publications = [lone.add_publication(channel, 1001) for channel in (f"{ONE}|tags=1", f"{OTHER}|tags=2")]
+
+    spy = lone.add_subscription("aeron-spy:aeron:udp?tags=2", 1001)
+    lone.run_until(lambda: spy.is_connected)
+
+    assert [image.session_id for image in spy.images] == [publications[1].session_id]
+
+
+@pytest.mark.parametrize("add", ["add_publication_async", "add_subscription_async"])
+def test_a_tag_that_names_another_address_is_refused(lone, add):
+    lone.result(getattr(lone.client, add)(f"{ONE}|tags=1", 1001))
+
+    error = refusal(lone, getattr(lone.client, add)(f"{OTHER}|tags=1", 1001))
+
+    assert "matching tag 1 has mismatched endpoint or control" in str(error)
+    assert error.code is ErrorCode.GENERIC_ERROR
+
+
+def test_a_tag_with_another_control_mode_is_refused(lone):
+    lone.add_subscription(f"{ONE}|tags=1", 1001)
+
+    error = refusal(lone, lone.client.add_subscription_async("aeron:udp?control-mode=manual|tags=1", 1002))
+
+    assert "matching tag 1 has mismatched control-mode" in str(error)
+    assert error.code is ErrorCode.GENERIC_ERROR
+
+
+def test_a_publication_whose_tag_names_nothing_is_refused(lone):
+    error = refusal(lone, lone.client.add_publication_async("aeron:udp?tags=1", 1001))
+
+    assert "must have explicit control, endpoint, or be manual control-mode when original" in str(error)
+    assert error.code is ErrorCode.GENERIC_ERROR
+    assert lone.driver.find_counters("snd-channel") == []
+
+
+@pytest.mark.parametrize(
+    ("tags", "code"), [("x", ErrorCode.INVALID_CHANNEL), ("1,x", ErrorCode.GENERIC_ERROR)]
+)
+def test_a_tag_that_is_no_number_is_refused(lone, tags, code):
+    assert refusal(lone, lone.client.add_publication_async(f"{ONE}|tags={tags}", 1001)).code is code
+
+
+def test_equal_channels_with_different_tags_are_kept_apart(lone):
+    one = lone.add_publication(f"{ONE}|tags=1", 1001)
+    other = lone.add_publication(f"{ONE}|tags=2", 1001)
+    untagged = lone.add_publication(ONE, 1001)
+
+    assert one.channel_status_id != other.channel_status_id
+    assert untagged.channel_status_id == one.channel_status_id
+    for publication in (one, other, untagged):
+        publication.close()
+    lone.run_until(lambda: not lone.driver.find_counters("snd-channel"), within_ns=20 * S)
+
+
+def test_a_tag_may_be_used_again_once_its_channel_is_closed(lone):
+    lone.add_subscription(f"{ONE}|tags=1", 1001).close()
+    lone.run_until(lambda: not lone.driver.find_counters("rcv-channel"))
+
+    lone.add_subscription(f"{OTHER}|tags=1", 1001)
+
+
+@pytest.mark.parametrize("channel", [OTHER, IPC + "?"])
+def test_a_session_by_tag_is_that_of_the_publication_with_the_entity_tag(lone, channel):
+    one = lone.add_publication(f"{ONE}|tags=1,7|mtu=2k|term-length=128k", 1001)
+
+    other = lone.add_exclusive_publication(f"{channel}|session-id=tag:7".replace("?|", "?"), 1001)
+
+    assert other.session_id == one.session_id
+    assert other.max_payload_length == 2048 - 32
+    assert other.term_buffer_length == 128 * 1024
+
+
+def test_a_session_by_tag_that_exists_on_the_channel_already_is_refused(lone):
+    lone.add_publication(f"{ONE}|tags=1,7", 1001)
+
+    error = refusal(
+        lone, lone.client.add_exclusive_publication_async("aeron:udp?tags=1|session-id=tag:7", 1001)
+    )
+
+    assert "clashing session-id" in str(error)
+    assert error.code is ErrorCode.INVALID_CHANNEL
+
+
+@pytest.mark.parametrize("add", ["add_publication_async", "add_subscription_async"])
+@pytest.mark.parametrize(
+    ("session_id", "message"),
+    [("tag:8", "must reference a network publication"), ("tag:x", "after tag:"), ("tag:9", "must reference")],
+)
+def test_a_session_by_a_tag_that_no_network_publication_has_is_refused(lone, add, session_id, message):
+    lone.add_publication(f"{ONE}|tags=1,7", 1001)
+    lone.add_publication(f"{IPC}?tags=1,9", 1001)
+
+    error = refusal(lone, getattr(lone.client, add)(f"{OTHER}|session-id={session_id}", 1001))
+
+    assert message in str(error)
+    assert error.code is ErrorCode.GENERIC_ERROR
+
+
+def test_a_subscription_by_session_tag_gets_that_session_alone(lone):
+    wanted = lone.add_exclusive_publication(f"{ONE}|tags=1,7|ssc=true", 1001)
+    lone.add_exclusive_publication(f"{ONE}|ssc=true", 1001)
+
+    spy = Sink(lone.add_subscription(f"aeron-spy:{ONE}|session-id=tag:7", 1001))
+    lone.run_until(lambda: wanted.is_connected)
+
+    assert [image.session_id for image in spy.subscription.images] == [wanted.session_id]
+
+
+@pytest.mark.parametrize("key", ["so-sndbuf", "so-rcvbuf"])
+@pytest.mark.parametrize("add", ["add_publication_async", "add_subscription_async"])
+def test_socket_buffers_of_another_length_than_those_that_are_there_are_refused(lone, add, key):
+    lone.result(getattr(lone.client, add)(f"{ONE}|{key}=256k", 1001))
+    lone.result(getattr(lone.client, add)(f"{ONE}|{key}=256k", 1002))
+    lone.result(getattr(lone.client, add)(ONE, 1003))
+
+    error = refusal(lone, getattr(lone.client, add)(f"{ONE}|{key}=512k", 1004))
+
+    assert f"{key}=512k" in str(error)
+    assert "does not match existing value of 262144" in str(error)
+    assert error.code is ErrorCode.GENERIC_ERROR
+
+
+def test_an_mtu_beyond_the_send_buffer_of_the_channel_is_refused(lone):
+    lone.add_publication(f"{ONE}|so-sndbuf=4k|tags=1", 1001)
+
+    error = refusal(lone, lone.client.add_publication_async("aeron:udp?tags=1|mtu=8k", 1002))
+
+    assert "MTU greater than SO_SNDBUF for endpoint" in str(error)
+    assert error.code is ErrorCode.GENERIC_ERROR

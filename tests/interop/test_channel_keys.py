@@ -1,0 +1,175 @@
+"""What our driver says to a channel, the real one says too: accepted, or refused with the same code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import aeron_core
+from aeron_core.errors import RegistrationError
+
+pytestmark = pytest.mark.interop
+
+UDP, SPY, IPC = (
+    "aeron:udp?endpoint=127.0.0.1:24321",
+    "aeron-spy:aeron:udp?endpoint=127.0.0.1:24321",
+    "aeron:ipc?",
+)
+OTHER = "aeron:udp?endpoint=127.0.0.1:24322"
+MANUAL = "aeron:udp?control-mode=manual"
+
+#: What is there first, then what is asked: (kind, channel), all of one stream id.
+CASES = [
+    *(
+        [("sub", f"{channel}|{key}={value}".replace("?|", "?"))]
+        for channel in (UDP, SPY, IPC)
+        for key, values in {
+            "reliable": ("true", "false", "x"),
+            "tether": ("true", "false", "x"),
+            "rejoin": ("true", "false", "x"),
+            "sparse": ("true", "false", "x"),
+            "group": ("true", "infer", "x"),
+            "session-id": ("5", "-1", "x", "99999999999"),
+            "rcv-wnd": ("64k", "1m", "x"),
+            "untethered-window-limit-timeout": ("1s", "x"),
+            "untethered-linger-timeout": ("1s", "x"),
+            "untethered-resting-timeout": ("1s", "x"),
+            "alias": ("anything",),
+            "tags": ("1", "1,2", "x"),
+            "unknown": ("anything",),
+        }.items()
+        for value in values
+    ),
+    *(
+        [("pub", f"{channel}|{key}={value}".replace("?|", "?"))]
+        for channel in (UDP, IPC)
+        for key, values in {
+            "ssc": ("true", "false", "x"),
+            "eos": ("true", "false", "x"),
+            "linger": ("0", "1s", "x"),
+            "sparse": ("true", "false", "x"),
+            "session-id": ("5", "x", "tag:5", "tag:x"),
+            "tags": ("1,2", "x", "1,x"),
+            "untethered-window-limit-timeout": ("1s", "x"),
+            "untethered-linger-timeout": ("1s", "x"),
+            "untethered-resting-timeout": ("1s", "x"),
+            "alias": ("anything",),
+        }.items()
+        for value in values
+    ),
+    [("sub", "aeron-spy:aeron:ipc")],
+    [("pub", SPY)],
+    [("sub", f"{SPY.removesuffix('4321')}0")],
+    # Two that share a channel or a stream.
+    *(
+        [("sub", f"{UDP}|{key}=true"), ("sub", f"{UDP}|{key}={value}")]
+        for key in ("reliable", "rejoin", "tether", "sparse")
+        for value in ("true", "false")
+    ),
+    *(
+        [("pub", f"{UDP}|ssc={one}"), ("pub", f"{UDP}|ssc={other}")]
+        for one in ("true", "false")
+        for other in ("true", "false")
+    ),
+    [("pub", f"{UDP}|session-id=5"), ("pub", f"{UDP}|session-id=6")],
+    [("pub", f"{UDP}|session-id=5"), ("exclusive", f"{UDP}|session-id=5")],
+    [("pub", f"{UDP}|eos=false"), ("pub", UDP)],
+    [("pub", f"{UDP}|linger=1s"), ("pub", UDP)],
+    # Tags.
+    [("pub", "aeron:udp?tags=1")],
+    [("pub", f"{UDP}|tags=1"), ("pub", "aeron:udp?tags=1")],
+    [("pub", f"{UDP}|tags=1"), ("pub", f"{OTHER}|tags=1")],
+    [("pub", f"{UDP}|tags=1"), ("pub", f"{UDP}|tags=2")],
+    [("sub", f"{UDP}|tags=1"), ("sub", "aeron:udp?tags=1")],
+    [("sub", f"{UDP}|tags=1"), ("sub", f"{OTHER}|tags=1")],
+    [("sub", f"{UDP}|tags=1"), ("sub", f"{UDP}|tags=2")],
+    [("sub", f"{MANUAL}|tags=1"), ("sub", "aeron:udp?tags=1")],
+    [("sub", f"{UDP}|tags=1"), ("sub", f"{MANUAL}|tags=1")],
+    [("pub", f"{UDP}|tags=1,7"), ("pub", f"{OTHER}|session-id=tag:7")],
+    [("pub", f"{UDP}|tags=1,7"), ("pub", "aeron:ipc?session-id=tag:7")],
+    [("pub", "aeron:ipc?tags=1,7"), ("pub", f"{OTHER}|session-id=tag:7")],
+    [("pub", f"{UDP}|tags=1,7"), ("exclusive", f"{UDP}|session-id=tag:7")],
+    [("pub", f"{UDP}|tags=1,7"), ("pub", f"{OTHER}|tags=2,7")],
+    [("pub", f"{UDP}|so-sndbuf=64k"), ("pub", f"{UDP}|so-sndbuf=128k")],
+    [("sub", f"{UDP}|so-rcvbuf=256k"), ("sub", f"{UDP}|so-rcvbuf=512k")],
+    # Destinations of subscriptions.
+    [("sub", MANUAL), ("dest", UDP)],
+    [("sub", MANUAL), ("dest", "aeron:ipc")],
+    [("sub", MANUAL), ("dest", SPY)],
+    [("sub", UDP), ("dest", OTHER)],
+    [("sub", "aeron:ipc"), ("dest", OTHER)],
+    [("sub", MANUAL), ("dest", UDP), ("dest", UDP)],
+    [("sub", MANUAL), ("dest", "aeron:ipc"), ("dest", "aeron:ipc")],
+    *(
+        [("sub", MANUAL), ("dest", f"{UDP}|{option}")]
+        for option in (
+            "mtu=8k",
+            "rcv-wnd=64k",
+            "so-rcvbuf=64k",
+            "so-sndbuf=64k",
+            "response-correlation-id=1",
+            "tags=5",
+            "control-mode=response",
+            "session-id=5",
+        )
+    ),
+    [("sub", MANUAL), ("dest", "aeron:udp?mtu=8k")],
+    [("sub", MANUAL), ("dest", "aeron:tcp?endpoint=127.0.0.1:1")],
+    [("sub", MANUAL), ("undest", UDP)],
+    [("sub", MANUAL), ("undest", "aeron:ipc")],
+    [("sub", MANUAL), ("undest", SPY)],
+    [("sub", MANUAL), ("dest", UDP), ("undest", UDP)],
+    [("sub", MANUAL), ("dest", "aeron:ipc"), ("undest", "aeron:ipc")],
+    [("sub", MANUAL), ("dest", SPY), ("undest", SPY)],
+    [("sub", UDP), ("undest", UDP)],
+]
+
+
+def answers(directory):
+    """Return what a driver says to each case: 0, or the code of the first refusal."""
+    codes = {}
+    with aeron_core.connect(directory) as aeron:
+        for index, case in enumerate(CASES):
+            # No case sees the channels and tags of another: what was closed may be there for a while.
+            codes[describe(case)] = play(aeron, [(kind, apart(channel, index)) for kind, channel in case])
+    return codes
+
+
+def describe(case):
+    return " then ".join(f"{kind} {channel}" for kind, channel in case)
+
+
+def apart(channel, index):
+    channel = channel.replace(":24321", f":{20000 + 2 * index}").replace(":24322", f":{20001 + 2 * index}")
+    return re.sub(r"(?<=tags=)\d+|(?<=tags=\d,)\d+|(?<=tag:)\d+", lambda found: f"{index}{found[0]}", channel)
+
+
+def play(aeron, case):
+    subscription, stream_id, opened = None, 1001, []
+    try:
+        for kind, channel in case:
+            if kind == "sub":
+                subscription = aeron.add_subscription(channel, stream_id)
+                opened.append(subscription)
+            elif kind == "pub":
+                opened.append(aeron.add_publication(channel, stream_id))
+            elif kind == "exclusive":
+                opened.append(aeron.add_exclusive_publication(channel, stream_id))
+            elif kind == "dest":
+                subscription.add_destination(channel)
+            else:
+                subscription.remove_destination(channel)
+    except RegistrationError as error:
+        return int(error.code)
+    finally:
+        for resource in opened:
+            resource.close()
+    return 0
+
+
+def test_both_drivers_say_the_same_to_each_channel(our_driver, foreign_driver):
+    ours, theirs = answers(our_driver()), answers(foreign_driver())
+
+    assert len(ours) == len(CASES)
+    assert {case: code for case, code in ours.items() if code != theirs[case]} == {}
