@@ -1,0 +1,162 @@
+"""Machines on one switch: network namespaces, each with one end of a veth, whose other ends are on a bridge.
+
+That needs root and iproute2.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOST = Path(__file__).parent / "peers" / "host.py"
+COUNT = 9
+SUBNET = "10.77.0"
+
+
+def ip(*arguments: object) -> None:
+    """Run the program of that name."""
+    subprocess.run(["ip", *map(str, arguments)], check=True, capture_output=True, text=True)
+
+
+@dataclass
+class Process:
+    """A process on one machine, with what it has said."""
+
+    process: subprocess.Popen[str]
+    said: list[dict[str, Any]] = field(default_factory=list)
+    noise: list[str] = field(default_factory=list)
+    _has_ended: bool = False
+    _grown: threading.Condition = field(default_factory=threading.Condition)
+
+    def __post_init__(self) -> None:
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._grown:
+                if line.startswith("{"):
+                    self.said.append(json.loads(line))
+                else:
+                    self.noise.append(line)
+                self._grown.notify_all()
+        with self._grown:
+            self._has_ended = True
+            self._grown.notify_all()
+
+    def await_said(self, timeout: float = 60, **wanted: object) -> dict[str, Any]:
+        """Wait until something has been said that has these items (None for any value), and return it."""
+
+        def found() -> dict[str, Any] | None:
+            for line in self.said:
+                if all(key in line and value in (None, line[key]) for key, value in wanted.items()):
+                    return line
+            return None
+
+        with self._grown:
+            self._grown.wait_for(lambda: found() or self._has_ended, timeout)
+            line = found()
+        assert line is not None, f"{wanted} was not said, but {self.said[-5:]} {self.noise[-20:]}"
+        return line
+
+    def last(self, key: str) -> object:
+        """Return what was said last about something."""
+        with self._grown:
+            return next(line[key] for line in reversed(self.said) if key in line)
+
+    def kill(self) -> None:
+        """End it without giving it a chance."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> None:
+        """End it as an operator would, and then for certain."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+
+@dataclass
+class Machines:
+    """Nine of them, with the addresses .1 to .9 of one subnet."""
+
+    names: list[str]
+
+    def address(self, index: int) -> str:
+        """Return the address of a machine."""
+        return f"{SUBNET}.{index + 1}"
+
+
+@pytest.fixture(scope="session")
+def machines() -> Iterator[Machines]:
+    missing = None
+    if os.geteuid() != 0:
+        missing = "root, who may make network namespaces"
+    elif shutil.which("ip") is None:
+        missing = "iproute2"
+    if missing is not None:
+        if os.environ.get("CI"):
+            pytest.fail(f"these tests need {missing}; CI must run them")
+        pytest.skip(f"tests between several machines need {missing}")
+    names = [f"aeron-{os.getpid()}-{number}" for number in range(COUNT)]
+    bridge = f"acb{os.getpid()}"[:15]
+    try:
+        # Nobody asks who is in which group, so that the switch would forget after a while.
+        ip("link", "add", bridge, "type", "bridge", "mcast_snooping", 0)
+        ip("link", "set", bridge, "up")
+        for number, name in enumerate(names):
+            port = f"ac{os.getpid()}p{number}"[:15]
+            ip("netns", "add", name)
+            ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
+            ip("link", "set", port, "master", bridge, "up")
+            ip("-n", name, "addr", "add", f"{SUBNET}.{number + 1}/24", "dev", "eth0")
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "link", "set", "eth0", "up")
+        yield Machines(names)
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+        subprocess.run(["ip", "link", "del", bridge], check=False, capture_output=True)
+
+
+@pytest.fixture
+def start(machines: Machines) -> Iterator[Callable[..., Process]]:
+    """Start `host.py` on a machine; it ends with the test."""
+    parent = Path("/dev/shm")
+    root = Path(tempfile.mkdtemp(prefix="aeron-netns-", dir=parent if parent.is_dir() else None))
+    processes: list[Process] = []
+
+    def start_one(index: int, command: str, channel: str, *numbers: int) -> Process:
+        directory = root / str(len(processes))
+        within = ["ip", "netns", "exec", machines.names[index]]
+        arguments = [command, str(directory), channel, *map(str, numbers)]
+        process = subprocess.Popen(
+            [*within, sys.executable, str(HOST), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        processes.append(Process(process))
+        return processes[-1]
+
+    yield start_one
+    for process in processes:
+        process.stop()
+    shutil.rmtree(root, ignore_errors=True)

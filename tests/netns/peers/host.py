@@ -1,0 +1,114 @@
+"""One machine of a network: a media driver and a client, in a process of its own.
+
+    host.py send DIR CHANNEL COUNT AWAITED  until standard input ends; starts with so many required receivers
+    host.py receive DIR CHANNEL COUNT RATE  until it has the last, or SIGTERM; RATE messages a second, 0 for any
+
+Prints lines of JSON. The sender says how many destinations and required receivers it has and whether it is connected,
+whenever one of them changes, and `sent` when it has sent everything. The receiver says `ready`, `began` after a tenth
+of the messages, and at the end what came.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import select
+import signal
+import sys
+import time
+
+import aeron_core
+
+STREAM = 1001
+LENGTH = 1000  # of a message: its number, and zeros
+FLOW_CONTROL_RECEIVERS, DESTINATIONS = 17, 18  # types of counters
+SETTINGS = {
+    "threading_mode": "SHARED",
+    "term_buffer_length": "64k",
+    "rcv_initial_window_length": "32k",
+    "timer_interval_ns": "100ms",
+    "counters_buffer_length": "1m",
+    "perform_storage_checks": False,
+    "shared_idle_strategy": "sleep-ns",
+    "shared_idle_strategy_init_args": "500us",
+}
+
+
+def say(**what: object) -> None:
+    print(json.dumps(what), flush=True)
+
+
+def state_of(aeron: aeron_core.Aeron, publication: aeron_core.Publication) -> dict[str, object]:
+    values = {record.type_id: record.value for record in aeron.counters_reader}
+    return {
+        "receivers": values.get(FLOW_CONTROL_RECEIVERS, -1),
+        "destinations": values.get(DESTINATIONS, -1),
+        "connected": publication.is_connected,
+    }
+
+
+def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> None:
+    publication = aeron.add_publication(channel, STREAM)
+    sent, said, may_start = 0, None, awaited == 0
+    due = 0.0
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        if time.monotonic() > due:
+            due = time.monotonic() + 0.02
+            state = state_of(aeron, publication)
+            if state != said:
+                said = state
+                say(**state)
+            may_start = may_start or state["receivers"] == awaited
+        if (
+            may_start
+            and sent < count
+            and publication.offer(sent.to_bytes(8, "little") + bytes(LENGTH - 8)) > 0
+        ):
+            sent += 1
+            if sent == count:
+                say(sent=sent)
+        else:
+            time.sleep(0.0005)
+
+
+def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> None:
+    numbers: list[int] = []
+    is_over = False
+
+    def stop(*_: object) -> None:
+        nonlocal is_over
+        is_over = True
+
+    signal.signal(signal.SIGTERM, stop)
+    subscription = aeron.add_subscription(channel, STREAM)
+    say(ready=True)
+    start = time.monotonic()
+
+    def on_message(buffer: memoryview, header: aeron_core.Header) -> None:
+        nonlocal start
+        if not numbers:
+            start = time.monotonic()
+        numbers.append(int.from_bytes(buffer[:8], "little"))
+        if len(numbers) == count // 10:
+            say(began=True)
+
+    while not is_over and (not numbers or numbers[-1] < count - 1):
+        if not subscription.poll(on_message, 1 if rate else 50) or rate:
+            time.sleep(1 / rate if rate else 0.0005)
+    say(
+        first=numbers[0] if numbers else -1,
+        last=numbers[-1] if numbers else -1,
+        is_in_order=all(after == before + 1 for before, after in itertools.pairwise(numbers)),
+        seconds=time.monotonic() - start,
+    )
+
+
+def main(command: str, directory: str, channel: str, *numbers: str) -> None:
+    action = send if command == "send" else receive
+    settings = {**SETTINGS, "aeron_dir": directory, "dir_delete_on_shutdown": True}
+    with aeron_core.MediaDriver.launch(settings), aeron_core.connect(directory) as aeron:
+        action(aeron, channel, *map(int, numbers))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
