@@ -40,7 +40,10 @@ STREAM_COUNTERS = {
     "SEND_CHANNEL_STATUS": ("snd-channel", "state of a sending channel: 1 active, 2 closing, -1 errored"),
     "RECEIVE_CHANNEL_STATUS": ("rcv-channel", "state of a receiving channel, likewise"),
     "SENDER_LIMIT": ("snd-lmt", "position up to which flow control lets the sender send"),
-    "PER_IMAGE": ("rcv-cc-…", "what the congestion control of an image measures"),
+    "PER_IMAGE": (
+        "rcv-cc-…, rcv-owl-…",
+        "what the congestion control of an image measures; the latency from the sender, and the drift of it",
+    ),
     "CLIENT_HEARTBEAT": ("client-heartbeat", "when a client was last heard of, in ms since the epoch"),
     "PUBLISHER_POSITION": ("pub-pos", "position up to which publishers have offered, as of the last check"),
     "SENDER_BPE": ("snd-bpe", "how often flow control has stopped the sender"),

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aeron_core._native.clock import Clock
     from aeron_core._native.counter import Counter
     from aeron_core.driver.image_connections import ImageConnection
     from aeron_core.driver.loss_detector import NakDelay
+    from aeron_core.driver.one_way_latency import OneWayEstimate
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.congestion_control import CongestionControl
@@ -37,3 +39,5 @@ class ImageParams:
     is_reliable: bool
     status_message_timeout_ns: int
     now_ns: int
+    clock: Clock
+    one_way: OneWayEstimate | None

@@ -16,6 +16,7 @@ from aeron_core.driver.image_params import ImageParams
 from aeron_core.driver.image_stream import ImageStream
 from aeron_core.driver.loss_detector import UnicastNakDelay
 from aeron_core.driver.multicast_nak_delay import MulticastNakDelay
+from aeron_core.driver.one_way_latency import OneWayEstimate
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
 from aeron_core.driver.stream import reserve_links, take_ended
@@ -26,6 +27,8 @@ from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.congestion_control import CongestionControlParams, initial_window_length_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aeron_core._native.commands import Command
     from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
@@ -89,6 +92,7 @@ class Images:
         counters: list[Counter] = []
         with ExitStack() as undo:
             undo.callback(self._give_back, stored, counters)
+            new_counter = partial(self._new_strategy_counter, counters, subscription, setup, correlation_id)
             # A strategy's counters come first, as in the reference.
             congestion_control = self._congestion_control(
                 subscription, setup, correlation_id, source, counters
@@ -97,6 +101,7 @@ class Images:
             hwm_position, rebuild_position, naks_sent = self._allocate_counters(
                 counters, subscription, setup, correlation_id
             )
+            one_way = self._one_way(partial(new_counter, stream_counters.PER_IMAGE))
             image = PublicationImage(
                 ImageParams(
                     correlation_id=correlation_id,
@@ -120,6 +125,8 @@ class Images:
                     is_reliable=subscription.params.is_reliable,
                     status_message_timeout_ns=self.context.settings.rcv_status_message_timeout_ns,
                     now_ns=self.context.clock.nano_time(),
+                    clock=self.context.clock,
+                    one_way=one_way,
                 )
             )
             stream = ImageStream(
@@ -191,6 +198,11 @@ class Images:
                 context=f"congestion control {name!r} of {subscription.channel}",
             ),
         )
+
+    def _one_way(self, new_counter: Callable[[str], Counter]) -> OneWayEstimate | None:
+        if self.context.settings.one_way_latency_interval_ns == 0:
+            return None
+        return OneWayEstimate(new_counter("rcv-owl-latency"), new_counter("rcv-owl-drift"))
 
     def _check_window(
         self, endpoint: ReceiveEndpoint, setup: Setup, congestion_control: CongestionControl

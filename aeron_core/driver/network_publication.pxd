@@ -5,12 +5,14 @@ from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.clock cimport Clock
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver._native cimport operations
 from aeron_core.driver.datagram_run cimport DatagramRun
 from aeron_core.driver.live_receivers cimport LiveReceivers
+from aeron_core.driver.one_way_latency cimport OneWaySchedule
 from aeron_core.driver.publisher_limit cimport PublisherLimit
 from aeron_core.driver.reply_budget cimport ReplyBudget
 from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
@@ -53,6 +55,8 @@ cdef class NetworkPublication(Resender):
     cdef DataHeader _heartbeat
     cdef Rttm _rttm
     cdef ReplyBudget _rttm_replies
+    cdef Clock _clock
+    cdef OneWaySchedule _one_way
     cdef LiveReceivers _receivers
     cdef bint _has_refused_receivers            # and told so, since there was room for the last time
     cdef CommandRing _conductor
@@ -91,3 +95,4 @@ cdef class NetworkPublication(Resender):
     @cython.locals(position=int64_t, bits=int32_t)
     cdef bint _is_credible(self, StatusMessage sm) except -1 nogil
     cdef int32_t _set_connected(self, bint is_connected) except -1 nogil
+    cdef int32_t _measure_one_way(self) except -1 nogil

@@ -23,6 +23,7 @@ from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
 from aeron_core.driver.datagram_run import DatagramRun
 from aeron_core.driver.live_receivers import LiveReceivers
+from aeron_core.driver.one_way_latency import OneWaySchedule
 from aeron_core.driver.publisher_limit import PublisherLimit
 from aeron_core.driver.reply_budget import ReplyBudget
 from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
@@ -115,6 +116,8 @@ class NetworkPublication(Resender):
         self._heartbeat.stream_id = params.stream_id
         self._rttm = Rttm()
         self._rttm_replies = ReplyBudget()
+        self._clock = params.clock
+        self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
     def add_spy(self, spy: SubscriberPosition) -> int:
         """Let a spy take part from what is being sent; return that position."""
@@ -130,6 +133,8 @@ class NetworkPublication(Resender):
             sent = self._send_heartbeat_if_due(position, now_ns)
             self._idle(now_ns)
         self._forget_silent_receivers(now_ns)
+        if self.has_receivers.get_acquire() and self._one_way.is_due(now_ns):
+            self._measure_one_way()
         self._retransmits.process_timeouts(self, now_ns)
         return sent
 
@@ -348,6 +353,15 @@ class NetworkPublication(Resender):
         self._rttm.echo_timestamp = rttm.echo_timestamp
         self._rttm.reception_delta = 0
         self._rttm.receiver_id = rttm.receiver_id
+        return self._send_scratch(self._rttm.encode(self._scratch, 0))
+
+    def _measure_one_way(self) -> int:
+        self._rttm.flags = 0
+        self._rttm.session_id = self.session_id
+        self._rttm.stream_id = self.stream_id
+        self._rttm.echo_timestamp = self._clock.epoch_ns()
+        self._rttm.reception_delta = 0
+        self._rttm.receiver_id = 0
         return self._send_scratch(self._rttm.encode(self._scratch, 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:

@@ -264,6 +264,8 @@ class NetworkPublications(Publications):
             retransmit_linger_ns=settings.retransmit_unicast_linger_ns,
             connection_timeout_ns=settings.publication_connection_timeout_ns,
             now_ns=self.context.clock.nano_time(),
+            clock=self.context.clock,
+            one_way_latency_interval_ns=settings.one_way_latency_interval_ns,
         )
 
     def _close_if_unused(self, endpoint: SendEndpoint) -> None:

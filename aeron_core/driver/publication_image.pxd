@@ -5,9 +5,11 @@ from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core.driver.image_connections cimport ImageConnection, ImageConnections
 from aeron_core.driver.loss_detector cimport LossDetector
+from aeron_core.driver.one_way_latency cimport OneWayEstimate
 from aeron_core.driver.reply_budget cimport ReplyBudget
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.system_counters cimport SystemCounters
@@ -50,6 +52,9 @@ cdef class PublicationImage:
     cdef Nak _nak
     cdef Rttm _rttm
     cdef ReplyBudget _rttm_replies
+    cdef Clock _clock
+    cdef bint _measures_one_way
+    cdef OneWayEstimate _one_way                    # None unless it measures
     cdef bint _has_measured_rtt
     cdef int64_t _last_rttm_ns                      # when the last measurement of ours was sent
     cdef int64_t _answered_rttm_ns                  # when the last one that was answered was sent
@@ -94,6 +99,7 @@ cdef class PublicationImage:
     cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil
     @cython.locals(asked_ns=int64_t)
     cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
+    cdef int32_t _on_one_way(self, Rttm rttm) except -1 nogil
     cdef int32_t _answer_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
     cdef int32_t disable_status_messages(self) noexcept nogil
     cdef bint is_of_stream_of(self, PublicationImage image) noexcept nogil

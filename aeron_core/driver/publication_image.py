@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.driver.image_params import ImageParams
+    from aeron_core.driver.one_way_latency import OneWayEstimate
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
@@ -41,6 +42,7 @@ class PublicationImage:
     """One stream that is being received; see the module."""
 
     _has_measured_rtt: bool
+    _one_way: OneWayEstimate
 
     def __init__(self, params: ImageParams) -> None:
         self.correlation_id = params.correlation_id
@@ -65,6 +67,9 @@ class PublicationImage:
         for connection in params.connections:
             self.connections.append(cython.cast(cython.pointer(PyObject), connection))
         self._is_reliable = params.is_reliable
+        self._clock = params.clock
+        self._measures_one_way = params.one_way is not None
+        self._one_way = params.one_way  # type: ignore[assignment] # None unless it measures
         self._is_status_message_enabled = True
         self.window_length = self._congestion_control.initial_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
@@ -319,8 +324,8 @@ class PublicationImage:
         if rttm.flags & wire.RTTM_FLAG_REPLY:
             return self._answer_rttm(rttm, now_ns)
         if rttm.receiver_id == 0:
-            # Measures one way, from the sender to all its receivers: no answer, though it looks like one.
-            return 0
+            # Looks like an answer, and measures the way from the sender to all its receivers.
+            return self._on_one_way(rttm)
         asked_ns = rttm.echo_timestamp
         if (
             not self._has_measured_rtt
@@ -334,6 +339,13 @@ class PublicationImage:
             return 0
         self._answered_rttm_ns = asked_ns
         return self._congestion_control.on_rtt_measurement(now_ns, now_ns - asked_ns - rttm.reception_delta)
+
+    def _on_one_way(self, rttm: Rttm) -> int:
+        if self._measures_one_way and not self._one_way.on_measurement(
+            rttm.echo_timestamp, self._clock.epoch_ns()
+        ):
+            self._counters.invalid_packets.get_and_add(1)
+        return 0
 
     def _answer_rttm(self, rttm: Rttm, now_ns: int) -> int:
         if not self._rttm_replies.take(now_ns):

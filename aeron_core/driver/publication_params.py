@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aeron_core._native.clock import Clock
     from aeron_core._native.commands import CommandRing
     from aeron_core._native.counter import Counter
     from aeron_core._native.datagrams import SendBatch
@@ -55,3 +56,5 @@ class NetworkPublicationParams(IpcPublicationParams):
     retransmit_linger_ns: int
     connection_timeout_ns: int
     now_ns: int
+    clock: Clock
+    one_way_latency_interval_ns: int

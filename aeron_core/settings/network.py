@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from aeron_core.settings.model import SettingsModel
-from aeron_core.settings.variables import Choice, Integer, PortRange, Ports, Size, Switch
+from aeron_core.settings.variables import Choice, Duration, Integer, PortRange, Ports, Size, Switch
 from aeron_core.values import INT32_MAX
 
 KIB: Final = 1024
@@ -59,6 +59,10 @@ class NetworkSettings(SettingsModel):
     receiver_wildcard_port_range: Annotated[
         PortRange, Ports("AERON_RECEIVER_WILDCARD_PORT_RANGE", strict=True)
     ] = Field(PortRange(0, 0), description="Ports for receivers that ask for port 0.")
+    one_way_latency_interval_ns: Annotated[int, Duration("AERON_CORE_ONE_WAY_LATENCY_INTERVAL")] = Field(
+        0,
+        description="Interval at which a sender measures the way to its receivers, which show it; 0 for never.",
+    )
     udp_gso: Annotated[Offload, Choice("AERON_CORE_UDP_GSO", Offload)] = Field(
         Offload.AUTO, description="Hand runs of equal datagrams to the kernel in one piece (UDP_SEGMENT)."
     )

@@ -158,6 +158,7 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_THREADING_MODE",
         "AERON_THREAD_NAMING",
         "AERON_CORE_STORAGE",
+        "AERON_CORE_ONE_WAY_LATENCY_INTERVAL",
         "AERON_CORE_UDP_GSO",
         "AERON_CORE_UDP_GRO",
     }
