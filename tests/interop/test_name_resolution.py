@@ -5,11 +5,13 @@ from __future__ import annotations
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from messages import expected_checksum
 
+import aeron_core
 from aeron_core.cli.driver_files import DriverFiles
 
 pytestmark = pytest.mark.interop
@@ -17,7 +19,8 @@ pytestmark = pytest.mark.interop
 PEERS = Path(__file__).parent / "peers"
 COUNT = 1000
 PATIENCE_S = 30
-CACHE_ENTRIES = 16
+CACHE_ENTRIES = 16  # type of a counter
+RESOLUTION_CHANGES = 25  # id of a system counter
 
 
 def free_port(host: str) -> int:
@@ -29,11 +32,29 @@ def free_port(host: str) -> int:
 
 def await_names(directory: Path, count: int) -> None:
     """Wait until a driver knows so many names of others."""
-    deadline = time.monotonic() + PATIENCE_S
     counters = DriverFiles.open(directory).counters
-    while not any(r.type_id == CACHE_ENTRIES and r.value >= count for r in counters):
-        assert time.monotonic() < deadline, [(r.label, r.value) for r in counters if 15 <= r.type_id <= 21]
+    await_true(lambda: any(r.type_id == CACHE_ENTRIES and r.value >= count for r in counters))
+
+
+def await_true(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def await_message(
+    publication: aeron_core.Publication, subscription: aeron_core.Subscription, data: bytes
+) -> None:
+    """Offer a message until it has arrived."""
+    received: list[bytes] = []
+
+    def has_arrived() -> bool:
+        publication.offer(data)
+        subscription.poll(lambda buffer, _: received.append(bytes(buffer)), 10)
+        return data in received
+
+    await_true(has_arrived)
 
 
 def gossip(name: str, address: str, *bootstraps: str) -> dict[str, str]:
@@ -103,3 +124,27 @@ def test_what_the_real_driver_passes_on_reaches_ours_and_the_other_way_round(our
 
     for directory in directories:
         await_names(directory, 3)
+
+
+@pytest.mark.parametrize("moves", ["ours", "theirs"])
+def test_a_real_or_our_driver_that_restarts_elsewhere_is_found_under_its_name(
+    our_driver, foreign_driver, moves
+):
+    start_driver = {"ours": our_driver, "theirs": foreign_driver}[moves]
+    here = f"127.0.0.1:{free_port('127.0.0.1')}"
+    sender = our_driver(**gossip("here", here))
+    port = free_port("127.0.0.2")
+
+    with aeron_core.connect(sender) as publisher:
+        publication = None
+        for host in ("127.0.0.2", "127.0.0.3"):
+            receiver = start_driver(**gossip("node", f"{host}:{free_port(host)}", here))
+            await_names(sender, 1)
+            with aeron_core.connect(receiver) as subscriber:
+                subscription = subscriber.add_subscription(f"aeron:udp?endpoint={host}:{port}", 1001)
+                if publication is None:
+                    publication = publisher.add_publication(f"aeron:udp?endpoint=node:{port}", 1001)
+                await_message(publication, subscription, host.encode())
+            start_driver.peers[-1].kill()
+
+    assert DriverFiles.open(sender).system_counter(RESOLUTION_CHANGES) == 1

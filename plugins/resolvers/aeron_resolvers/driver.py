@@ -34,6 +34,7 @@ _MS: Final = 1_000_000
 _DUTY_CYCLE_NS: Final = 10 * _MS  # as the reference
 # Invented; the reference takes one each time, too few for a hundred neighbours.
 _PACKETS_PER_CYCLE: Final = 64
+_FAULT_INTERVAL_NS: Final = 1000 * _MS  # as the conductor looks at the faults of streams
 
 
 class _Bootstrap:
@@ -66,6 +67,8 @@ class DriverNameResolver:
         self._looked_up: deque[tuple[_Bootstrap, str | None]] = deque()
         self._deadline_ns = 0
         self._bootstrap_deadline_ns = 0
+        self._fault = ""
+        self._fault_deadline_ns = 0
 
     def start(self, context: NameResolverContext) -> None:
         """See `WorkingNameResolver`; raises OSError where the interface cannot be bound."""
@@ -114,6 +117,7 @@ class DriverNameResolver:
         if gossip.is_neighbor_due(now_ms):
             work += self._tell_others(gossip, now_ms)
         self._count(gossip)
+        self._report_fault(now_ns)
         return work
 
     def close(self) -> None:
@@ -142,8 +146,15 @@ class DriverNameResolver:
                     gossip.on_packet(packet, Place.of(source), now_ms)
                 except ProtocolError as error:
                     self._context.system_counters["invalid_packets"].get_and_add(1)
-                    self._context.report(f"gossip of {source}: {error}")
+                    self._fault = f"gossip of {source}: {error}"
         return received
+
+    def _report_fault(self, now_ns: int) -> None:
+        # One of many: whoever forges packets must not fill the error log.
+        if self._fault and now_ns >= self._fault_deadline_ns:
+            self._context.report(self._fault)
+            self._fault = ""
+            self._fault_deadline_ns = now_ns + _FAULT_INTERVAL_NS
 
     def _tell_self(self, gossip: Gossip) -> int:
         packet = gossip.self_packet()

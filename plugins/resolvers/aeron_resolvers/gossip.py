@@ -134,7 +134,7 @@ class Gossip:
         elif ipaddress.ip_address(place.packed).is_link_local:
             place = place._replace(scope_id=source.scope_id)
         if entry.name == self._params.name:
-            self.has_namesake |= entry.is_self and place.port != self._place.port
+            self.has_namesake |= entry.is_self and not self._is_here(place)
             return
         if not _is_acceptable(entry, place):
             raise ProtocolError(
@@ -147,6 +147,12 @@ class Gossip:
         self._hear_of(entry.name, place, now_ms - age_ms)
         if place.family == self._place.family:
             self._meet(place, now_ms - age_ms, now_ms, is_self=entry.is_self)
+
+    def _is_here(self, place: Place) -> bool:
+        # Of a wildcard nobody knows by which address others see it.
+        return place.port == self._place.port and (
+            self._place.is_wildcard or place.packed == self._place.packed
+        )
 
     def _hear_of(self, name: str, place: Place, time_ms: int) -> None:
         key = (name, place.family)

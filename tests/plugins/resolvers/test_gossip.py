@@ -131,14 +131,23 @@ def test_our_own_name_is_ourselves_whatever_others_say():
     assert (gossip.name_count, gossip.neighbors) == (0, [])
 
 
-def test_another_driver_of_our_name_is_noticed():
-    gossip = make()
-    gossip.on_packet(packet(entry("here", HERE), entry("here", THERE)), THERE, 0)
-    assert not gossip.has_namesake
+@pytest.mark.parametrize(
+    ("ours", "place", "flags", "is_other"),
+    [
+        (HERE, HERE, SELF, False),
+        (HERE, THERE, 0, False),
+        (HERE, THERE, SELF, True),
+        (HERE, HERE._replace(port=9999), SELF, True),
+        (Place(bytes(4), 8050), THERE, SELF, False),
+        (Place(bytes(4), 8050), THERE._replace(port=9999), SELF, True),
+    ],
+)
+def test_another_driver_of_our_name_is_noticed_where_it_can_be_told_from_us(ours, place, flags, is_other):
+    gossip = make(place=ours)
 
-    gossip.on_packet(packet(entry("here", THERE._replace(port=9999), flags=SELF)), THERE, 0)
+    gossip.on_packet(packet(entry("here", place, flags=flags)), place, 0)
 
-    assert gossip.has_namesake
+    assert gossip.has_namesake == is_other
 
 
 def test_who_is_silent_past_the_timeout_is_forgotten():

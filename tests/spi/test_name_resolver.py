@@ -1,0 +1,174 @@
+"""Name resolvers of strangers: that of the how-to page, one that works by itself, and ones that fail."""
+
+import json
+import re
+import types
+from pathlib import Path
+
+import pytest
+
+from aeron_core.errors import RegistrationError
+from aeron_core.spi import NameResolverParams, WorkingNameResolver, hookimpl
+from aeron_core.testing import DriverUnderTest
+from aeron_core.testing.conformance import NameResolverConformance
+from aeron_core.testing.pair import MS, S
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-name-resolver.md"
+
+
+def how_to_module():
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    module = types.ModuleType("inventory_names")
+    exec(compile(code, str(PAGE), "exec"), module.__dict__)
+    return module
+
+
+@pytest.fixture
+def inventory(tmp_path):
+    path = tmp_path / "services.json"
+    path.write_text(
+        json.dumps({"services": {"orders": "node-1:20121"}, "hosts": {"node-1": "127.0.0.1"}}),
+        encoding="utf-8",
+    )
+    return path
+
+
+class TestInventoryNameResolver(NameResolverConformance):
+    known_name = "orders"
+
+    @pytest.fixture(autouse=True)
+    def _take(self, inventory):
+        self.params = NameResolverParams(options=str(inventory))
+
+    def make(self, params):
+        return how_to_module().InventoryNameResolver(params)
+
+
+def test_the_resolver_of_the_page_stands_for_host_and_port_and_may_change_while_the_driver_runs(
+    tmp_path, inventory
+):
+    with DriverUnderTest(
+        tmp_path,
+        plugins=[how_to_module()],
+        name_resolver="inventory",
+        name_resolver_init_args=str(inventory),
+    ) as simulation:
+        subscription = simulation.add_subscription("aeron:udp?endpoint=127.0.0.1:20121", 1001)
+        publication = simulation.add_publication("aeron:udp?endpoint=orders", 1001)
+        simulation.run_until(lambda: publication.is_connected and subscription.is_connected)
+
+        inventory.write_text(json.dumps({"hosts": {"node-2": "127.0.0.1"}}), encoding="utf-8")
+
+        assert simulation.add_publication("aeron:udp?endpoint=node-2:20122", 1001)
+
+
+class Working:
+    """A resolver that counts its own duty cycles, and may fail in every way."""
+
+    def __init__(self, params, fault=None):
+        self.params = params
+        self.fault = fault
+        self.is_closed = False
+
+    def start(self, context):
+        self.counter = context.new_counter(4711, "stranger's cycles", b"key")
+
+    def do_work(self, now_ns):
+        self.counter.increment_release()
+        if self.fault == "do_work":
+            raise RuntimeError("a stranger's mistake")
+        return 0
+
+    def close(self):
+        self.is_closed = True
+
+    def lookup(self, name, uri_key, is_re_lookup):
+        if self.fault == "lookup":
+            raise RuntimeError("a stranger's mistake")
+        return name
+
+    def resolve(self, host, uri_key, is_re_resolution):
+        return "no address" if self.fault == "resolve" else "127.0.0.1"
+
+
+class Stranger:
+    def __init__(self, fault=None):
+        self.fault = fault
+        self.made = []
+
+    @hookimpl
+    def aeron_name_resolvers(self):
+        return {"stranger": self.make}
+
+    def make(self, params):
+        self.made.append(Working(params, self.fault))
+        return self.made[-1]
+
+
+@pytest.fixture
+def start(tmp_path):
+    simulations = []
+
+    def start_one(plugin, **settings):
+        simulations.append(DriverUnderTest(tmp_path, plugins=[plugin], name_resolver="stranger", **settings))
+        return simulations[-1]
+
+    yield start_one
+    for simulation in simulations:
+        simulation.close()
+
+
+def test_a_resolver_that_works_is_called_in_each_duty_cycle_and_closed_at_the_end(start):
+    plugin = Stranger()
+    simulation = start(plugin)
+    (resolver,) = plugin.made
+
+    simulation.run_for(100 * MS)
+
+    counter = simulation.driver.find_counter("stranger's cycles")
+    assert isinstance(resolver, WorkingNameResolver)
+    assert (counter.type_id, counter.key[:3], counter.value >= 100) == (4711, b"key", True)
+    simulation.driver.close()
+    assert resolver.is_closed
+
+
+def test_a_resolver_is_made_from_the_settings(start):
+    plugin = Stranger()
+
+    start(
+        plugin,
+        name_resolver_init_args="some text",
+        resolver_name="here",
+        resolver_interface="127.0.0.1:8050",
+        resolver_bootstrap_neighbors=("there:8050",),
+        resolver_neighbor_timeout_ns=3 * S,
+    )
+
+    assert plugin.made[0].params == NameResolverParams(
+        options="some text",
+        driver_name="here",
+        interface="127.0.0.1:8050",
+        bootstrap_neighbors=("there:8050",),
+        neighbor_timeout_ns=3 * S,
+    )
+
+
+def test_a_resolver_that_raises_in_its_work_is_told_once_and_the_driver_goes_on(start):
+    simulation = start(Stranger("do_work"))
+
+    simulation.run_for(1 * S)
+
+    (error,) = simulation.driver.errors()
+    assert "name resolver: RuntimeError: a stranger's mistake" in error.text
+    assert simulation.add_publication("aeron:udp?endpoint=somewhere:20121", 1001)
+
+
+@pytest.mark.parametrize("fault", ["lookup", "resolve"])
+def test_a_look_up_that_fails_refuses_the_command_and_the_driver_goes_on(start, fault):
+    simulation = start(Stranger(fault))
+    registration = simulation.client.add_publication_async("aeron:udp?endpoint=somewhere:20121", 1001)
+    simulation.run_until(lambda: registration.is_done)
+
+    with pytest.raises(RegistrationError):
+        registration.poll()
+    assert simulation.add_publication("aeron:ipc", 1001)
