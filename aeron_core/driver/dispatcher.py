@@ -255,6 +255,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event.set_number(5, setup.term_length)
         self._event.set_number(6, setup.mtu)
         self._event.set_number(7, setup.flags)
+        self._event.set_value(0, setup.ttl)
         self._event.source.assign(source)
         self._event.control.assign(source)
         # A full ring leaves the state as it is: the sender's next SETUP tries again.

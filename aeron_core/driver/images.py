@@ -83,6 +83,10 @@ class Images:
             )
             return
         subscription = linked[0]
+        ttl = subscription.params.endpoint.ttl or self.context.settings.socket_multicast_ttl
+        if endpoint.channel.is_multicast and ttl < command.values[0]:
+            # What we say may not come as far as what the sender says.
+            self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
         source = str(command.source)
         connections = self._connections(endpoint, command)
         correlation_id = self.context.next_correlation_id()

@@ -88,6 +88,15 @@ def test_the_setup_says_that_it_is_for_a_group_and_how_far_it_goes(start_group):
     assert (setup.flags & 0x40, setup.ttl) == (0x40, 5)
 
 
+@pytest.mark.parametrize(("ttl", "counted"), [("", 1), ("|ttl=4", 1), ("|ttl=5", 0)])
+def test_a_receiver_whose_answers_may_not_come_as_far_is_counted(start_group, ttl, counted):
+    group = start_group(channel=f"{CHANNEL}{ttl}", options="|ttl=5")
+
+    group.simulation.run_until(lambda: all(sink.subscription.is_connected for sink in group.sinks))
+
+    assert group.receivers[0].counted("possible_ttl_asymmetry") == counted
+
+
 def test_receivers_answer_to_the_sender_only(start_group):
     group = start_group()
     group.simulation.run_until(lambda: group.publication.is_connected)

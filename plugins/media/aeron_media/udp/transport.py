@@ -58,7 +58,7 @@ class UdpTransport(MediaTransport):
         if channel.is_multicast:
             return self._open_to_group(params, channel)
         if not channel.has_explicit_endpoint and not channel.is_multi_destination:
-            raise _no_address(channel)
+            raise _no_destination(channel) if channel.has_explicit_control else _no_address(channel)
         destinations = None
         if channel.is_multi_destination:
             destinations = Destinations(is_manual=channel.is_manual, count=params.destination_count)
@@ -146,6 +146,12 @@ def _no_address(channel: UdpChannel) -> ChannelUriError:
     return ChannelUriError(
         f"URI must have explicit control, endpoint, or be manual control-mode when original: "
         f"{str(channel.uri)!r}"
+    )
+
+
+def _no_destination(channel: UdpChannel) -> ChannelUriError:
+    return channel.uri.fault(
+        "control", "'control' parameter requires that either 'endpoint' or 'control-mode' is specified"
     )
 
 

@@ -36,6 +36,11 @@ def test_a_channel_known_by_its_tag_alone_cannot_be_opened(lab):
         lab.open_receive("aeron:udp?tags=5")
 
 
+def test_a_publication_needs_more_than_an_address_to_hear_receivers_at(lab):
+    with pytest.raises(ChannelUriError, match="requires that either 'endpoint' or 'control-mode'"):
+        lab.open_send("aeron:udp?control=127.0.0.1:5")
+
+
 def test_a_channel_of_another_medium_is_refused(lab):
     channel = Channel(ChannelUri.parse("aeron:ipc"), "IPC")
     params = SendEndpointParams(channel, 0, None, {}, 0, 0, False, False)
