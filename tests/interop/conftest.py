@@ -246,6 +246,11 @@ def row_of(item: pytest.Item) -> tuple[str, str] | None:
         for name, value in params.items()
         if isinstance(value, str) and value in DRIVERS
     }
+    drivers |= {
+        f"{name}_driver": " and ".join(DRIVERS[kind] for kind in value)
+        for name, value in params.items()
+        if isinstance(value, list)
+    }
     mode, direction = (text.format(**words, **drivers) for text in marker.args)
     return mode, direction
 

@@ -24,6 +24,7 @@ def counter_of(directory: Path, prefix: str) -> int:
     return max((record.value for record in counters if record.label.startswith(prefix)), default=0)
 
 
+@pytest.mark.compatible("cubic congestion control, by {by}", "{sender_driver} → {receiver_driver}")
 @pytest.mark.parametrize("by", ["channel", "setting"])
 @pytest.mark.parametrize(
     ("sender", "receiver"), [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours"), ("theirs", "theirs")]

@@ -74,6 +74,7 @@ def exchange(start, sender, receivers, *, send_channel, receive_channels, count=
         assert peer.result() == {"received": count, "checksum": expected_checksum(count)}
 
 
+@pytest.mark.compatible("multicast", "{sender_driver} → {receivers_driver}")
 @pytest.mark.parametrize(
     ("sender", "receivers"),
     [
@@ -96,6 +97,7 @@ def test_a_group_receives_what_one_driver_sends(start, drivers, clients, group_c
     )
 
 
+@pytest.mark.compatible("dynamic MDC", "{sender_driver} → {receivers_driver}")
 @pytest.mark.parametrize(
     ("sender", "receivers"),
     [
@@ -118,6 +120,7 @@ def test_receivers_make_themselves_known_to_one_sender(start, drivers, clients, 
     )
 
 
+@pytest.mark.compatible("manual MDC", "{sender_driver} → {receivers_driver}")
 @pytest.mark.parametrize(
     ("sender", "receivers"),
     [

@@ -67,6 +67,9 @@ def gossip(name: str, address: str, *bootstraps: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.compatible(
+    "names by gossip ({host})", "{publisher_driver} publishes, {first_driver} is bootstrap neighbour"
+)
 # The real driver gossips over IPv6, but takes a name only for one of IPv4 (aeron_driver_name_resolver_resolve).
 @pytest.mark.parametrize(
     ("host", "publisher"), [("127.0.0.1", "ours"), ("127.0.0.1", "theirs"), ("::1", "ours")]
@@ -113,6 +116,7 @@ def test_a_publication_reaches_the_driver_that_its_endpoint_names(
     assert receiving.result() == {"received": COUNT, "checksum": expected_checksum(COUNT)}
 
 
+@pytest.mark.compatible("names by gossip", "a chain of our and C drivers")
 def test_what_the_real_driver_passes_on_reaches_ours_and_the_other_way_round(our_driver, foreign_driver):
     places = [f"127.0.0.1:{free_port('127.0.0.1')}" for _ in range(4)]
     directories = [
@@ -126,6 +130,7 @@ def test_what_the_real_driver_passes_on_reaches_ours_and_the_other_way_round(our
         await_names(directory, 3)
 
 
+@pytest.mark.compatible("re-resolution", "{moves_driver} restarts at another address")
 @pytest.mark.parametrize("moves", ["ours", "theirs"])
 def test_a_real_or_our_driver_that_restarts_elsewhere_is_found_under_its_name(
     our_driver, foreign_driver, moves

@@ -41,6 +41,7 @@ def receive(subscription):
     return received, checksum.hexdigest()
 
 
+@pytest.mark.compatible("MDS, two senders of one stream with loss", "to {receiver_driver}")
 @pytest.mark.parametrize("receiver", ["ours", "theirs"])
 def test_one_stream_of_two_senders_arrives_once(
     start, our_driver, foreign_driver, clients, udp_channels, receiver
@@ -64,6 +65,7 @@ def test_one_stream_of_two_senders_arrives_once(
             assert sender.result() == {"sent": COUNT}
 
 
+@pytest.mark.compatible("MDS of UDP, IPC and a spy", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
 def test_udp_shared_memory_and_a_spy_are_destinations_of_one_subscription(
     our_driver, foreign_driver, udp_channels, driver

@@ -19,6 +19,7 @@ def clients(foreign_python):
     return {"ours": (sys.executable, PEERS / "ours.py"), "theirs": (foreign_python, PEERS / "foreign.py")}
 
 
+@pytest.mark.compatible("spies, alone (ssc)", "{publisher} → {driver_driver} → {spy}")
 @pytest.mark.parametrize(
     ("driver", "publisher", "spy"),
     [
@@ -41,6 +42,7 @@ def test_a_spy_alone_reads_all_that_is_published(
     assert spying.result() == {"received": COUNT, "checksum": expected_checksum(COUNT)}
 
 
+@pytest.mark.compatible("spies, beside a receiver", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
 def test_a_spy_and_a_receiver_read_the_same(start, our_driver, foreign_driver, clients, udp_channel, driver):
     start_driver, start_other = (

@@ -14,6 +14,7 @@ DEADLINE_S = 30
 STREAM_ID = 1001
 
 
+@pytest.mark.compatible("channel and media timestamps", "{sender_driver} → {receiver_driver}")
 @pytest.mark.parametrize(
     ("sender", "receiver"), [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours"), ("theirs", "theirs")]
 )

@@ -13,6 +13,7 @@ PEERS = Path(__file__).parent / "peers"
 TIMEOUTS = "untethered-window-limit-timeout=1100ms|untethered-linger-timeout=1100ms|untethered-resting-timeout=1100ms"
 
 
+@pytest.mark.compatible("untethered subscription of a C client", "{driver_driver}")
 @pytest.mark.parametrize("driver", ["ours", "theirs"])
 def test_a_real_client_that_stalls_is_left_behind_and_taken_back(
     start, our_driver, foreign_driver, foreign_python, driver
