@@ -2,67 +2,53 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 
 import pytest
-from messages import Checksum, expected_checksum
+from messages import Checksum, expected_checksum, message
 
 import aeron_core
 
 pytestmark = pytest.mark.interop
 
-PEERS = Path(__file__).parent / "peers"
 COUNT = 20_000
 DEADLINE_S = 60
 START = "|session-id=5|init-term-id=7|term-id=7|term-offset=0"
 LOSS = {"AERON_DEBUG_RECEIVE_DATA_LOSS_RATE": "0.05", "AERON_DEBUG_RECEIVE_DATA_LOSS_SEED": "7"}
 
 
-@pytest.fixture
-def clients(foreign_python):
-    return {"ours": (sys.executable, PEERS / "ours.py"), "theirs": (foreign_python, PEERS / "foreign.py")}
-
-
-def receive(subscription):
-    checksum, received = Checksum(), 0
-
-    def on_message(buffer, header):
-        nonlocal received
-        checksum.add(bytes(buffer))
-        received += 1
-
-    deadline = time.monotonic() + DEADLINE_S
-    assembler = aeron_core.FragmentAssembler(on_message)
-    while received < COUNT and time.monotonic() < deadline:
-        if subscription.poll(assembler, 50) == 0:
-            time.sleep(0.0005)
-    return received, checksum.hexdigest()
-
-
 @pytest.mark.compatible("MDS, two senders of one stream with loss", "to {receiver_driver}")
 @pytest.mark.parametrize("receiver", ["ours", "theirs"])
-def test_one_stream_of_two_senders_arrives_once(
-    start, our_driver, foreign_driver, clients, udp_channels, receiver
-):
+def test_one_stream_of_two_senders_arrives_once(our_driver, foreign_driver, udp_channels, receiver):
     if receiver == "ours":
-        driver, sending_driver, client = our_driver(**LOSS), foreign_driver(), clients["theirs"]
+        driver, sending_driver = our_driver(**LOSS), foreign_driver()
     else:
-        driver, sending_driver, client = foreign_driver(), our_driver(), clients["ours"]
-    with aeron_core.connect(driver) as aeron:
+        driver, sending_driver = foreign_driver(), our_driver()
+    with aeron_core.connect(driver) as aeron, aeron_core.connect(sending_driver) as sending:
         subscription = aeron.add_subscription("aeron:udp?control-mode=manual", 1001)
         for channel in udp_channels:
             subscription.add_destination(channel)
+        publications = [sending.add_exclusive_publication(channel + START, 1001) for channel in udp_channels]
+        for publication in publications:
+            publication.await_connected(timeout=DEADLINE_S)
+        sent, received, checksum = [0, 0], 0, Checksum()
 
-        senders = [
-            start(*client, "send", sending_driver, channel + START, 1001, COUNT, "exclusive")
-            for channel in udp_channels
-        ]
+        def on_message(buffer, header):
+            nonlocal received
+            checksum.add(bytes(buffer))
+            received += 1
 
-        assert receive(subscription) == (COUNT, expected_checksum(COUNT))
-        for sender in senders:
-            assert sender.result() == {"sent": COUNT}
+        assembler = aeron_core.FragmentAssembler(on_message)
+        deadline = time.monotonic() + DEADLINE_S
+        while (received < COUNT or min(sent) < COUNT) and time.monotonic() < deadline:
+            for index, publication in enumerate(publications):
+                while sent[index] < COUNT and publication.offer(message(sent[index])) > 0:
+                    sent[index] += 1
+            subscription.poll(assembler, 1000)
+
+        assert sent == [COUNT, COUNT]
+        assert (received, checksum.hexdigest()) == (COUNT, expected_checksum(COUNT))
+        assert len(subscription.images) == 1
 
 
 @pytest.mark.compatible("MDS of UDP, IPC and a spy", "{driver_driver}")
