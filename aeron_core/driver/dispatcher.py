@@ -265,7 +265,6 @@ class Dispatcher(ReceiveDispatcher):
         if is_refused:
             return interest.set_until(setup.session_id, operations.SESSION_REFUSED, now_ns)
         return interest.set_in_progress(setup.session_id)
-        return 0
 
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
