@@ -37,6 +37,10 @@ cdef class Image:
     cdef int32_t poll_controlled(self, object handler, int32_t fragment_limit, int64_t limit_position) except -1
     @cython.locals(position=int64_t, length=int64_t, frame=int64_t)
     cdef int64_t poll_block(self, object handler, int64_t length_limit) except -1
+    @cython.locals(term_length=int64_t, current=int64_t, frame=int64_t, length=int64_t)
+    cdef object peek_block(self, int64_t position, int64_t length_limit)
+    @cython.locals(current=int64_t, limit=int64_t)
+    cdef int move_position(self, int64_t position) except -1
     @cython.locals(position=int64_t, begin=int64_t, first=int64_t)
     cdef int64_t poll_into(self, MessageBatch batch, int64_t max_messages) except -1
     cdef object _view_of_frame(self, int64_t frame)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 import cython
 
-from aeron_core._native import wire
+from aeron_core._native import positions, wire
 from aeron_core._native.counter import Counter
 from aeron_core.client._native import arguments
 from aeron_core.client._native.views import ViewFactory
 from aeron_core.client.action import Action
 from aeron_core.client.header import Header
-from aeron_core.errors import ProtocolError
+from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
@@ -66,8 +66,16 @@ class Image:
 
     @property
     def position(self) -> int:
-        """How far the stream was read; the last position of a closed image."""
+        """How far the stream was read; the last position of a closed image.
+
+        May be set, to what `block_peek` has shown: forward, to a frame's end, at most to the end of the term that
+        the position stands in. Raises ConfigurationError for any other; a closed image stays where it is.
+        """
         return self._current_position()
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self.move_position(arguments.int64_of(position, "position"))
 
     @property
     def subscriber_position_id(self) -> int:
@@ -145,6 +153,19 @@ class Image:
         A block ends before padding; padding that comes first is a block of its own.
         """
         return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
+
+    def block_peek(self, initial_position: int, block_length_limit: int) -> memoryview:
+        """Return whole frames, headers included, from `initial_position` on, without moving the position.
+
+        Blocks end as those of `block_poll` do; an empty one says that nothing is there. The view shows other
+        frames once the next block is taken. `initial_position` may lie a term before or behind the position: what
+        was read stays in the log until the driver cleans it, which may happen while it is looked at, from the
+        lowest position on. Raises ConfigurationError where it is no multiple of 32, or lies elsewhere.
+        """
+        return self.peek_block(
+            arguments.int64_of(initial_position, "initial_position"),
+            arguments.int64_of(block_length_limit, "block_length_limit"),
+        )
 
     def reject(self, reason: str) -> None:
         """Refuse the publication: its sender is told why, and nothing more arrives.
@@ -240,6 +261,41 @@ class Image:
             finally:
                 self._publish(position, position + length)
         return length
+
+    def peek_block(self, position: int, length_limit: int) -> memoryview:
+        """Do what `block_peek` does; for compiled callers."""
+        term_length = self._log.term_length
+        current = self._current_position()
+        if (
+            position < 0
+            or position & (wire.FRAME_ALIGNMENT - 1)
+            or not -term_length <= position - current <= term_length
+        ):
+            raise ConfigurationError(
+                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} within a term, "
+                f"{term_length} bytes, of the position {current}"
+            )
+        frame = self._log.frame_offset(position)
+        if self.is_closed:
+            return self._views.view(frame, 0)
+        length = self._reader.scan_block(position, length_limit)
+        if length > 0 and self._buffer.get_i32(frame + wire.DATA_TERM_ID_OFFSET) != positions.compute_term_id(
+            position, self._log.position_bits_to_shift, self._log.initial_term_id
+        ):
+            length = 0  # of a term that is not there yet, or no longer
+        return self._views.view(frame, length)
+
+    def move_position(self, position: int) -> int:
+        """Do what setting the position does; for compiled callers."""
+        if self.is_closed:
+            return 0
+        current = self._position.get()
+        limit = current - (current & (self._log.term_length - 1)) + self._log.term_length
+        if position & (wire.FRAME_ALIGNMENT - 1) or not current <= position <= limit:
+            raise ConfigurationError(
+                f"position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} from {current} to {limit}"
+            )
+        return self._publish(current, position)
 
     def poll_into(self, batch: MessageBatch, max_messages: int) -> int:
         """Append up to `max_messages` whole messages to `batch` and return their number.

@@ -7,7 +7,7 @@ import pytest
 
 from aeron_core import Action
 from aeron_core._native import wire
-from aeron_core.errors import ProtocolError
+from aeron_core.errors import ConfigurationError, ProtocolError
 
 
 def offer_all(stream, *messages):
@@ -260,3 +260,58 @@ def test_padding_frames_are_never_delivered(exclusive_stream):
     assert exclusive_stream.read() == []
     assert exclusive_stream.image.position == 32
     assert exclusive_stream.log.buffer.get_u16(wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
+
+
+def test_a_peek_shows_whole_frames_and_leaves_the_position(stream):
+    offer_all(stream, b"a", b"bb")
+
+    block = stream.image.block_peek(0, 4096)
+
+    assert (len(block), bytes(block[32:33]), bytes(block[96:98])) == (128, b"a", b"bb")
+    assert stream.image.position == 0
+
+
+def test_the_position_moves_to_what_a_peek_has_shown_and_the_next_poll_goes_on_there(stream):
+    offer_all(stream, b"a", b"bb")
+    seen = []
+
+    stream.image.position = 64
+    stream.subscription.poll(lambda buffer, header: seen.append(bytes(buffer)))
+
+    assert (seen, stream.position_counter.get()) == ([b"bb"], 128)
+
+
+def test_a_peek_may_look_at_what_was_read_and_at_what_is_not_there_yet(stream):
+    offer_all(stream, b"a", b"bb")
+    stream.image.position = 128
+
+    assert len(stream.image.block_peek(0, 4096)) == 128
+    assert len(stream.image.block_peek(128, 4096)) == 0
+
+
+def test_a_peek_shows_nothing_of_a_term_that_is_not_there_yet(stream):
+    offer_all(stream, b"a")
+    term_length = stream.image.term_length
+
+    assert len(stream.image.block_peek(term_length, 4096)) == 0
+
+
+@pytest.mark.parametrize("position", [-32, 16, 1 << 40])
+def test_a_position_to_which_an_image_cannot_move_is_refused_with_those_it_can(stream, position):
+    with pytest.raises(ConfigurationError, match=f"position={position}: must be a multiple of 32 from 0 to "):
+        stream.image.position = position
+
+
+@pytest.mark.parametrize("position", [1 << 40, 48, -32])
+def test_a_peek_elsewhere_than_within_a_term_of_the_position_is_refused(stream, position):
+    with pytest.raises(ConfigurationError, match=f"initial_position={position}: must be a multiple of 32"):
+        stream.image.block_peek(position, 4096)
+
+
+def test_a_closed_image_stays_where_it_is_and_shows_nothing(stream):
+    offer_all(stream, b"a")
+    stream.image.close()
+
+    stream.image.position = 64
+
+    assert (stream.image.position, len(stream.image.block_peek(0, 4096))) == (0, 0)
