@@ -11,6 +11,11 @@
     ├── DriverError                        the media driver could not start or cannot go on
     │   ├── ActiveDriverError              another driver is alive in the directory
     │   └── StorageError(OSError)          a file could not be made or mapped: /dev/shm is too small, ...
+    ├── RecordingError                     a recording could not be written or read
+    │   ├── RecordingNotFoundError         there is no such archive or recording
+    │   ├── CorruptRecordingError(ValueError)  its files are not what they must be
+    │   ├── DataLossError                  what was asked for is no longer held
+    │   └── ArchiveInUseError              another recorder writes into the archive
     └── ClientError                        a client could not do what it was asked
         ├── DriverTimeoutError(TimeoutError)   no driver, or it no longer answers
         ├── ClientTimeoutError(TimeoutError)   the driver gave this client up
@@ -109,6 +114,26 @@ class ActiveDriverError(DriverError):
 
 class StorageError(DriverError, OSError):
     """A file could not be made or mapped."""
+
+
+class RecordingError(AeronError):
+    """A recording could not be written or read."""
+
+
+class RecordingNotFoundError(RecordingError):
+    """There is no such archive, or no such recording in it."""
+
+
+class CorruptRecordingError(RecordingError, ValueError):
+    """The files of an archive are not what they must be; the message says where."""
+
+
+class DataLossError(RecordingError):
+    """Positions were asked for that were purged, or that never came."""
+
+
+class ArchiveInUseError(RecordingError):
+    """Another recorder writes into the archive."""
 
 
 class ClientError(AeronError):

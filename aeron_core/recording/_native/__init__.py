@@ -1,0 +1,1 @@
+"""Numbers that the compiled and the plain parts of recordings share."""

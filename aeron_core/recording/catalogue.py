@@ -1,0 +1,55 @@
+"""Changes to the files that several processes change: one at a time.
+
+A recorder brings a recording to its end while somebody else purges its beginning.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aeron_core.errors import ArchiveInUseError
+from aeron_core.recording import names
+from aeron_core.recording.descriptor import RecordingDescriptor
+from aeron_core.recording.file_store import FileStore, LocalStore
+
+
+def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
+    """Return what the catalogue of the archive in `store` says of one recording."""
+    name = f"{recording_id}/{names.DESCRIPTOR}"
+    return RecordingDescriptor.parse(store.read(name), f"{store.uri}/{name}")
+
+
+def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
+    """Put a recording into the catalogue, in the place of what it said of it."""
+    store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
+
+
+def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
+    """Change some fields of what the catalogue says of one recording, and return all of it."""
+    with lock(store):
+        descriptor = read_descriptor(store, recording_id).model_copy(update=changes)
+        write_descriptor(store, descriptor)
+    return descriptor
+
+
+@contextmanager
+def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
+    """Hold one of the locks of an archive; raises ArchiveInUseError where not `is_waiting` for it."""
+    if not isinstance(store, LocalStore):
+        yield  # one recorder at a time uploads there, and it holds the lock of its spool
+        return
+    store.folder.mkdir(parents=True, exist_ok=True)
+    fd = os.open(store.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ArchiveInUseError(
+                f"{store.uri}: another recorder writes into this archive; stop it, or choose another folder"
+            ) from None
+        yield
+    finally:
+        os.close(fd)

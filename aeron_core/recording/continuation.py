@@ -1,0 +1,65 @@
+"""Finds the recording that an image continues, after its recorder was away.
+
+A recording goes on under its id where not one frame is missing: the image begins where it ends, or the log of the
+image still holds what lies between. A driver keeps a term of what was read, and more for a reader that died, until
+its client's liveness timeout.
+"""
+
+from __future__ import annotations
+
+from aeron_core.client.image import Image
+from aeron_core.client.subscription import Subscription
+from aeron_core.errors import RecordingError
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.descriptor import RecordingDescriptor
+from aeron_core.recording.file_store import LocalStore
+from aeron_core.recording.recording import Recording
+from aeron_core.recording.recovery import Resumption, recover
+
+
+def find_continuation(
+    archive: Archive, subscription: Subscription, image: Image, now_ns: int
+) -> tuple[RecordingDescriptor, Resumption] | None:
+    """Return the recording that `image` continues, and from where on, or None."""
+    store = archive.store
+    assert isinstance(store, LocalStore)
+    for recording in reversed(archive.recordings()):
+        if not _is_same_stream(recording, subscription, image):
+            continue
+        resumption = recover(store, recording.recording_id, now_ns)
+        if _reaches_back_to(image, resumption.position):
+            live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
+            return live, resumption
+        return None
+    return None
+
+
+def _is_same_stream(recording: Recording, subscription: Subscription, image: Image) -> bool:
+    try:
+        descriptor = recording.descriptor
+    except RecordingError:
+        return False
+    return (
+        not descriptor.is_end_of_stream
+        and descriptor.channel == subscription.channel
+        and descriptor.stream_id == subscription.stream_id
+        and descriptor.session_id == image.session_id
+        and descriptor.initial_term_id == image.initial_term_id
+        and descriptor.term_length == image.term_length
+        and descriptor.mtu_length == image.mtu_length
+    )
+
+
+def _reaches_back_to(image: Image, position: int) -> bool:
+    """Return whether all frames from `position` on are in the image, or are still to come."""
+    if position > image.position:
+        # The image is read anew from a position before: what was recorded is in it, or comes soon.
+        return position - image.position <= image.term_length
+    while position < image.position:
+        if image.position - position > image.term_length:
+            return False
+        block = image.block_peek(position, image.position - position)
+        if not len(block):
+            return False
+        position += len(block)
+    return True

@@ -1,0 +1,83 @@
+"""The catalogue's entry of one recording: which stream it holds, and from where to where."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from aeron_core.errors import ConfigurationError, CorruptRecordingError
+from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
+from aeron_core.values import INT32_MAX, INT32_MIN
+
+#: Bytes of a segment file where nobody says otherwise. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
+DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
+_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
+
+_Int32 = Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)]
+_Position = Annotated[int, Field(ge=0, multiple_of=32)]
+
+
+class RecordingDescriptor(BaseModel):
+    """What stays the same while a stream is recorded, and where it begins and ends."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
+
+    version: Literal[1] = 1
+    recording_id: Annotated[int, Field(ge=0)]
+    channel: str
+    stream_id: _Int32
+    session_id: _Int32
+    source_identity: str  # address:port of the sender, or aeron:ipc
+    initial_term_id: _Int32
+    term_length: int  # bytes
+    mtu_length: int  # bytes of the longest frame, header included
+    segment_length: int  # bytes of a segment file, a power of two of terms
+    start_position: _Position  # of the first frame that is still held
+    stop_position: _Position | None = None  # None while it is being recorded, or its recorder has died
+    start_time_ns: int  # since the epoch
+    stop_time_ns: int | None = None
+    is_end_of_stream: bool = False  # whether the publication ended, so that nothing can follow
+
+    @model_validator(mode="after")
+    def _check(self) -> RecordingDescriptor:
+        check_term_length(self.term_length)
+        check_mtu_length(self.mtu_length)
+        check_segment_length(self.segment_length, self.term_length)
+        if self.stop_position is not None and self.stop_position < self.start_position:
+            raise ConfigurationError(
+                f"stop_position={self.stop_position}: must be at least start_position={self.start_position}"
+            )
+        return self
+
+    @classmethod
+    def parse(cls, text: str | bytes, where: str) -> RecordingDescriptor:
+        """Return what a descriptor file says; raises CorruptRecordingError, naming `where`."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            name = ".".join(str(part) for part in fault["loc"])
+            raise CorruptRecordingError(f"{where}: {name or 'descriptor'}: {fault['msg']}") from None
+
+    def format(self) -> bytes:
+        """Return the text of the descriptor file."""
+        return self.model_dump_json(indent=2).encode() + b"\n"
+
+    @property
+    def position_bits_to_shift(self) -> int:
+        """By how many bits a term count is shifted to give a position."""
+        return self.term_length.bit_length() - 1
+
+
+def check_segment_length(segment_length: int, term_length: int) -> None:
+    """Raise ConfigurationError unless a segment of that length is made of whole terms."""
+    if (
+        segment_length & (segment_length - 1)
+        or segment_length < term_length
+        or segment_length > _MAX_SEGMENT_LENGTH
+    ):
+        raise ConfigurationError(
+            f"segment_length={segment_length}: must be a power of two from the term length, {term_length}, "
+            f"to {_MAX_SEGMENT_LENGTH} bytes"
+        )

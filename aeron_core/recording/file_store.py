@@ -1,0 +1,248 @@
+"""Where the files of an archive are: a folder, or any place that `pyarrow.fs` reaches.
+
+Not here: what the files hold. Names are relative, with `/` between their parts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from aeron_core.errors import ConfigurationError, RecordingError, RecordingNotFoundError
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+
+class FileStore(ABC):
+    """Files by name; any thread may use it. A file that is missing raises RecordingNotFoundError."""
+
+    uri: str
+
+    @abstractmethod
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder, in order; none where it is not there."""
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """Return the bytes of a file, -1 where there is none."""
+
+    @abstractmethod
+    def version(self, name: str) -> object:
+        """Return what changes whenever the file is replaced, None where there is none."""
+
+    @abstractmethod
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+
+    @abstractmethod
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder and all that is in it."""
+
+    @abstractmethod
+    def upload(self, path: Path, name: str) -> None:
+        """Put a local file there under `name`, in the place of the one that is there."""
+
+    def local_path(self, name: str) -> Path | None:
+        """Return the path of a file of this machine, None where the store is elsewhere."""
+        return None
+
+
+class LocalStore(FileStore):
+    """A folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.uri = str(folder)
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder, in order; none where it is not there."""
+        try:
+            return sorted(os.listdir(self.folder / folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def size(self, name: str) -> int:
+        """Return the bytes of a file, -1 where there is none."""
+        try:
+            return (self.folder / name).stat().st_size
+        except FileNotFoundError:
+            return -1
+
+    def version(self, name: str) -> object:
+        """Return the file's inode and time of change: it is replaced, never written again."""
+        try:
+            status = (self.folder / name).stat()
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
+        try:
+            with (self.folder / name).open("rb", buffering=0) as file:
+                if offset:
+                    file.seek(offset)
+                return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
+        except FileNotFoundError:
+            raise _missing(self.folder / name) from None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(path.parent)
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        (self.folder / name).unlink(missing_ok=True)
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder and all that is in it."""
+        shutil.rmtree(self.folder / folder, ignore_errors=True)
+
+    def upload(self, path: Path, name: str) -> None:
+        """Put a local file there under `name`, in the place of the one that is there."""
+        target = self.folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}.{os.getpid()}")
+        shutil.copyfile(path, draft)
+        draft.replace(target)
+
+    def local_path(self, name: str) -> Path | None:
+        """Return the path of the file."""
+        return self.folder / name
+
+
+class ArrowStore(FileStore):
+    """A folder of a `pyarrow.fs` filesystem, such as `s3://bucket/recordings`."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        try:
+            from pyarrow import fs  # noqa: PLC0415 - optional
+        except ImportError:
+            raise ConfigurationError(
+                f"{uri}: needs pyarrow, which comes with the extra aeron-core[arrow]"
+            ) from None
+        try:
+            self._filesystem, self._folder = fs.FileSystem.from_uri(uri)
+        except (ValueError, OSError) as error:
+            raise ConfigurationError(f"{uri}: {error}") from None
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names in a folder, in order; none where it is not there."""
+        from pyarrow import fs  # noqa: PLC0415 - optional
+
+        selector = fs.FileSelector(self._path(folder), allow_not_found=True)
+        return sorted(info.base_name for info in self._filesystem.get_file_info(selector))
+
+    def size(self, name: str) -> int:
+        """Return the bytes of a file, -1 where there is none."""
+        info = self._info(name)
+        return -1 if info is None else int(info.size)
+
+    def version(self, name: str) -> object:
+        """Return the file's time of change and size."""
+        info = self._info(name)
+        return None if info is None else (info.mtime_ns, info.size)
+
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
+        try:
+            with self._filesystem.open_input_file(self._path(name)) as file:
+                available = max(file.size() - offset, 0)
+                data: bytes = file.read_at(available if length < 0 else min(length, available), offset)
+                return data
+        except FileNotFoundError:
+            raise _missing(f"{self.uri}/{name}") from None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a whole file in the place of the one that is there."""
+        path = self._path(name)
+        self._filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+        with self._filesystem.open_output_stream(path) as file:
+            file.write(data)
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        if self._info(name) is not None:
+            self._filesystem.delete_file(self._path(name))
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder and all that is in it."""
+        self._filesystem.delete_dir(self._path(folder))
+
+    def upload(self, path: Path, name: str) -> None:
+        """Put a local file there under `name`, in the place of the one that is there."""
+        from pyarrow import fs  # noqa: PLC0415 - optional
+
+        target = self._path(name)
+        self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        fs.copy_files(
+            str(path), target, source_filesystem=fs.LocalFileSystem(), destination_filesystem=self._filesystem
+        )
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}".rstrip("/")
+
+    def _info(self, name: str) -> fs.FileInfo | None:
+        from pyarrow import fs  # noqa: PLC0415 - optional
+
+        info = self._filesystem.get_file_info(self._path(name))
+        return info if info.type == fs.FileType.File else None
+
+
+def open_store(where: str | Path) -> FileStore:
+    """Return the store at a path or URI; raises ConfigurationError where it names no place."""
+    text = str(where)
+    if "://" not in text:
+        return LocalStore(Path(text).expanduser().absolute())
+    parts = urlsplit(text)
+    if parts.scheme == "file":
+        return LocalStore(Path(unquote(parts.path)))
+    return ArrowStore(text)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a local folder are on the disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        raise RecordingError(f"cannot write {folder} to the disk: {error.strerror}") from error
+    finally:
+        os.close(fd)
+
+
+def _read_fully(fd: int, offset: int, length: int) -> bytes:
+    """Return `length` bytes, fewer only at the end of the file; one `read` gives at most 2 GiB."""
+    data = os.pread(fd, length, offset)
+    while len(data) < length:
+        more = os.pread(fd, length - len(data), offset + len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def _missing(path: Path | str) -> RecordingNotFoundError:
+    return RecordingNotFoundError(f"{path}: there is no such file")

@@ -1,0 +1,163 @@
+"""Records every image of some subscriptions into an archive.
+
+Not here: how one image is recorded (image_recorder), and which recording it continues (continuation).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.image import Image
+from aeron_core.client.subscription import Subscription
+from aeron_core.errors import AeronError, ConfigurationError, RecordingError
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.continuation import find_continuation
+from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
+from aeron_core.recording.durability import Durability
+from aeron_core.recording.file_store import LocalStore
+from aeron_core.recording.image_recorder import ImageRecorder
+from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID, recording_key, recording_label
+from aeron_core.recording.recording_writer import RecordingWriter
+
+Clock = Callable[[], int]  # nanoseconds since the epoch
+Report = Callable[[AeronError], None]
+
+_BEAT_NS: Final = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderParams:
+    """How to record."""
+
+    on_error: Report  # is told what goes wrong, once, while the recorder goes on
+    segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
+    durability: Durability = field(default_factory=Durability)
+    clock: Clock = time.time_ns
+
+
+class Recorder:
+    """An agent; one thread runs it, and nobody else polls its subscriptions.
+
+    Raises ArchiveInUseError where the archive has another recorder, ConfigurationError where it is not in a folder
+    of this machine.
+    """
+
+    role_name = "recorder"
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        archive: Archive,
+        subscriptions: Sequence[Subscription],
+        params: RecorderParams,
+    ) -> None:
+        if not isinstance(archive.store, LocalStore):
+            raise ConfigurationError(f"{archive.uri}: a recorder writes into a folder of its own machine")
+        self.archive = archive
+        self.recorded_length = 0
+        self._store = archive.store
+        self._aeron = aeron
+        self._params = params
+        self._subscriptions = subscriptions
+        self._clock = params.clock
+        self._on_error = params.on_error
+        self._streams: dict[int, ImageRecorder] = {}  # by the image's correlation id
+        self._refused: set[int] = set()  # images that cannot be recorded
+        self._beat_ns = 0
+        self._images: list[tuple[Image, ...]] = []
+        self._stack = ExitStack()
+        self._stack.enter_context(archive.recorder_lock())
+
+    @property
+    def streams(self) -> list[ImageRecorder]:
+        """The images that are being recorded."""
+        return list(self._streams.values())
+
+    def do_work(self) -> int:
+        """Record what has come; return the bytes."""
+        now_ns = self._clock()
+        self._follow_images(now_ns)
+        copied = 0
+        for stream in self.streams:
+            copied += stream.do_work(now_ns)
+        self.recorded_length += copied
+        if now_ns - self._beat_ns >= _BEAT_NS:
+            self._beat_ns = now_ns
+            for stream in self.streams:
+                stream.beat(now_ns)
+        return copied
+
+    def on_close(self) -> None:
+        """Stop all recordings where they are."""
+        now_ns = self._clock()
+        for stream in self.streams:
+            self._stop(stream, now_ns)
+        self._streams.clear()
+        self._stack.close()
+
+    def _follow_images(self, now_ns: int) -> None:
+        """Begin to record images that are new; forget those whose recording has ended."""
+        images = [subscription.images for subscription in self._subscriptions]
+        if images != self._images:
+            self._images = images
+            present = {image.correlation_id for several in images for image in several}
+            for key in self._streams.keys() - present:
+                # First: the stream may be back already, and goes on where this recording ends.
+                self._stop(self._streams.pop(key), now_ns)
+            self._refused &= present
+            for subscription, several in zip(self._subscriptions, images, strict=True):
+                for image in several:
+                    if (
+                        image.correlation_id not in self._streams
+                        and image.correlation_id not in self._refused
+                    ):
+                        self._record(subscription, image, now_ns)
+
+    def _record(self, subscription: Subscription, image: Image, now_ns: int) -> None:
+        try:
+            writer = self._open(subscription, image, now_ns)
+        except AeronError as error:
+            self._refused.add(image.correlation_id)
+            self._on_error(error)
+            return
+        counter = self._aeron.add_counter_async(
+            RECORDING_POSITION_TYPE_ID, recording_key(writer.descriptor), recording_label(writer.descriptor)
+        )
+        self._streams[image.correlation_id] = ImageRecorder(image, writer, counter, self._on_error)
+
+    def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
+        """Return the writer of the recording that the image continues, or of a new one."""
+        found = find_continuation(self.archive, subscription, image, now_ns)
+        if found is None:
+            descriptor, resumption = self._describe(subscription, image, now_ns), None
+        else:
+            descriptor, resumption = found
+        return RecordingWriter(
+            self._store, descriptor, self._params.durability, now_ns=now_ns, resumption=resumption
+        )
+
+    def _describe(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingDescriptor:
+        return RecordingDescriptor(
+            recording_id=self.archive.next_recording_id(),
+            channel=subscription.channel,
+            stream_id=subscription.stream_id,
+            session_id=image.session_id,
+            source_identity=image.source_identity,
+            initial_term_id=image.initial_term_id,
+            term_length=image.term_length,
+            mtu_length=image.mtu_length,
+            segment_length=max(self._params.segment_length, image.term_length),
+            start_position=image.join_position,
+            start_time_ns=now_ns,
+        )
+
+    def _stop(self, stream: ImageRecorder, now_ns: int) -> None:
+        try:
+            stream.stop(now_ns)
+        except RecordingError as error:
+            self._on_error(error)  # what is not recorded is found by the recovery

@@ -1,0 +1,143 @@
+"""Recordings made without a stream, of frames as a publication appends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from aeron_core._native import wire
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.descriptor import RecordingDescriptor
+from aeron_core.recording.durability import Durability, DurabilityPolicy
+from aeron_core.recording.file_store import LocalStore
+from aeron_core.recording.recording_writer import RecordingWriter
+from aeron_core.testing.frames import data_frame
+
+TERM_LENGTH: Final = 65536
+SESSION_ID: Final = 11
+STREAM_ID: Final = 22
+INITIAL_TERM_ID: Final = 7
+NOW_NS: Final = 1_700_000_000_000_000_000
+MILLISECOND_NS: Final = 1_000_000
+
+
+def describe(**changes: Any) -> RecordingDescriptor:
+    """Return the descriptor of a recording of the stream above, with some fields changed."""
+    fields: dict[str, Any] = {
+        "recording_id": 0,
+        "channel": "aeron:ipc",
+        "stream_id": STREAM_ID,
+        "session_id": SESSION_ID,
+        "source_identity": "aeron:ipc",
+        "initial_term_id": INITIAL_TERM_ID,
+        "term_length": TERM_LENGTH,
+        "mtu_length": 1408,
+        "segment_length": 2 * TERM_LENGTH,
+        "start_position": 0,
+        "start_time_ns": NOW_NS,
+    }
+    return RecordingDescriptor(**(fields | changes))
+
+
+def frame_at(position: int, payload: bytes = b"", **fields: int) -> bytes:
+    """Return one aligned frame as it stands at `position` of the stream."""
+    return data_frame(payload, **_place(position) | fields)
+
+
+def padding_at(position: int, length: int) -> bytes:
+    """Return padding of `length` bytes, all of it."""
+    header = frame_at(position, frame_length=length, frame_type=wire.TYPE_PAD, flags=0)
+    return header + bytes(length - wire.DATA_HEADER_LENGTH)
+
+
+def frames_at(position: int, payloads: Iterable[bytes]) -> bytes:
+    """Return frames one behind the other, the first at `position`."""
+    data = b""
+    for payload in payloads:
+        data += frame_at(position + len(data), payload)
+    return data
+
+
+def _place(position: int) -> dict[str, int]:
+    return {
+        "session_id": SESSION_ID,
+        "stream_id": STREAM_ID,
+        "term_id": INITIAL_TERM_ID + position // TERM_LENGTH,
+        "term_offset": position % TERM_LENGTH,
+    }
+
+
+@dataclass
+class RecordingUnderTest:
+    """An archive with one recording that is being written; its clock moves a millisecond with each block."""
+
+    archive: Archive
+    writer: RecordingWriter
+    now_ns: int = NOW_NS
+
+    @classmethod
+    def begin(
+        cls, folder: Path, *, policy: DurabilityPolicy = DurabilityPolicy.NEVER, **changes: Any
+    ) -> RecordingUnderTest:
+        """Begin a recording in a new or existing archive; `changes` are those of its descriptor."""
+        archive = Archive.create(folder)
+        assert isinstance(archive.store, LocalStore)
+        described = describe(**({"recording_id": archive.next_recording_id()} | changes))
+        writer = RecordingWriter(archive.store, described, Durability(policy), now_ns=NOW_NS)
+        return cls(archive, writer)
+
+    @property
+    def store(self) -> LocalStore:
+        """The folder of the archive."""
+        assert isinstance(self.archive.store, LocalStore)
+        return self.archive.store
+
+    @property
+    def recording_id(self) -> int:
+        """The number of the recording."""
+        return self.writer.descriptor.recording_id
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the recording."""
+        return self.store.folder / str(self.recording_id)
+
+    @property
+    def position(self) -> int:
+        """How far readers may read."""
+        return self.archive.recording(self.recording_id).position
+
+    def append(self, *payloads: bytes) -> None:
+        """Append messages, and flush them."""
+        self.append_block(frames_at(self.writer.written_position, payloads))
+
+    def append_block(self, block: bytes) -> None:
+        """Append frames, and flush them."""
+        self.now_ns += MILLISECOND_NS
+        self.writer.append(memoryview(block), self.now_ns)
+        self.writer.flush(self.now_ns)
+
+    def fill_term(self, payload_length: int = 1000) -> None:
+        """Append messages up to the end of the term, and the padding there; each begins with its position."""
+        begin = self.writer.written_position
+        step = (wire.DATA_HEADER_LENGTH + payload_length + 31) // 32 * 32
+        end = begin - begin % TERM_LENGTH + TERM_LENGTH
+        places = range(begin, end - step + 1, step)
+        rest = begin + len(places) * step
+        self.append_block(
+            b"".join(frame_at(at, at.to_bytes(8, "little") + bytes(payload_length - 8)) for at in places)
+        )
+        if rest < end:
+            self.append_block(padding_at(rest, end - rest))
+
+    def stop(self, *, is_end_of_stream: bool = True) -> None:
+        """Bring the recording to its end."""
+        self.now_ns += MILLISECOND_NS
+        self.writer.stop(self.now_ns, is_end_of_stream=is_end_of_stream)
+
+    def data(self) -> bytes:
+        """Return all that readers may read."""
+        recording = self.archive.recording(self.recording_id)
+        return b"".join(data for _, data in recording.read(recording.start_position, recording.position))
