@@ -52,8 +52,7 @@ class FrameScanner:
         scanned = 0
         while scanned < length:
             available = length - scanned
-            self.fault = self._fault_of(data, begin + scanned, position + scanned, available)
-            if self.fault != faults.NO_FAULT:
+            if self.fault_of(data, begin + scanned, position + scanned, available) != faults.NO_FAULT:
                 break
             frame_length = positions.align_frame(data.get_i32(begin + scanned))
             flags = data.get_u8(begin + scanned + wire.FRAME_FLAGS_OFFSET)
@@ -70,11 +69,14 @@ class FrameScanner:
         """Return in words why the last scan stopped."""
         return _TEXTS[self.fault].format(found=self.found)
 
-    def _fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
+    def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
+        """Return what is wrong with one frame, of which `available` bytes are there; for compiled callers."""
+        self.fault = faults.NO_FAULT
         if available < wire.DATA_HEADER_LENGTH:
             return self._blame(faults.CUT_SHORT, available)
-        fault = self._fault_of_shape(data, frame, position, available)
-        return fault if fault != faults.NO_FAULT else self._fault_of_origin(data, frame, position)
+        if self._fault_of_shape(data, frame, position, available) == faults.NO_FAULT:
+            self._fault_of_origin(data, frame, position)
+        return self.fault
 
     def _fault_of_shape(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
         frame_length = data.get_i32(frame)
@@ -107,5 +109,6 @@ class FrameScanner:
         return faults.NO_FAULT
 
     def _blame(self, fault: int, found: int) -> int:
+        self.fault = fault
         self.found = found
         return fault
