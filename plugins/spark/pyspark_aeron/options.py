@@ -1,0 +1,224 @@
+"""Options of the data source, as they are written in `.option(name, value)`.
+
+Spark hands over every value as text, and every name in lower case; names here are as the documentation has them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
+
+EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
+
+# What Spark writes beside the units of Aeron.
+_LONG_DURATION: Final = re.compile(r"(\d+)(m|min|h|d)")
+_LONG_UNITS_NS: Final = {
+    "m": 60_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+}
+#: What stands for the two ends in a JSON position. Source: ConsumerStrategy of Spark's Kafka connector.
+EARLIEST_POSITION: Final = -2
+LATEST_POSITION: Final = -1
+
+
+def _size(value: object) -> int:
+    return parse_size(str(value))
+
+
+def _duration(value: object) -> int:
+    text = str(value)
+    match = _LONG_DURATION.fullmatch(text)
+    return int(match[1]) * _LONG_UNITS_NS[match[2]] if match else parse_duration_ns(text)
+
+
+def _ids(value: object) -> tuple[int, ...]:
+    text = str(value)
+    if not re.fullmatch(r"\s*\d+\s*(,\s*\d+\s*)*", text):
+        raise ConfigurationError(f"{text!r}: must be recording ids with commas between them, such as 1,2")
+    return tuple(sorted({int(part) for part in text.split(",")}))
+
+
+def _pattern(value: object) -> str:
+    try:
+        re.compile(str(value))
+    except re.error as error:
+        raise ConfigurationError(f"{value!r}: must be a regular expression: {error}") from None
+    return str(value)
+
+
+Size = Annotated[int, BeforeValidator(_size), Field(gt=0)]
+Ids = Annotated[tuple[int, ...], BeforeValidator(_ids)]
+DurationNs = Annotated[int, BeforeValidator(_duration), Field(ge=0)]
+
+
+class Positions(BaseModel):
+    """Where to begin or end: one of the ends, a time, or positions by recording id."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+    at: Literal["earliest", "latest", "time", "given"]
+    time_ns: int = 0  # since the epoch
+    given: dict[int, int] = {}
+
+    @classmethod
+    def parse(cls, text: str) -> Positions:
+        """Return what an option says; raises ConfigurationError."""
+        if text in {EARLIEST, LATEST}:
+            return cls(at="earliest" if text == EARLIEST else "latest")
+        if text.lstrip().startswith("{"):
+            return cls(at="given", given=_given(text))
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise ConfigurationError(
+                f"{text!r}: must be earliest, latest, a time such as 2026-01-31T12:00:00Z, or positions by recording "
+                'id such as {"1": 4096, "2": -2}, where -2 is earliest and -1 is latest'
+            ) from None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return cls(at="time", time_ns=round(moment.timestamp() * 1_000_000) * 1_000)
+
+
+def _given(text: str) -> dict[int, int]:
+    try:
+        document = json.loads(text)
+        given = {int(recording_id): position for recording_id, position in document.items()}
+    except (ValueError, AttributeError) as error:
+        raise ConfigurationError(f"{text!r}: must be JSON with positions by recording id: {error}") from None
+    for recording_id, position in given.items():
+        if not isinstance(position, int) or position < EARLIEST_POSITION or (position > 0 and position % 32):
+            raise ConfigurationError(
+                f"position {position!r} of recording {recording_id}: must be a multiple of 32, -2 or -1"
+            )
+    return given
+
+
+def _positions(value: object) -> Positions:
+    return value if isinstance(value, Positions) else Positions.parse(str(value))
+
+
+PositionsOption = Annotated[Positions, BeforeValidator(_positions)]
+
+
+class SourceOptions(BaseModel):
+    """What a reader is told; frozen and picklable, so that it goes to executors as it is."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+    archive: str = Field(description="Folder or URI of the archive; the argument of `load` does the same.")
+    recordings: Ids | None = Field(
+        None, description="Ids of the recordings to read, with commas; all that match the rest where unset."
+    )
+    channel: str | None = Field(None, description="Only recordings of this channel, as it was recorded.")
+    stream_id: Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)] | None = Field(
+        None, description="Only recordings of this stream id."
+    )
+    channel_pattern: Annotated[str, BeforeValidator(_pattern)] | None = Field(
+        None, description="Only recordings whose whole channel matches this regular expression."
+    )
+    starting_position: PositionsOption = Field(
+        Positions(at="earliest"),
+        description="Where a new query begins: earliest, latest, a time (ISO 8601; UTC without an offset), or JSON "
+        "with positions by recording id, -2 for earliest and -1 for latest. A recording that JSON does not name, or "
+        "that appears later, is read from its beginning.",
+    )
+    ending_position: PositionsOption = Field(
+        Positions(at="latest"), description="Where a batch ends, written as `startingPosition` is."
+    )
+    max_bytes_per_trigger: Size | None = Field(
+        None, description="Bytes of a micro-batch over all recordings, shared out by how far each is behind."
+    )
+    min_bytes_per_trigger: Size | None = Field(
+        None, description="Bytes that a micro-batch waits for, at most for `maxTriggerDelay`."
+    )
+    max_trigger_delay: DurationNs = Field(
+        15 * 60_000_000_000,
+        description="How long `minBytesPerTrigger` is waited for, such as 500ms, 10s or 15m.",
+    )
+    min_partitions: Annotated[int, Field(gt=0, le=100_000)] | None = Field(
+        None, description="Tasks that a batch is split into at least, where it has terms enough."
+    )
+    partition_length: Size = Field(
+        64 * 1024 * 1024, description="Bytes that a task reads at most, rounded to terms."
+    )
+    fail_on_data_loss: bool = Field(
+        True,
+        description="Whether purged positions fail the query; else it goes on behind them, with a warning.",
+    )
+    assemble: Literal["messages", "fragments"] = Field(
+        "messages", description="Whether a row is a whole message, or a frame as it was recorded."
+    )
+    include_headers: bool = Field(
+        False, description="A column `headers` with what the catalogue knows of the row's recording."
+    )
+    consumer_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$")] | None = Field(
+        None, description="Name of a lease on what is still to be read, which retention honours."
+    )
+    kafka_schema: bool = Field(
+        False,
+        description="Columns as Spark's Kafka connector names them: key, value, topic, partition, offset, …",
+    )
+    batch_rows: Annotated[int, Field(gt=0, le=1_048_576)] = Field(
+        32_768, description="Rows of an Arrow batch at most."
+    )
+    poll_timeout: DurationNs = Field(
+        200_000_000, description="How long a micro-batch waits for something new before it is asked again."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.channel is not None and self.channel_pattern is not None:
+            raise ConfigurationError("channel and channelPattern: must not be given both")
+        return self
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> SourceOptions:
+        """Return Spark's options as a model; raises ConfigurationError with the option, value and what is allowed."""
+        names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
+        values: dict[str, Any] = {}
+        for key, value in options.items():
+            name = names.get("archive" if key.lower() == "path" else key.lower())
+            if name is None:
+                raise ConfigurationError(_unknown(key, [str(f.alias) for f in cls.model_fields.values()]))
+            values[name] = value
+        if not values.get("archive"):
+            raise ConfigurationError(
+                "option archive: must be given, the folder or URI that `aeron-core record --to` wrote to"
+            )
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise ConfigurationError(_message(error, values)) from None
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = get_close_matches(key.lower(), [name.lower() for name in known], n=1)
+    hint = next((name for name in known if near and name.lower() == near[0]), None)
+    return f"unknown option {key}: " + (
+        f"did you mean {hint}" if hint else f"must be one of {', '.join(known)}"
+    )
+
+
+def _message(error: ValidationError, values: Mapping[str, object]) -> str:
+    faults = []
+    for fault in error.errors(include_url=False):
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        cause = fault.get("ctx", {}).get("error", fault["msg"])
+        field = next((n for n in SourceOptions.model_fields if name in {n, to_camel(n)}), "")
+        value = values.get(field)
+        faults.append(f"option {to_camel(field)}={value}: {cause}" if field else str(cause))
+    return "; ".join(faults)

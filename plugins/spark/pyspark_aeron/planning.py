@@ -1,0 +1,59 @@
+"""How much a micro-batch takes, and how it is cut into tasks.
+
+A cut is always behind a message, and depends on nothing but what never changes: the terms of a recording, and its
+index below its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aeron_core.recording import Recording
+from pyspark_aeron.offsets import Offset
+from pyspark_aeron.selection import Range, Selection
+
+
+def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:
+    """Return an offset at most about `max_length` bytes behind `start`, each recording in proportion to its lag.
+
+    Every recording that is behind moves on by a message at least.
+    """
+    ranges = selection.ranges(start, end)
+    total = sum(piece.length for piece in ranges)
+    if total <= max_length:
+        return end
+    positions = dict(end.positions)
+    for piece in ranges:
+        share = max(piece.length * max_length // total, 1)
+        recording = selection.recording(piece.recording_id)
+        positions[piece.recording_id] = _cut(recording, piece.begin, piece.begin + share, piece.end)
+    return Offset(end.archive, positions)
+
+
+def split(
+    selection: Selection, ranges: Iterable[Range], partition_length: int, min_partitions: int | None
+) -> list[Range]:
+    """Return `ranges` in pieces of about `partition_length` bytes at most, at least `min_partitions` if possible."""
+    ranges = list(ranges)
+    if min_partitions is not None:
+        total = sum(piece.length for piece in ranges)
+        partition_length = max(min(partition_length, -(-total // min_partitions)), 1)
+    pieces: list[Range] = []
+    for whole in ranges:
+        begin = whole.begin
+        while begin < whole.end:
+            recording = selection.recording(whole.recording_id)
+            end = _cut(recording, begin, begin + partition_length, whole.end)
+            pieces.append(Range(whole.recording_id, begin, end))
+            begin = end
+    return pieces
+
+
+def _cut(recording: Recording, begin: int, wanted: int, end: int) -> int:
+    """Return a border behind `begin` and near `wanted`, at most `end`."""
+    if wanted >= end:
+        return end
+    before = recording.border_before(wanted, begin)
+    if before > begin:
+        return before
+    return min(recording.border_after(wanted), end)

@@ -1,0 +1,15 @@
+"""What one task reads."""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import InputPartition
+
+from pyspark_aeron.selection import Range
+
+
+class RangePartition(InputPartition):
+    """A piece of a recording, on its way to an executor."""
+
+    def __init__(self, piece: Range) -> None:
+        super().__init__(piece)
+        self.piece = piece

@@ -1,0 +1,50 @@
+"""The format `aeron`, as Spark asks for it.
+
+Not here: anything that costs time to import, since Spark imports this in every look-up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from pyspark_aeron.batch_reader import BatchReader
+    from pyspark_aeron.stream_reader import StreamReader
+
+
+class AeronDataSource(DataSource):
+    """Recordings of one archive."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return what stands in `format(…)`."""
+        return "aeron"
+
+    def schema(self) -> StructType | str:
+        """Return all columns that the options ask for."""
+        from pyspark_aeron.columns import ddl_of  # noqa: PLC0415
+        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
+
+        return ddl_of(SourceOptions.parse(self.options))
+
+    def reader(self, schema: StructType) -> BatchReader:
+        """Return a reader of the columns of `schema`."""
+        from pyspark_aeron.batch_reader import BatchReader  # noqa: PLC0415
+        from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
+        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
+
+        options = SourceOptions.parse(self.options)
+        return BatchReader(options, selected_columns(options, schema))
+
+    def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
+        """Return a reader of the columns of `schema`, as the recordings grow."""
+        from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
+        from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
+        from pyspark_aeron.stream_reader import StreamReader  # noqa: PLC0415
+
+        options = SourceOptions.parse(self.options)
+        return StreamReader(options, selected_columns(options, schema))

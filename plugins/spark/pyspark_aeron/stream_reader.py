@@ -1,0 +1,146 @@
+"""Reads recordings as they grow, in micro-batches.
+
+Spark makes it in two processes, so that making it opens nothing; what it finds out stays in the process of the
+query's runner.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    SupportsTriggerAvailableNow,
+)
+
+from pyspark_aeron.leases import write_lease
+from pyspark_aeron.offsets import Offset
+from pyspark_aeron.options import SourceOptions
+from pyspark_aeron.planning import share_out, split
+from pyspark_aeron.range_partition import RangePartition
+from pyspark_aeron.selection import Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A stream of one query."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._columns = columns
+        self._opened: Selection | None = None
+        self._target: Offset | None = None  # of Trigger.AvailableNow
+        self._waiting_since_s: float | None = None  # for `minBytesPerTrigger`
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None}
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name, as all below
+        """Return where a new query begins."""
+        start = self._selection.start()
+        self._lease(start)
+        return start.to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return how much a micro-batch takes at most."""
+        most = self._options.max_bytes_per_trigger
+        return ReadAllAvailable() if most is None else ReadMaxBytes(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Take note of what is there: the query ends with it."""
+        self._target = self._selection.latest()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Return how far the next micro-batch goes; waits a little where there is nothing new."""
+        selection = self._selection
+        begin = Offset.parse(start, selection.archive.uuid)
+        if self._target is None:
+            end = selection.wait_after(begin, self._options.poll_timeout)
+        else:
+            # Recordings that are gone since, or that the checkpoint knows alone, stay where they are.
+            end = Offset(self._target.archive, {**begin.positions, **self._target.positions})
+        end.check_not_before(begin)
+        # What was purged is said here, before a task fails.
+        length = sum(piece.length for piece in selection.ranges(begin, end))
+        if self._waits_for_more(length):
+            return begin.to_json()
+        if isinstance(limit, ReadMaxBytes):
+            end = share_out(selection, begin, end, limit.max_bytes)
+        return end.to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Return how far everything is recorded, which shows how far the query is behind."""
+        return self._selection.latest().to_json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return what the tasks of a micro-batch read."""
+        if start == end:
+            return []
+        selection = self._selection
+        begin = Offset.parse(start, selection.archive.uuid)
+        self._lease(begin)
+        ranges = selection.ranges(begin, Offset.parse(end, selection.archive.uuid))
+        pieces = split(selection, ranges, self._options.partition_length, self._options.min_partitions)
+        return [RangePartition(piece) for piece in pieces]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one task."""
+        from pyspark_aeron.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
+
+        assert isinstance(partition, RangePartition)
+        yield from read_batches(self._options, self._columns, partition.piece)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Let go of what was processed; Spark says so a batch later, and never of the last."""
+        self._lease(Offset.parse(end, self._selection.archive.uuid))
+
+    def stop(self) -> None:
+        """Forget what was opened; the lease stays, for the query may be started again."""
+        self._opened = None
+
+    @property
+    def _selection(self) -> Selection:
+        if self._opened is None:
+            self._opened = Selection(self._options)
+            _end_quietly_when_told()
+        return self._opened
+
+    def _waits_for_more(self, length: int) -> bool:
+        least = self._options.min_bytes_per_trigger
+        if least is None or self._target is not None:
+            return False
+        now_s = time.monotonic()
+        if self._waiting_since_s is None:
+            self._waiting_since_s = now_s
+        is_late = now_s - self._waiting_since_s >= self._options.max_trigger_delay / 1e9
+        if length < least and not is_late:
+            return True
+        self._waiting_since_s = None
+        return False
+
+    def _lease(self, offset: Offset) -> None:
+        if self._options.consumer_name is not None:
+            write_lease(self._selection.archive, self._options.consumer_name, offset.positions)
+
+
+def _end_quietly_when_told() -> None:
+    """End this process by an exception when Spark terminates it, which it does instead of calling `stop`."""
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    ):
+        signal.signal(signal.SIGTERM, _exit)
+
+
+def _exit(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(0)

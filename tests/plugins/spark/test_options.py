@@ -1,0 +1,110 @@
+"""Options as they come from Spark: text, with names in lower case."""
+
+import pickle
+
+import pytest
+from pyspark_aeron.options import Positions, SourceOptions
+
+from aeron_core.errors import ConfigurationError
+
+
+def parse(**options):
+    return SourceOptions.parse({"archive": "/a", **{key.lower(): value for key, value in options.items()}})
+
+
+def test_names_are_found_in_any_case_and_values_get_their_types():
+    options = parse(
+        recordings="3, 1,1",
+        streamId="-7",
+        maxBytesPerTrigger="4m",
+        maxTriggerDelay="90s",
+        failOnDataLoss="false",
+        minPartitions="8",
+    )
+
+    assert (options.recordings, options.stream_id, options.max_bytes_per_trigger) == ((1, 3), -7, 4 * 1024**2)
+    assert (options.max_trigger_delay, options.fail_on_data_loss) == (90 * 10**9, False)
+    assert options.min_partitions == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("15m", 900), ("2min", 120), ("1h", 3600), ("5s", 5), ("2d", 172800)]
+)
+def test_long_times_may_be_written_as_spark_users_write_them(text, seconds):
+    assert parse(maxTriggerDelay=text).max_trigger_delay == seconds * 10**9
+
+
+def test_the_path_of_load_is_the_archive():
+    assert SourceOptions.parse({"path": "/a"}).archive == "/a"
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        ("earliest", Positions(at="earliest")),
+        ("latest", Positions(at="latest")),
+        ('{"1": 4096, "2": -2, "3": -1}', Positions(at="given", given={1: 4096, 2: -2, 3: -1})),
+        ("2023-11-14T22:13:20Z", Positions(at="time", time_ns=1_700_000_000 * 10**9)),
+        ("2023-11-14 22:13:20.5", Positions(at="time", time_ns=1_700_000_000_500_000_000)),
+        ("2023-11-15T00:13:20+02:00", Positions(at="time", time_ns=1_700_000_000 * 10**9)),
+    ],
+)
+def test_a_position_is_an_end_a_time_or_json(text, positions):
+    assert parse(startingPosition=text).starting_position == positions
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "startingPosition",
+            "newest",
+            "option startingPosition=newest: 'newest': must be earliest, latest, a time",
+        ),
+        ("startingPosition", '{"1": 5}', "position 5 of recording 1: must be a multiple of 32, -2 or -1"),
+        ("startingPosition", '{"x": 32}', "must be JSON with positions by recording id"),
+        ("startingPosition", "{", "must be JSON"),
+        ("recordings", "a,b", "option recordings=a,b: 'a,b': must be recording ids"),
+        ("streamId", "1.5", "option streamId=1.5: Input should be a valid integer"),
+        ("streamId", "99999999999", "less than or equal to 2147483647"),
+        ("maxBytesPerTrigger", "0", "option maxBytesPerTrigger=0: Input should be greater than 0"),
+        (
+            "maxBytesPerTrigger",
+            "lots",
+            "option maxBytesPerTrigger=lots: 'lots': must be a decimal number of bytes",
+        ),
+        (
+            "maxTriggerDelay",
+            "soon",
+            "option maxTriggerDelay=soon: 'soon': must be a decimal number with a suffix",
+        ),
+        ("minPartitions", "0", "option minPartitions=0: Input should be greater than 0"),
+        ("failOnDataLoss", "perhaps", "option failOnDataLoss=perhaps: Input should be a valid boolean"),
+        ("assemble", "words", "option assemble=words: Input should be 'messages' or 'fragments'"),
+        ("channelPattern", "(", "option channelPattern=(: '(': must be a regular expression"),
+        ("consumerName", "../x", "option consumerName=../x: String should match pattern"),
+        ("maxBytePerTrigger", "1", "unknown option maxbytepertrigger: did you mean maxBytesPerTrigger"),
+        ("colour", "red", "unknown option colour: must be one of archive, recordings"),
+    ],
+)
+def test_a_wrong_option_is_named_with_its_value_and_what_is_allowed(name, value, message):
+    with pytest.raises(ConfigurationError) as caught:
+        parse(**{name: value})
+
+    assert message in str(caught.value)
+
+
+def test_a_channel_and_a_pattern_are_not_given_both():
+    with pytest.raises(ConfigurationError, match="channel and channelPattern: must not be given both"):
+        parse(channel="aeron:ipc", channelPattern=".*")
+
+
+def test_the_archive_must_be_given():
+    with pytest.raises(ConfigurationError, match="option archive: must be given"):
+        SourceOptions.parse({})
+
+
+def test_options_travel_to_executors():
+    options = parse(recordings="1", startingPosition="latest")
+
+    assert pickle.loads(pickle.dumps(options)) == options
