@@ -3,9 +3,9 @@
 import subprocess
 
 import pytest
+from pyspark_aeron.java import find_java_home, make_java_home
 
 from aeron_core.errors import ConfigurationError
-from pyspark_aeron.java import find_java_home, make_java_home
 
 
 @pytest.fixture
