@@ -172,6 +172,30 @@ def test_the_stream_waits_for_the_disk(make_pair, monkeypatch):
     assert pair.image.position == publication.position
 
 
+def test_a_stream_that_has_no_room_to_begin_waits_and_begins_when_there_is(make_pair, monkeypatch):
+    pair = make_pair()
+    publication = pair.add_exclusive_publication(CHANNEL, STREAM_ID)
+
+    def fail(fd):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        pair.run_until(lambda: publication.is_connected)
+        publication.offer(b"first")
+        pair.run_for(5 * S)
+
+        assert [type(error) for error in pair.errors] == [RecordingError]
+        assert "No space left on device" in str(pair.errors[0])
+        assert pair.archive.recordings() == []
+        assert [path.name for path in pair.archive.store.folder.iterdir() if path.is_dir()] == []
+
+    pair.run_until(pair.archive.recordings)
+    (recording,) = pair.archive.recordings()
+    pair.run_until_recorded(publication, recording.recording_id)
+    assert pair.recorded(recording.recording_id) == [b"first"]
+
+
 def test_an_interval_lets_a_stream_that_waits_go_on(make_pair):
     pair = make_pair(durability=Durability(DurabilityPolicy.INTERVAL, 3600 * S))
     publication = pair.connected_publication()
@@ -298,3 +322,4 @@ def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):
     pair.run_until_recorded(publication, 1)
 
     assert (pair.recorded(0), pair.recorded(1)[-1]) == ([b"a"], b"b")
+    assert pair.archive.recording(0).descriptor.stop_position == 64
