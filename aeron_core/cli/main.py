@@ -24,6 +24,7 @@ from aeron_core.cli.ping import ping
 from aeron_core.cli.plugins import plugins_app
 from aeron_core.cli.pong import pong
 from aeron_core.cli.pub import pub
+from aeron_core.cli.record import record
 from aeron_core.cli.settings import settings_app
 from aeron_core.cli.stat import stat
 from aeron_core.cli.streams import streams
@@ -40,6 +41,7 @@ _COMMANDS = (
     sub,
     ping,
     pong,
+    record,
     stat,
     streams,
     backlog,

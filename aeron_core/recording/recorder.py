@@ -39,6 +39,9 @@ class RecorderParams:
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
     clock: Clock = time.time_ns
+    on_recording: Callable[[ImageRecorder], object] | None = (
+        None  # is told which recording has begun, or goes on
+    )
 
 
 class Recorder:
@@ -143,7 +146,10 @@ class Recorder:
         counter = self._aeron.add_counter_async(
             RECORDING_POSITION_TYPE_ID, recording_key(writer.descriptor), recording_label(writer.descriptor)
         )
-        self._streams[image.correlation_id] = ImageRecorder(image, writer, counter, self._on_error)
+        stream = ImageRecorder(image, writer, counter, self._on_error)
+        self._streams[image.correlation_id] = stream
+        if self._params.on_recording is not None:
+            self._params.on_recording(stream)
 
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
         """Return the writer of the recording that the image continues, or of a new one."""

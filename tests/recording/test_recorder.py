@@ -56,6 +56,14 @@ class RecordedPair(DriverPair):
         self.recorder = None
         self.subscriber = self.receiver.connect()
 
+    def leave(self):
+        """Do what the command does at its end: its recordings are stopped, and the driver is told nothing."""
+        self.recorder.on_close()
+        self.recorder = None
+        self.receiver.forsake(self.subscriber)
+        self.subscriber.leave()
+        self.subscriber = self.receiver.connect()
+
     def step(self):
         return super().step() + (self.recorder.do_work() if self.recorder else 0)
 
@@ -300,6 +308,34 @@ def test_what_came_while_no_recorder_was_there_is_taken_from_the_log(pair):
     pair.run_until_recorded(publication)
 
     assert pair.recorded() == sent
+
+
+def test_what_came_while_a_recorder_was_away_that_left_is_taken_from_the_log(pair):
+    publication = pair.connected_publication()
+    sent = messages(200)
+    pair.offer(publication, *sent[:100])
+    pair.run_until_recorded(publication)
+
+    pair.leave()
+    pair.offer(publication, *sent[100:])
+    pair.run_for(S)
+    assert publication.is_connected
+    assert not pair.archive.recording(0).is_live
+    pair.start_recorder()
+    pair.run_until_recorded(publication)
+
+    assert pair.recorded() == sent
+
+
+def test_a_recorder_that_left_holds_its_stream_up_until_the_liveness_timeout_of_its_client(pair):
+    publication = pair.connected_publication()
+
+    pair.leave()
+    pair.run_for(9 * S)
+    assert publication.is_connected
+    pair.run_for(16 * S)
+
+    assert not publication.is_connected
 
 
 def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):
