@@ -20,6 +20,7 @@ from aeron_core.errors import ClosedError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.durability import Durability, DurabilityPolicy
 from aeron_core.recording.recorder import Recorder, RecorderParams
+from aeron_core.recording.retention import RetentionPolicy
 
 # An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
 _PAUSE_S: Final = 0.001
@@ -40,6 +41,15 @@ def record(  # noqa: PLR0913 - the options of the command
     segment_length: Annotated[
         str, typer.Option(metavar="BYTES", help="Length of a segment file: a power of two of terms.")
     ] = "128m",
+    retain_bytes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES", help="Keep the archive to that, by whole segments; for ever where unset."
+        ),
+    ] = None,
+    retain_age: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Keep segments so long, such as 12h or 7d.")
+    ] = None,
     timeout: Annotated[
         float | None, typer.Option(help="Seconds without a message after which to end; never where unset.")
     ] = None,
@@ -53,7 +63,9 @@ def record(  # noqa: PLR0913 - the options of the command
     """Record streams of a channel, each publication as a recording, until a signal or --timeout.
 
     Streams that go on are left as they are: the next recorder continues their recordings, with nothing lost if it
-    starts within the driver's client liveness timeout. Fails where --timeout ends it before the first message.
+    starts within the driver's client liveness timeout. Of what is beyond --retain-bytes or --retain-age, the
+    oldest segments are deleted, but none that the lease of a consumer needs. Fails where --timeout ends it before
+    the first message.
     """
     positive("--timeout", timeout)
     streams = RecordedStreams()
@@ -62,6 +74,10 @@ def record(  # noqa: PLR0913 - the options of the command
         on_recording=streams.add,
         segment_length=size_of("--segment-length", segment_length),
         durability=Durability(durability, duration_ns_of("--interval", interval)),
+        retention=RetentionPolicy(
+            max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
+            max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
+        ),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
         archive = Archive.create(to)

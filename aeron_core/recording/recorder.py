@@ -21,9 +21,11 @@ from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDes
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.file_store import LocalStore
 from aeron_core.recording.image_recorder import RETRY_NS, ImageRecorder, gist
+from aeron_core.recording.purge import delete_orphans
 from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID, recording_key, recording_label
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption
+from aeron_core.recording.retention import Retention, RetentionPolicy
 
 Clock = Callable[[], int]  # nanoseconds since the epoch
 Report = Callable[[AeronError], None]
@@ -38,6 +40,7 @@ class RecorderParams:
     on_error: Report  # is told what goes wrong, once, while the recorder goes on
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
     clock: Clock = time.time_ns
     on_recording: Callable[[ImageRecorder], object] | None = (
         None  # is told which recording has begun, or goes on
@@ -75,10 +78,15 @@ class Recorder:
         self._retry_ns = 0
         self._spare_id: int | None = None  # that was given to a recording which could not begin
         self._reported: set[str] = set()
+        self._retention = Retention(archive, params.retention, params.on_error)
         self._beat_ns = 0
         self._images: list[tuple[Image, ...]] = []
         self._stack = ExitStack()
         self._stack.enter_context(archive.recorder_lock())
+        try:
+            delete_orphans(archive.store)
+        except AeronError as error:
+            params.on_error(error)
 
     @property
     def streams(self) -> list[ImageRecorder]:
@@ -97,6 +105,7 @@ class Recorder:
             self._beat_ns = now_ns
             for stream in self.streams:
                 stream.beat(now_ns)
+        self._retention.do_work(now_ns)
         return copied
 
     def on_close(self) -> None:

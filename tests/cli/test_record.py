@@ -128,6 +128,20 @@ def test_where_no_other_recorder_is_to_come_the_stream_is_free_at_once(start, ru
         until(lambda: not publication.is_connected)
 
 
+def test_segments_that_are_too_many_are_deleted(start, running_driver, tmp_path):
+    _, directory = running_driver
+    options = ("--segment-length", "256k", "--retain-bytes", "512k", "--durability", "never")
+    start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, *options)
+    archive = archive_at(tmp_path / "a")
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, [bytes(30_000)] * 60)
+
+        until(lambda: archive.recording(0).start_position > 0)
+
+    assert archive.recording(0).start_position % (256 * 1024) == 0
+
+
 def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
     _, directory = running_driver
 
@@ -158,6 +172,8 @@ def test_the_end_of_the_driver_is_said_once(start, running_driver, tmp_path):
         (("--interval", "5"), "--interval=5: must have a unit, as 5s has"),
         (("--interval", "0s"), "durability interval=0 ns: must be positive"),
         (("--durability", "often"), "--durability"),
+        (("--retain-bytes", "0"), "retention max_bytes=0: must be positive"),
+        (("--retain-age", "1w"), "--retain-age='1w': must"),
     ],
 )
 def test_options_that_cannot_be_are_refused(aeron, tmp_path, options, message):
