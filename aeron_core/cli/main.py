@@ -26,6 +26,7 @@ from aeron_core.cli.pong import pong
 from aeron_core.cli.pub import pub
 from aeron_core.cli.record import record
 from aeron_core.cli.recordings import recordings_app
+from aeron_core.cli.replay import replay
 from aeron_core.cli.settings import settings_app
 from aeron_core.cli.stat import stat
 from aeron_core.cli.streams import streams
@@ -43,6 +44,7 @@ _COMMANDS = (
     ping,
     pong,
     record,
+    replay,
     stat,
     streams,
     backlog,

@@ -36,11 +36,15 @@ def messages(recording: Recording, begin: int, end: int) -> Iterator[RecordedMes
     Raises ConfigurationError where no frame begins at `begin`, and what `Recording.read` raises.
     """
     assembly = _Assembly(_Times(recording))
-    for position, data in _whole_frames(recording, begin, end):
+    for position, data in whole_frames(recording, begin, end):
         yield from assembly.messages(AtomicBuffer(data), position)
 
 
-def _whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+def whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (position, whole frames), of which padding at their end may lack some of its body.
+
+    Raises what `messages` does.
+    """
     scanner = recording.scanner()
     rest, padded = b"", begin
     for position, piece in recording.read(begin, end, _CHUNK_LENGTH):
