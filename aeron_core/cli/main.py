@@ -24,6 +24,9 @@ from aeron_core.cli.ping import ping
 from aeron_core.cli.plugins import plugins_app
 from aeron_core.cli.pong import pong
 from aeron_core.cli.pub import pub
+from aeron_core.cli.record import record
+from aeron_core.cli.recordings import recordings_app
+from aeron_core.cli.replay import replay
 from aeron_core.cli.settings import settings_app
 from aeron_core.cli.stat import stat
 from aeron_core.cli.streams import streams
@@ -40,6 +43,8 @@ _COMMANDS = (
     sub,
     ping,
     pong,
+    record,
+    replay,
     stat,
     streams,
     backlog,
@@ -97,6 +102,7 @@ def make_core_app() -> typer.Typer:
         app.command(command.__name__.replace("_", "-"))(command)
     app.add_typer(plugins_app, name="plugins")
     app.add_typer(settings_app, name="settings")
+    app.add_typer(recordings_app, name="recordings")
     return app
 
 

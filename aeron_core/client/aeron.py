@@ -255,6 +255,16 @@ class Aeron:
         if self._thread is not None:
             self._thread.join()
 
+    def leave(self) -> None:
+        """End without a word to the driver, as a process does that is killed.
+
+        Up to its client liveness timeout, ten seconds, the driver keeps what this client has added, and holds its
+        streams up where they wait for it: what came meanwhile is there for whoever takes its place.
+        """
+        self._conductor.leave()
+        if self._thread is not None:
+            self._thread.join()
+
     def __enter__(self) -> Aeron:
         return self
 

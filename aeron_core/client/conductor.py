@@ -152,6 +152,12 @@ class ClientConductor:
             if not self.is_closed:
                 self._close(None)
 
+    def leave(self) -> None:
+        """End without a word to the driver."""
+        with self.lock:
+            if not self.is_closed:
+                self._close(None, tells_driver=False)
+
     def close_at_exit(self) -> None:
         """Close as the last thing that the program does, unless a handler does not return."""
         if self.lock.acquire(timeout=_EXIT_PATIENCE_S):
@@ -180,14 +186,14 @@ class ClientConductor:
         work += self.registrations.check_deadlines(now_ns, self._driver_timeout_ns)
         return work + self.resources.log_buffers.sweep(now_ns)
 
-    def _close(self, cause: AeronError | None) -> None:
+    def _close(self, cause: AeronError | None, *, tells_driver: bool = True) -> None:
         self.is_closed = True
         self.cause = cause
         self.registrations.fail_all(
             cause or ClosedError(f"the client of {self.settings.aeron_dir} is closed")
         )
         self.resources.close_all(self.clock.nano_time(), self.callbacks.unavailable_image)
-        if not isinstance(cause, DriverTimeoutError):
+        if tells_driver and not isinstance(cause, DriverTimeoutError):
             try:
                 self.driver.close_client()
             except ClientError as error:

@@ -117,7 +117,8 @@ class Archive:
 
 def _check_is_free(store: FileStore) -> None:
     """Refuse a place that holds anything else: an archive deletes files by their names."""
-    held = [name for name in store.names() if name not in {names.ARCHIVE_LOCK, names.RECORDER_LOCK}]
+    own = {names.ARCHIVE_LOCK, names.RECORDER_LOCK}
+    held = [name for name in store.names() if name not in own and not name.startswith(f".{names.ARCHIVE}.")]
     if held:
         raise ConfigurationError(
             f"{store.uri}: must be an archive of recordings, or empty; it holds {held[0]!r}"

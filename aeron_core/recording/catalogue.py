@@ -35,6 +35,15 @@ def update_descriptor(store: FileStore, recording_id: int, **changes: object) ->
     return descriptor
 
 
+def has_recorder(store: FileStore) -> bool:
+    """Return whether a recorder writes into a local archive."""
+    try:
+        with lock(store, names.RECORDER_LOCK, is_waiting=False):
+            return False
+    except ArchiveInUseError:
+        return True
+
+
 @contextmanager
 def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
     """Hold one of the locks of an archive; raises ArchiveInUseError where not `is_waiting` for it."""

@@ -11,6 +11,7 @@ from aeron_core.client.image import Image
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import RecordingError
 from aeron_core.recording.archive import Archive
+from aeron_core.recording.catalogue import update_descriptor
 from aeron_core.recording.descriptor import RecordingDescriptor
 from aeron_core.recording.file_store import LocalStore
 from aeron_core.recording.recording import Recording
@@ -30,6 +31,13 @@ def find_continuation(
         if _reaches_back_to(image, resumption.position):
             live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
             return live, resumption
+        if recording.is_live:  # its recorder has died, and nothing can follow now
+            update_descriptor(
+                store,
+                recording.recording_id,
+                stop_position=resumption.border_position,
+                stop_time_ns=recording.heartbeat_ms * 1_000_000 or now_ns,
+            )
         return None
     return None
 

@@ -122,13 +122,17 @@ class LocalStore(FileStore):
     def write(self, name: str, data: bytes) -> None:
         """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
         path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise write_failure("write", path, error) from error
         sync_folder(path.parent)
 
     def delete(self, name: str) -> None:
@@ -240,6 +244,17 @@ def open_store(where: str | Path) -> FileStore:
     if parts.scheme == "file":
         return LocalStore(Path(unquote(parts.path)))
     return ArrowStore(text)
+
+
+def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
+    """Return the exception that says which file could not be written, why, and how much room there is."""
+    place = next(parent for parent in path.parents if parent.exists())
+    status = os.statvfs(place)
+    free = status.f_bavail * status.f_frsize
+    return RecordingError(
+        f"cannot {verb} {path}: {error.strerror or error}; {free} bytes are free on its filesystem. The "
+        "stream waits: make room, or purge recordings"
+    )
 
 
 def sync_folder(folder: Path) -> None:

@@ -17,8 +17,8 @@ from aeron_core.recording.recording_writer import RecordingWriter
 
 # Bytes of one image that are written before another has its turn. An invented number: a millisecond of copying.
 _TURN_LENGTH: Final = 4 * 1024 * 1024
-# Time after which a disk that failed is tried again. An invented number: an operator makes room within minutes.
-_RETRY_NS: Final = 1_000_000_000
+#: Time after which a disk that failed is tried again. An invented number: an operator makes room within minutes.
+RETRY_NS: Final = 1_000_000_000
 # Bytes that are written at once: what one check sum covers.
 _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
 # Bytes that are flushed without waiting for the interval once nothing more comes: the stream may be waiting for
@@ -62,7 +62,7 @@ class ImageRecorder:
             if copied == 0 and self._has_ended():
                 self.stop(now_ns)
         except RecordingError as error:
-            self._retry_ns = now_ns + _RETRY_NS
+            self._retry_ns = now_ns + RETRY_NS
             self._report_once(error)
             return 0
         except AeronError as error:
@@ -124,6 +124,11 @@ class ImageRecorder:
         return self.image.is_closed or self.image.end_of_stream_position <= self.writer.recorded_position
 
     def _report_once(self, error: AeronError) -> None:
-        if str(error) != self._reported:
-            self._reported = str(error)
+        if gist(error) != self._reported:
+            self._reported = gist(error)
             self._report(error)
+
+
+def gist(error: AeronError) -> str:
+    """Return the part of a message that stays the same while the room on a disk changes."""
+    return str(error).partition(";")[0]

@@ -20,9 +20,12 @@ from aeron_core.recording.continuation import find_continuation
 from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.file_store import LocalStore
-from aeron_core.recording.image_recorder import ImageRecorder
+from aeron_core.recording.image_recorder import RETRY_NS, ImageRecorder, gist
+from aeron_core.recording.purge import delete_orphans
 from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID, recording_key, recording_label
 from aeron_core.recording.recording_writer import RecordingWriter
+from aeron_core.recording.recovery import Resumption
+from aeron_core.recording.retention import Retention, RetentionPolicy
 
 Clock = Callable[[], int]  # nanoseconds since the epoch
 Report = Callable[[AeronError], None]
@@ -37,7 +40,11 @@ class RecorderParams:
     on_error: Report  # is told what goes wrong, once, while the recorder goes on
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
     clock: Clock = time.time_ns
+    on_recording: Callable[[ImageRecorder], object] | None = (
+        None  # is told which recording has begun, or goes on
+    )
 
 
 class Recorder:
@@ -67,11 +74,19 @@ class Recorder:
         self._clock = params.clock
         self._on_error = params.on_error
         self._streams: dict[int, ImageRecorder] = {}  # by the image's correlation id
-        self._refused: set[int] = set()  # images that cannot be recorded
+        self._refused: dict[int, tuple[Subscription, Image]] = {}  # images that could not be recorded yet
+        self._retry_ns = 0
+        self._spare_id: int | None = None  # that was given to a recording which could not begin
+        self._reported: set[str] = set()
+        self._retention = Retention(archive, params.retention, params.on_error)
         self._beat_ns = 0
         self._images: list[tuple[Image, ...]] = []
         self._stack = ExitStack()
         self._stack.enter_context(archive.recorder_lock())
+        try:
+            delete_orphans(archive.store)
+        except AeronError as error:
+            params.on_error(error)
 
     @property
     def streams(self) -> list[ImageRecorder]:
@@ -90,6 +105,7 @@ class Recorder:
             self._beat_ns = now_ns
             for stream in self.streams:
                 stream.beat(now_ns)
+        self._retention.do_work(now_ns)
         return copied
 
     def on_close(self) -> None:
@@ -109,7 +125,8 @@ class Recorder:
             for key in self._streams.keys() - present:
                 # First: the stream may be back already, and goes on where this recording ends.
                 self._stop(self._streams.pop(key), now_ns)
-            self._refused &= present
+            for key in self._refused.keys() - present:
+                del self._refused[key]
             for subscription, several in zip(self._subscriptions, images, strict=True):
                 for image in several:
                     if (
@@ -117,33 +134,56 @@ class Recorder:
                         and image.correlation_id not in self._refused
                     ):
                         self._record(subscription, image, now_ns)
+        if self._refused and now_ns >= self._retry_ns:
+            self._retry_ns = now_ns + RETRY_NS
+            refused, self._refused = self._refused, {}
+            for subscription, image in refused.values():
+                self._record(subscription, image, now_ns)
+            if not self._refused:
+                self._reported.clear()
 
     def _record(self, subscription: Subscription, image: Image, now_ns: int) -> None:
         try:
             writer = self._open(subscription, image, now_ns)
         except AeronError as error:
-            self._refused.add(image.correlation_id)
-            self._on_error(error)
+            # Nobody reads the image meanwhile, so that its stream waits.
+            self._refused[image.correlation_id] = subscription, image
+            if gist(error) not in self._reported:
+                self._reported.add(gist(error))
+                self._on_error(error)
             return
         counter = self._aeron.add_counter_async(
             RECORDING_POSITION_TYPE_ID, recording_key(writer.descriptor), recording_label(writer.descriptor)
         )
-        self._streams[image.correlation_id] = ImageRecorder(image, writer, counter, self._on_error)
+        stream = ImageRecorder(image, writer, counter, self._on_error)
+        self._streams[image.correlation_id] = stream
+        if self._params.on_recording is not None:
+            self._params.on_recording(stream)
 
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
         """Return the writer of the recording that the image continues, or of a new one."""
         found = find_continuation(self.archive, subscription, image, now_ns)
-        if found is None:
-            descriptor, resumption = self._describe(subscription, image, now_ns), None
-        else:
-            descriptor, resumption = found
+        if found is not None:
+            return self._writer(*found, now_ns)
+        descriptor = self._describe(subscription, image, now_ns)
+        self._spare_id = None
+        try:
+            return self._writer(descriptor, None, now_ns)
+        except AeronError:
+            self._store.delete_folder(str(descriptor.recording_id))
+            self._spare_id = descriptor.recording_id
+            raise
+
+    def _writer(
+        self, descriptor: RecordingDescriptor, resumption: Resumption | None, now_ns: int
+    ) -> RecordingWriter:
         return RecordingWriter(
             self._store, descriptor, self._params.durability, now_ns=now_ns, resumption=resumption
         )
 
     def _describe(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingDescriptor:
         return RecordingDescriptor(
-            recording_id=self.archive.next_recording_id(),
+            recording_id=self.archive.next_recording_id() if self._spare_id is None else self._spare_id,
             channel=subscription.channel,
             stream_id=subscription.stream_id,
             session_id=image.session_id,

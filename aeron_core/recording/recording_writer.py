@@ -12,15 +12,16 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.errors import ProtocolError
+from aeron_core.errors import ProtocolError, RecordingError
 from aeron_core.recording import names
 from aeron_core.recording.catalogue import update_descriptor, write_descriptor
 from aeron_core.recording.descriptor import RecordingDescriptor
 from aeron_core.recording.durability import Durability
-from aeron_core.recording.file_store import LocalStore
+from aeron_core.recording.file_store import LocalStore, write_failure
 from aeron_core.recording.frame_scanner import FrameScanner
 from aeron_core.recording.index import MAX_COVERED_LENGTH, MIN_INTERVAL_NS
 from aeron_core.recording.mark import RecordingMark
@@ -43,12 +44,13 @@ class RecordingWriter:
     ) -> None:
         self.descriptor = descriptor
         start = descriptor.start_position
+        is_new = resumption is None
         resumption = resumption or Resumption(start, start)
         self.written_position = resumption.position
         self.recorded_position = resumption.position
         self._store = store
         self._folder = store.folder / str(descriptor.recording_id)
-        self._folder.mkdir(exist_ok=True)
+        _make_folder(self._folder)
         self._durability = durability
         self._on_segment_finished = on_segment_finished
         self._border_position = resumption.border_position
@@ -61,10 +63,15 @@ class RecordingWriter:
         )
         self._base = self._base_of(self.written_position)
         self._segment = self._open_segment()
-        self._mark = RecordingMark.create(
-            self._folder / names.MARK, self._border_position, pid=os.getpid(), now_ms=now_ns // 1_000_000
-        )
-        write_descriptor(store, descriptor)
+        self._flushed = self._state()
+        try:
+            self._mark = RecordingMark.create(
+                self._folder / names.MARK, self._border_position, pid=os.getpid(), now_ms=now_ns // 1_000_000
+            )
+            self._enter(is_new=is_new)
+        except BaseException:
+            self._segment.close()
+            raise
 
     @property
     def border_position(self) -> int:
@@ -108,11 +115,19 @@ class RecordingWriter:
         return is_waited_for or now_ns - self._flushed_ns >= self._durability.interval_ns
 
     def flush(self, now_ns: int) -> None:
-        """Make what was written as durable as was promised, and tell readers; raises RecordingError."""
+        """Make what was written as durable as was promised, and tell readers.
+
+        Raises RecordingError where the disk fails; the written position is the recorded one then.
+        """
         if self._durability.is_flushed:
             self._cover(now_ns, is_forced=True)
-            self._segment.flush()
+            try:
+                self._segment.flush()
+            except RecordingError:
+                self._rewind()
+                raise
         self._flushed_ns = now_ns
+        self._flushed = self._state()
         self.recorded_position = self.written_position
         self._mark.move(self._border_position)
 
@@ -136,6 +151,28 @@ class RecordingWriter:
     def abandon(self) -> None:
         """Close the files and leave the rest as if the recorder had died."""
         self._segment.close()
+
+    def _state(self) -> tuple[int, int, int, int]:
+        return self._border_position, self._covered_position, self._segment.index_length, self._crc32
+
+    def _rewind(self) -> None:
+        """Have all that was not flushed written once more.
+
+        Linux forgets pages that it could not write: the next flush succeeds, and they are not on the disk.
+        """
+        self._border_position, self._covered_position, index_length, self._crc32 = self._flushed
+        self.written_position = self.recorded_position
+        self._segment.cut_index(index_length)
+
+    def _enter(self, *, is_new: bool) -> None:
+        """Put the recording into the catalogue, or say there that it goes on."""
+        if is_new:
+            write_descriptor(self._store, self.descriptor)
+        else:
+            # Somebody may have purged its beginning since it was found.
+            self.descriptor = update_descriptor(
+                self._store, self.descriptor.recording_id, stop_position=None, stop_time_ns=None
+            )
 
     def _cover(self, now_ns: int, *, is_forced: bool = False) -> None:
         """Add an entry to the index, where it is time for one."""
@@ -162,6 +199,7 @@ class RecordingWriter:
         except BaseException:
             self._base = finished
             raise
+        self._flushed = self._state()
         segment.close()
         if self._on_segment_finished is not None:
             self._on_segment_finished(finished)
@@ -178,3 +216,10 @@ class RecordingWriter:
         return names.segment_base_position(
             descriptor.start_position, position, descriptor.term_length, descriptor.segment_length
         )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise write_failure("create", folder, error) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.errors import RecordingError
-from aeron_core.recording.file_store import sync_folder
+from aeron_core.recording.file_store import sync_folder, write_failure
 from aeron_core.recording.index import ENTRY, entry_bytes
 
 _MODE: Final = 0o644
@@ -26,13 +26,23 @@ class SegmentWriter:
         self._segment = segment
         self._index = index
         is_new = not segment.exists()
-        self._fd = self._open(segment)
-        self._index_fd = self._open(index)
-        held = os.fstat(self._index_fd).st_size // ENTRY.itemsize
-        self._index_length = (held if index_entries is None else min(held, index_entries)) * ENTRY.itemsize
-        os.ftruncate(self._index_fd, self._index_length)
-        if is_new:
-            sync_folder(segment.parent)
+        self._index_length = 0
+        self._fd = self._index_fd = -1
+        try:
+            self._fd = self._open(segment)
+            self._index_fd = self._open(index)
+            held = os.fstat(self._index_fd).st_size // ENTRY.itemsize
+            self.cut_index((held if index_entries is None else min(held, index_entries)) * ENTRY.itemsize)
+            if is_new:
+                sync_folder(segment.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def index_length(self) -> int:
+        """The bytes of the index."""
+        return self._index_length
 
     def write(self, offset: int, data: memoryview | bytes) -> None:
         """Put all of `data` at `offset` of the segment."""
@@ -42,14 +52,14 @@ class SegmentWriter:
                 while written < len(view):
                     written += os.pwrite(self._fd, view[written:], offset + written)
             except OSError as error:
-                raise self._failed("write", self._segment, error) from error
+                raise write_failure("write", self._segment, error) from error
 
     def cut(self, length: int) -> None:
         """Make the segment end at `length`; where that lies behind its end, there is a hole."""
         try:
             os.ftruncate(self._fd, length)
         except OSError as error:
-            raise self._failed("resize", self._segment, error) from error
+            raise write_failure("resize", self._segment, error) from error
 
     def add_entry(self, end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> None:
         """Append to the index."""
@@ -57,10 +67,18 @@ class SegmentWriter:
         try:
             written = os.pwrite(self._index_fd, data, self._index_length)
         except OSError as error:
-            raise self._failed("write", self._index, error) from error
+            raise write_failure("write", self._index, error) from error
         if written < len(data):  # the next attempt writes all of it again
             raise RecordingError(f"cannot write {self._index}: {written} of {len(data)} bytes had room")
         self._index_length += written
+
+    def cut_index(self, length: int) -> None:
+        """Forget the entries behind the first `length` bytes of the index."""
+        self._index_length = length
+        try:
+            os.ftruncate(self._index_fd, length)
+        except OSError as error:
+            raise write_failure("resize", self._index, error) from error
 
     def flush(self) -> None:
         """Wait until all of it is on the disk, the frames before what the index says of them."""
@@ -68,25 +86,17 @@ class SegmentWriter:
             try:
                 os.fdatasync(fd)
             except OSError as error:
-                raise self._failed("flush", path, error) from error
+                raise write_failure("flush", path, error) from error
 
     def close(self) -> None:
         """Close the files."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            os.close(self._index_fd)
-            self._fd = self._index_fd = -1
+        for fd in (self._fd, self._index_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._index_fd = -1
 
     def _open(self, path: Path) -> int:
         try:
             return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
         except OSError as error:
-            raise self._failed("create", path, error) from error
-
-    def _failed(self, verb: str, path: Path, error: OSError) -> RecordingError:
-        status = os.statvfs(path.parent)
-        free = status.f_bavail * status.f_frsize
-        return RecordingError(
-            f"cannot {verb} {path}: {error.strerror or error}; {free} bytes are free on its filesystem. The "
-            "stream waits: make room, or purge recordings"
-        )
+            raise write_failure("create", path, error) from error

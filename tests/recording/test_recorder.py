@@ -56,6 +56,14 @@ class RecordedPair(DriverPair):
         self.recorder = None
         self.subscriber = self.receiver.connect()
 
+    def leave(self):
+        """Do what the command does at its end: its recordings are stopped, and the driver is told nothing."""
+        self.recorder.on_close()
+        self.recorder = None
+        self.receiver.forsake(self.subscriber)
+        self.subscriber.leave()
+        self.subscriber = self.receiver.connect()
+
     def step(self):
         return super().step() + (self.recorder.do_work() if self.recorder else 0)
 
@@ -172,6 +180,30 @@ def test_the_stream_waits_for_the_disk(make_pair, monkeypatch):
     assert pair.image.position == publication.position
 
 
+def test_a_stream_that_has_no_room_to_begin_waits_and_begins_when_there_is(make_pair, monkeypatch):
+    pair = make_pair()
+    publication = pair.add_exclusive_publication(CHANNEL, STREAM_ID)
+
+    def fail(fd):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        pair.run_until(lambda: publication.is_connected)
+        publication.offer(b"first")
+        pair.run_for(5 * S)
+
+        assert [type(error) for error in pair.errors] == [RecordingError]
+        assert "No space left on device" in str(pair.errors[0])
+        assert pair.archive.recordings() == []
+        assert [path.name for path in pair.archive.store.folder.iterdir() if path.is_dir()] == []
+
+    pair.run_until(pair.archive.recordings)
+    (recording,) = pair.archive.recordings()
+    pair.run_until_recorded(publication, recording.recording_id)
+    assert pair.recorded(recording.recording_id) == [b"first"]
+
+
 def test_an_interval_lets_a_stream_that_waits_go_on(make_pair):
     pair = make_pair(durability=Durability(DurabilityPolicy.INTERVAL, 3600 * S))
     publication = pair.connected_publication()
@@ -278,6 +310,34 @@ def test_what_came_while_no_recorder_was_there_is_taken_from_the_log(pair):
     assert pair.recorded() == sent
 
 
+def test_what_came_while_a_recorder_was_away_that_left_is_taken_from_the_log(pair):
+    publication = pair.connected_publication()
+    sent = messages(200)
+    pair.offer(publication, *sent[:100])
+    pair.run_until_recorded(publication)
+
+    pair.leave()
+    pair.offer(publication, *sent[100:])
+    pair.run_for(S)
+    assert publication.is_connected
+    assert not pair.archive.recording(0).is_live
+    pair.start_recorder()
+    pair.run_until_recorded(publication)
+
+    assert pair.recorded() == sent
+
+
+def test_a_recorder_that_left_holds_its_stream_up_until_the_liveness_timeout_of_its_client(pair):
+    publication = pair.connected_publication()
+
+    pair.leave()
+    pair.run_for(9 * S)
+    assert publication.is_connected
+    pair.run_for(16 * S)
+
+    assert not publication.is_connected
+
+
 def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):
     publication = pair.connected_publication()
     pair.offer(publication, b"a")
@@ -298,3 +358,4 @@ def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):
     pair.run_until_recorded(publication, 1)
 
     assert (pair.recorded(0), pair.recorded(1)[-1]) == ([b"a"], b"b")
+    assert pair.archive.recording(0).descriptor.stop_position == 64

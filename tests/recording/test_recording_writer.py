@@ -6,8 +6,11 @@ import os
 import pytest
 
 from aeron_core.errors import CorruptRecordingError, DataLossError, ProtocolError, RecordingError
-from aeron_core.recording.durability import DurabilityPolicy
+from aeron_core.recording.catalogue import update_descriptor
+from aeron_core.recording.durability import Durability, DurabilityPolicy
 from aeron_core.recording.index import MESSAGE_BORDER
+from aeron_core.recording.recording_writer import RecordingWriter
+from aeron_core.recording.recovery import Resumption
 from aeron_core.testing.recordings import (
     MILLISECOND_NS,
     NOW_NS,
@@ -197,3 +200,41 @@ def test_only_a_policy_that_promises_it_waits_for_the_disk(tmp_path, monkeypatch
 
     assert flushed[0] is DurabilityPolicy.NEVER
     assert len(flushed) == 4  # the frames and the index
+
+
+def test_what_the_disk_did_not_take_is_written_once_more(tmp_path, monkeypatch):
+    written = RecordingUnderTest.begin(tmp_path / "archive", policy=DurabilityPolicy.BLOCK)
+    written.append(b"a")
+    lost = frames_at(64, [b"b"])
+
+    def fail(fd):
+        os.pwrite(fd, bytes(len(lost)), 64)  # as pages are forgotten that could not be written
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", fail)
+        with pytest.raises(RecordingError, match="cannot flush"):
+            written.append_block(lost)
+
+    assert (written.writer.written_position, written.position) == (64, 64)
+    written.append_block(lost)
+    assert written.data() == frames_at(0, [b"a", b"b"])
+    assert written.archive.recording(0).index_entries(0)["end_position"].tolist() == [64, 128]
+
+
+def test_a_recording_that_goes_on_keeps_the_beginning_that_was_purged_meanwhile(written):
+    for _ in range(3):
+        written.fill_term()
+    found = written.writer.descriptor
+    written.stop(is_end_of_stream=False)
+    update_descriptor(written.store, 0, start_position=2 * TERM_LENGTH)
+
+    end = Resumption(3 * TERM_LENGTH, 3 * TERM_LENGTH)
+    written.writer = RecordingWriter(
+        written.store, found, Durability(), now_ns=written.now_ns, resumption=end
+    )
+    written.append(b"a")
+
+    recording = written.archive.recording(0)
+    assert (recording.start_position, recording.position) == (2 * TERM_LENGTH, 3 * TERM_LENGTH + 64)
+    assert recording.is_live

@@ -1,0 +1,125 @@
+"""`aeron-core record`: streams into an archive of recordings."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.options import AeronDir, Channel, Json, positive, print_json
+from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.quantities import duration_ns_of, size_of
+from aeron_core.cli.recorded_streams import RecordedStreams
+from aeron_core.client.subscription import Subscription
+from aeron_core.errors import ClosedError
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.durability import Durability, DurabilityPolicy
+from aeron_core.recording.recorder import Recorder, RecorderParams
+from aeron_core.recording.retention import RetentionPolicy
+
+# An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
+_PAUSE_S: Final = 0.001
+
+
+def record(  # noqa: PLR0913 - the options of the command
+    channel: Channel,
+    stream_ids: Annotated[list[int], typer.Argument(metavar="STREAM_ID...", help="Streams of the channel.")],
+    to: Annotated[str, typer.Option(metavar="DIR", help="Archive to record into; made if it is not there.")],
+    durability: Annotated[
+        DurabilityPolicy,
+        typer.Option(
+            help="When what was written counts as recorded: with every block that is on the disk, with all that "
+            "is there after an interval, or at once, before the disk has it."
+        ),
+    ] = DurabilityPolicy.INTERVAL,
+    interval: Annotated[str, typer.Option(metavar="TIME", help="Of --durability interval.")] = "100ms",
+    segment_length: Annotated[
+        str, typer.Option(metavar="BYTES", help="Length of a segment file: a power of two of terms.")
+    ] = "128m",
+    retain_bytes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES", help="Keep the archive to that, by whole segments; for ever where unset."
+        ),
+    ] = None,
+    retain_age: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Keep segments so long, such as 12h or 7d.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds without a message after which to end; never where unset.")
+    ] = None,
+    release: Annotated[
+        bool,
+        typer.Option("--release", help="End the subscriptions too: no other recorder is to take over."),
+    ] = False,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Record streams of a channel, each publication as a recording, until a signal or --timeout.
+
+    Streams that go on are left as they are: the next recorder continues their recordings, with nothing lost if it
+    starts within the driver's client liveness timeout. Of what is beyond --retain-bytes or --retain-age, the
+    oldest segments are deleted, but none that the lease of a consumer needs. Fails where --timeout ends it before
+    the first message.
+    """
+    positive("--timeout", timeout)
+    streams = RecordedStreams()
+    params = RecorderParams(
+        on_error=lambda error: say(f"error: {error}"),
+        on_recording=streams.add,
+        segment_length=size_of("--segment-length", segment_length),
+        durability=Durability(durability, duration_ns_of("--interval", interval)),
+        retention=RetentionPolicy(
+            max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
+            max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
+        ),
+    )
+    with Interrupt() as interrupt, ExitStack() as stack:
+        archive = Archive.create(to)
+        aeron = stack.enter_context(connect_to_driver(aeron_dir))
+        subscriptions = [aeron.add_subscription(channel, stream_id) for stream_id in stream_ids]
+        recording = _Recording(Recorder(aeron, archive, subscriptions, params), subscriptions, interrupt)
+        with streams:
+            in_time = recording.run(streams, timeout)
+        if not release and streams.go_on():
+            aeron.leave()
+    if json:
+        print_json(streams.documents(archive))
+    else:
+        say(streams.sentence())
+    if not in_time and recording.recorder.recorded_length == 0:
+        raise failed(f"no message from {channel}, and none more within {timeout:g} s")
+
+
+@dataclass
+class _Recording:
+    recorder: Recorder
+    subscriptions: list[Subscription]
+    interrupt: Interrupt
+
+    def run(self, streams: RecordedStreams, timeout: float | None) -> bool:
+        """Record until the interrupt; return False where silence has ended it."""
+        try:
+            return self._run(streams, timeout)
+        finally:
+            streams.note_end()
+            self.recorder.on_close()
+
+    def _run(self, streams: RecordedStreams, timeout: float | None) -> bool:
+        heard_s = time.monotonic()
+        while not self.interrupt:
+            if self.recorder.do_work():
+                heard_s = time.monotonic()
+            elif any(subscription.is_closed for subscription in self.subscriptions):
+                raise ClosedError("the media driver is gone; what it had delivered is recorded")
+            elif timeout is not None and time.monotonic() - heard_s >= timeout:
+                return False
+            else:
+                self.interrupt.wait(_PAUSE_S)
+            streams.show()
+        return True

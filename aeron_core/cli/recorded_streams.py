@@ -1,0 +1,124 @@
+"""The streams that a command records: shown on a terminal while it goes on, and summed up at the end."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from aeron_core.cli.options import is_terminal
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.image_recorder import ImageRecorder
+
+_INTERVAL_S: Final = 0.5
+_MEGABYTE: Final = 1_000_000
+
+
+class RecordedStreams:
+    """Recordings in the order in which they began here; drawn on stderr, where a person sees it."""
+
+    def __init__(self) -> None:
+        self._streams: dict[int, ImageRecorder] = {}  # by recording id
+        self._begins: dict[int, int] = {}  # where each was when it began here
+        self._shown: dict[int, int] = {}  # and when it was shown
+        self._rates: dict[int, float] = {}
+        self._start_s = self._shown_s = time.monotonic()
+        self._going_on = False
+        self._live = (
+            Live(console=Console(stderr=True), auto_refresh=False, transient=True) if is_terminal() else None
+        )
+
+    def add(self, stream: ImageRecorder) -> None:
+        """Take note of a recording that begins, or goes on."""
+        recording_id = stream.writer.descriptor.recording_id
+        self._streams[recording_id] = stream
+        self._begins.setdefault(recording_id, stream.writer.recorded_position)
+
+    def note_end(self) -> None:
+        """Take note of which streams go on when their recorder ends."""
+        self._going_on = any(
+            not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
+        )
+
+    def go_on(self) -> bool:
+        """Return whether a stream went on when its recorder ended."""
+        return self._going_on
+
+    def show(self) -> None:
+        """Draw them if it is time; cheap enough for every cycle."""
+        now_s = time.monotonic()
+        if self._live is None or now_s - self._shown_s < _INTERVAL_S:
+            return
+        for key, stream in self._streams.items():
+            position = stream.writer.recorded_position
+            moved = position - self._shown.get(key, self._begins[key])
+            self._rates[key] = moved / _MEGABYTE / (now_s - self._shown_s)
+            self._shown[key] = position
+        self._shown_s = now_s
+        self._live.update(self._table(), refresh=True)
+
+    def documents(self, archive: Archive) -> list[dict[str, object]]:
+        """Return what became of each, for JSON."""
+        return [
+            {
+                "recording_id": descriptor.recording_id,
+                "archive": archive.uri,
+                "channel": descriptor.channel,
+                "stream_id": descriptor.stream_id,
+                "session_id": descriptor.session_id,
+                "source_identity": descriptor.source_identity,
+                "start_position": descriptor.start_position,
+                "stop_position": descriptor.stop_position,
+                "is_end_of_stream": descriptor.is_end_of_stream,
+                "recorded_bytes": stream.writer.recorded_position - self._begins[descriptor.recording_id],
+            }
+            for stream in self._streams.values()
+            for descriptor in (stream.writer.descriptor,)
+        ]
+
+    def sentence(self) -> str:
+        """Return the totals for people."""
+        seconds = max(time.monotonic() - self._start_s, 1e-9)
+        length = sum(
+            stream.writer.recorded_position - self._begins[key] for key, stream in self._streams.items()
+        )
+        count = len(self._streams)
+        return (
+            f"recorded {length:,} bytes of {count} {'stream' if count == 1 else 'streams'} in {seconds:.3f} s: "
+            f"{length / _MEGABYTE / seconds:,.1f} MB/s"
+        )
+
+    def _table(self) -> Table:
+        table = Table("recording", "stream", "session", box=None, pad_edge=False)
+        table.add_column("position", justify="right")
+        table.add_column("MB/s", justify="right")
+        table.add_column("")
+        for key, stream in self._streams.items():
+            descriptor = stream.writer.descriptor
+            table.add_row(
+                str(key),
+                str(descriptor.stream_id),
+                str(descriptor.session_id),
+                f"{stream.writer.recorded_position:,}",
+                f"{self._rates[key]:,.1f}",
+                "ended" if stream.is_stopped else "",
+            )
+        return table
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()

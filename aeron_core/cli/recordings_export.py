@@ -1,0 +1,99 @@
+"""`aeron-core recordings export`: messages of a recording into a file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.quantities import time_ns_of
+from aeron_core.cli.recordings_options import ArchivePlace, RecordingId, progress
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.export import ExportFormat, export
+from aeron_core.recording.messages import RecordedMessage, messages
+from aeron_core.recording.recording import Recording
+
+Begin = Annotated[
+    int | None, typer.Option(help="Position of the first frame; where the recording begins, where unset.")
+]
+End = Annotated[
+    int | None, typer.Option(help="Position behind the last frame; where the recording ends, where unset.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Begin with what was recorded then: 2026-11-21T19:30Z, or 2h ago."),
+]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="End before what was recorded then.")]
+
+
+def export_recording(  # noqa: PLR0913 - the options of the command
+    place: ArchivePlace,
+    recording_id: RecordingId,
+    output: Annotated[Path | None, typer.Option(dir_okay=False, help="File to write; else stdout.")] = None,
+    form: Annotated[
+        ExportFormat,
+        typer.Option(
+            "--format", help="Lines, messages behind their length (int32, little-endian), or tables."
+        ),
+    ] = ExportFormat.LINES,
+    begin: Begin = None,
+    end: End = None,
+    since: Since = None,
+    until: Until = None,
+    json: Json = False,
+) -> None:
+    """Write whole messages of a recording, fragments put together, with --json a summary besides.
+
+    Tables have the columns recording_id, session_id, stream_id, position (behind the message), time (when it was
+    recorded), reserved_value and payload.
+    """
+    recording = Archive.open(place).recording(recording_id)
+    first, last = range_of(recording, begin, end, since, until)
+    with ExitStack() as stack:
+        file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
+        advance = stack.enter_context(progress("exported", last - first))
+        count = export(
+            _counted(messages(recording, first, last), first, advance), recording.descriptor, file, form
+        )
+        file.flush()
+    if json:
+        document = {"recording_id": recording_id, "begin": first, "end": last, "messages": count}
+        print_json(document) if output is not None else print(document, file=sys.stderr)
+    else:
+        say(f"exported {count:,} messages of recording {recording_id} from position {first} to {last}")
+
+
+def range_of(
+    recording: Recording, begin: int | None, end: int | None, since: str | None, until: str | None
+) -> tuple[int, int]:
+    """Return the positions that were asked for, by themselves or by times; raises ConfigurationError."""
+    for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
+        if one is not None and other is not None:
+            raise ConfigurationError(f"{names}: give one of them")
+    now_ns = time.time_ns()
+    if since is not None:
+        begin = recording.position_at(time_ns_of("--since", since, now_ns))
+    if until is not None:
+        end = recording.position_at(time_ns_of("--until", until, now_ns))
+    first = recording.start_position if begin is None else begin
+    last = recording.position if end is None else end
+    if first > last:
+        raise ConfigurationError(f"from position {first} to {last}: must not go backwards")
+    return first, last
+
+
+def _counted(
+    found: Iterable[RecordedMessage], position: int, advance: Callable[[int], object]
+) -> Iterator[RecordedMessage]:
+    for message in found:
+        advance(message.position - position)
+        position = message.position
+        yield message

@@ -1,0 +1,49 @@
+"""What the commands for recordings are told by, and a bar for what takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from aeron_core.cli.options import is_terminal
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.recording import Recording
+
+ArchivePlace = Annotated[
+    str, typer.Argument(metavar="DIR", help="Archive: a folder, or a URI such as s3://…")
+]
+RecordingId = Annotated[int, typer.Argument(metavar="RECORDING_ID", help="Recording, as `list` shows it.")]
+RecordingIds = Annotated[
+    list[int] | None, typer.Argument(metavar="[RECORDING_ID]...", help="Recordings; all where none is given.")
+]
+
+
+def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recording]:
+    """Return the recordings that were asked for; raises RecordingNotFoundError."""
+    if not recording_ids:
+        return archive.recordings()
+    return [archive.recording(recording_id) for recording_id in recording_ids]
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
+    """Return what hears of bytes that are done; drawn on stderr, where a person sees it."""
+    if not is_terminal():
+        yield lambda _: None
+        return
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda length: bar.advance(task, length)

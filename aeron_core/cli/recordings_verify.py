@@ -1,0 +1,65 @@
+"""`aeron-core recordings verify`: every frame and every check sum."""
+
+from __future__ import annotations
+
+import time
+
+from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.recordings_options import ArchivePlace, RecordingIds, progress, selected
+from aeron_core.errors import RecordingError
+from aeron_core.recording.archive import Archive
+from aeron_core.recording.recording import Recording
+from aeron_core.recording.verification import Fault, VerifiedRecording, verify
+
+
+def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, json: Json = False) -> None:
+    """Read recordings from end to end, and compare every frame with its place and every check sum.
+
+    Fails, after all of them, where anything is wrong, and says what and where.
+    """
+    archive = Archive.open(place)
+    recordings = selected(archive, recording_ids)
+    found: list[VerifiedRecording] = []
+    sizes = {recording.recording_id: _size(recording) for recording in recordings}
+    with progress("verified", sum(sizes.values())) as advance:
+        for recording in recordings:
+            try:
+                found.append(verify(archive.store, recording, time.time_ns(), advance))
+            except RecordingError as error:
+                fault = Fault(recording.recording_id, 0, "recording.json", str(error))
+                found.append(VerifiedRecording(recording.recording_id, 0, 0, faults=[fault]))
+    faults = [fault for result in found for fault in result.faults]
+    if json:
+        print_json([_document(result) for result in found])
+    for fault in faults:
+        say(f"error: {fault}")
+    length = sum(result.end - result.begin for result in found)
+    covered = sum(result.covered_length for result in found)
+    say(
+        f"verified {len(found)} recordings, {length:,} bytes, {sum(result.frame_count for result in found):,} "
+        f"frames, {covered:,} bytes under check sums: {len(faults)} faults"
+    )
+    if faults:
+        raise ended(EXIT_FAILURE)
+
+
+def _size(recording: Recording) -> int:
+    try:
+        return recording.size()
+    except RecordingError:
+        return 0
+
+
+def _document(result: VerifiedRecording) -> dict[str, object]:
+    return {
+        "recording_id": result.recording_id,
+        "begin": result.begin,
+        "end": result.end,
+        "frames": result.frame_count,
+        "check_sums": result.check_sum_count,
+        "covered_bytes": result.covered_length,
+        "faults": [
+            {"position": fault.position, "file": fault.file, "text": fault.text} for fault in result.faults
+        ],
+    }

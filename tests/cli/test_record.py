@@ -1,0 +1,183 @@
+"""Recording by command, as people start, stop and kill it."""
+
+import json
+import signal
+import time
+
+import pytest
+
+import aeron_core
+from aeron_core.recording import Archive
+
+pytestmark = pytest.mark.system
+
+STREAM_ID = 1001
+DEADLINE_S = 60
+
+
+@pytest.fixture
+def patient_driver(start, tmp_path):
+    """A driver that keeps what a dead client had for two seconds; returns its directory."""
+    directory = tmp_path / "driver"
+    process = start(
+        "driver",
+        f"-Daeron.dir={directory}",
+        "-Daeron.threading.mode=SHARED",
+        "-Daeron.term.buffer.length=256k",
+        "-Daeron.ipc.term.buffer.length=256k",
+        "-Daeron.counters.buffer.length=1m",
+        "-Daeron.client.liveness.timeout=3s",
+        "-Daeron.dir.delete.on.shutdown=true",
+    )
+    assert str(directory) in process.popen.stdout.readline()
+    return directory
+
+
+@pytest.fixture(params=["aeron:ipc", "aeron:udp?endpoint=localhost:20661"])
+def publication(request, patient_driver):
+    with aeron_core.connect(patient_driver) as client:
+        yield client.add_exclusive_publication(request.param, STREAM_ID)
+
+
+def until(condition):
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+    return found
+
+
+def offer(publication, messages):
+    for message in messages:
+        until(lambda message=message: publication.offer(message) > 0)
+
+
+def numbered(begin, end):
+    return [number.to_bytes(8, "little") + bytes(number % 400) for number in range(begin, end)]
+
+
+def payloads(archive, recording_id=0):
+    recording = archive.recording(recording_id)
+    data = b"".join(piece for _, piece in recording.read(recording.start_position, recording.position))
+    found, at = [], 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + 4], "little")
+        if data[at + 6] == 1:
+            found.append(data[at + 32 : at + length])
+        at += (length + 31) // 32 * 32
+    return found
+
+
+def archive_at(path):
+    return until(lambda: (path / "archive.json").exists() and Archive.open(path))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_recorder_that_is_ended_and_started_at_once_loses_nothing_and_has_nothing_twice(
+    start, patient_driver, publication, tmp_path, number
+):
+    folder = tmp_path / "archive"
+    arguments = ("record", publication.channel, STREAM_ID, "--to", folder, "-d", patient_driver)
+    recorder = start(*arguments)
+    archive = archive_at(folder)
+    until(lambda: publication.is_connected)
+    sent = numbered(0, 6000)
+    for begin in range(0, 6000, 2000):
+        offer(publication, sent[begin : begin + 1900])
+
+        recorder.popen.send_signal(number)
+        recorder.popen.wait(DEADLINE_S)
+        offer(publication, sent[begin + 1900 : begin + 2000])  # while there is no recorder
+        recorder = start(*arguments)
+
+    until(lambda: archive.recording(0).position == publication.position)
+    assert payloads(archive) == sent
+    assert len(archive.recordings()) == 1
+
+
+def test_a_signal_ends_it_in_order_with_what_was_recorded(start, running_driver, tmp_path):
+    _, directory = running_driver
+    recorder = start("record", "aeron:ipc", 7, 8, "--to", tmp_path / "a", "-d", directory, "--json")
+    archive = archive_at(tmp_path / "a")
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 8)
+        until(lambda: publication.is_connected)
+        offer(publication, [b"one", b"two"])
+        until(lambda: archive.recordings() and archive.recording(0).position == publication.position)
+
+        recorder.popen.send_signal(signal.SIGTERM)
+        outcome = recorder.ended()
+
+    assert outcome.code == 0
+    (document,) = json.loads(outcome.out)
+    assert (document["stream_id"], document["stop_position"], document["recorded_bytes"]) == (8, 128, 128)
+    assert payloads(archive) == [b"one", b"two"]
+
+
+def test_where_no_other_recorder_is_to_come_the_stream_is_free_at_once(start, running_driver, tmp_path):
+    _, directory = running_driver
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--release")
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        until(lambda: publication.is_connected)
+
+        recorder.popen.send_signal(signal.SIGINT)
+        assert recorder.ended().code == 0
+
+        # A client that left without a word is kept for ten seconds.
+        until(lambda: not publication.is_connected)
+
+
+def test_segments_that_are_too_many_are_deleted(start, running_driver, tmp_path):
+    _, directory = running_driver
+    options = ("--segment-length", "256k", "--retain-bytes", "512k", "--durability", "never")
+    start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, *options)
+    archive = archive_at(tmp_path / "a")
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, [bytes(30_000)] * 60)
+
+        until(lambda: archive.recording(0).start_position > 0)
+
+    assert archive.recording(0).start_position % (256 * 1024) == 0
+
+
+def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
+    _, directory = running_driver
+
+    outcome = start(
+        "record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--timeout", "0.2"
+    ).ended()
+
+    assert outcome.code == 1
+    assert "no message from aeron:ipc, and none more within 0.2 s" in outcome.err
+
+
+def test_the_end_of_the_driver_is_said_once(start, running_driver, tmp_path):
+    process, directory = running_driver
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+    archive_at(tmp_path / "a")
+
+    process.popen.send_signal(signal.SIGTERM)
+
+    outcome = recorder.ended()
+    assert outcome.code == 1
+    assert outcome.err.count("error: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--segment-length", "1x"), "--segment-length='1x': must be a decimal number of bytes"),
+        (("--interval", "5"), "--interval=5: must have a unit, as 5s has"),
+        (("--interval", "0s"), "durability interval=0 ns: must be positive"),
+        (("--durability", "often"), "--durability"),
+        (("--retain-bytes", "0"), "retention max_bytes=0: must be positive"),
+        (("--retain-age", "1w"), "--retain-age='1w': must"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(aeron, tmp_path, options, message):
+    outcome = aeron("record", "aeron:ipc", 7, "--to", tmp_path / "a", *options)
+
+    assert outcome.code == 2
+    assert message in outcome.err

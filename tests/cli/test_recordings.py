@@ -1,0 +1,188 @@
+"""What people do with recordings by command."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from aeron_core.cli.quantities import duration_ns_of, time_ns_of, time_text
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.leases import write_lease
+from aeron_core.testing.recordings import NOW_NS, TERM_LENGTH, RecordingUnderTest
+
+SEGMENT = 2 * TERM_LENGTH
+S = 1_000_000_000
+
+
+@pytest.fixture
+def ended(tmp_path):
+    """A recording of two and a half segments that has ended."""
+    written = RecordingUnderTest.begin(tmp_path / "archive")
+    for _ in range(5):
+        written.fill_term()
+    written.stop()
+    return written
+
+
+@pytest.fixture
+def live(ended):
+    """Another recording of the archive, whose recorder was alive long ago."""
+    written = RecordingUnderTest.begin(ended.store.folder, session_id=11)
+    written.append(b"one", b"two")
+    return written
+
+
+def damage(written, at):
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(at)
+        file.write(b"\xff")
+
+
+def test_recordings_are_listed(aeron, ended, live):
+    write_lease(ended.store, "spark", {0: 4096}, _now_ns())
+
+    outcome = aeron("recordings", "list", ended.store.folder, "--json")
+
+    first, second = json.loads(outcome.out)
+    assert outcome.code == 0
+    assert (first["recording_id"], first["state"], first["bytes"]) == (0, "ended", 5 * TERM_LENGTH)
+    assert (first["start_time"], first["consumers"]) == ("2023-11-14T22:13:20Z", {"spark": 4096})
+    assert (second["state"], second["stop_position"], second["position"]) == ("abandoned", None, 128)
+    out = aeron("recordings", "list", ended.store.folder, "--consumers").out
+    assert "abandoned" in out
+    assert f"{5 * TERM_LENGTH - 4096:,}" in out
+
+
+def test_a_descriptor_that_cannot_be_read_does_not_hide_the_others(aeron, ended, live):
+    (ended.folder / "recording.json").write_text("{")
+
+    outcome = aeron("recordings", "list", ended.store.folder, "--json")
+
+    assert outcome.code == 1
+    assert [document["recording_id"] for document in json.loads(outcome.out)] == [1]
+    assert "0/recording.json: descriptor: Invalid JSON" in outcome.err
+
+
+def test_a_sound_archive_is_verified(aeron, ended, live):
+    outcome = aeron("recordings", "verify", ended.store.folder, "--json")
+
+    assert outcome.code == 0
+    assert [document["faults"] for document in json.loads(outcome.out)] == [[], []]
+    assert "verified 2 recordings, 327,808 bytes" in outcome.err
+    assert "0 faults" in outcome.err
+
+
+def test_what_is_wrong_is_said_with_its_place(aeron, ended, live):
+    damage(ended, 100)
+
+    outcome = aeron("recordings", "verify", ended.store.folder)
+
+    assert outcome.code == 1
+    assert "error: recording 0 position 0: 0-0.rec: check sum" in outcome.err
+    assert aeron("recordings", "verify", ended.store.folder, 1).code == 0
+
+
+def test_messages_are_exported_as_lines_to_stdout(aeron, live):
+    outcome = aeron("recordings", "export", live.store.folder, 1)
+
+    assert (outcome.code, outcome.out) == (0, "one\ntwo\n")
+    assert "exported 2 messages of recording 1 from position 0 to 128" in outcome.err
+
+
+def test_a_range_of_positions_is_exported(aeron, live, tmp_path):
+    file = tmp_path / "out"
+
+    options = ("--begin", 64, "--format", "length-prefixed", "--output", file, "--json")
+    outcome = aeron("recordings", "export", live.store.folder, 1, *options)
+
+    assert json.loads(outcome.out) == {"recording_id": 1, "begin": 64, "end": 128, "messages": 1}
+    assert file.read_bytes() == b"\3\0\0\0two"
+
+
+def test_a_range_of_times_is_exported(aeron, ended):
+    entries = ended.archive.recording(0).index_entries(0)
+    since = time_text(int(entries["time_ns"][2]))
+
+    outcome = aeron("recordings", "export", ended.store.folder, 0, "--since", since, "--output", "/dev/null")
+
+    assert f"from position {int(entries['end_position'][1])} to {5 * TERM_LENGTH}" in outcome.err
+
+
+def test_segments_before_a_position_are_purged(aeron, ended):
+    outcome = aeron("recordings", "purge", ended.store.folder, 0, "--before", SEGMENT + 64, "--json")
+
+    assert outcome.code == 0
+    assert json.loads(outcome.out) == [{"recording_id": 0, "bytes": SEGMENT, "start_position": SEGMENT}]
+
+
+def test_segments_before_a_time_are_purged_in_all_recordings(aeron, ended, live):
+    outcome = aeron("recordings", "purge", ended.store.folder, "--before-time", "1h", "--json")
+
+    assert [document["start_position"] for document in json.loads(outcome.out)] == [2 * SEGMENT, 0]
+
+
+def test_a_whole_recording_is_purged(aeron, ended):
+    assert aeron("recordings", "purge", ended.store.folder, 0, "--all").code == 0
+    assert ended.archive.recordings() == []
+
+
+@pytest.mark.parametrize("what", [("--all",), ("--before", 2 * SEGMENT), ("--before-time", "1s")])
+def test_what_a_lease_needs_is_purged_by_force_alone(aeron, ended, what):
+    write_lease(ended.store, "spark", {0: SEGMENT}, _now_ns())
+
+    outcome = aeron("recordings", "purge", ended.store.folder, 0, *what)
+
+    assert outcome.code == 1
+    assert f"recording 0: consumer 'spark' needs it from position {SEGMENT} on; --force" in outcome.err
+    assert ended.archive.recording(0).start_position == 0
+    assert aeron("recordings", "purge", ended.store.folder, 0, *what, "--force").code == 0
+
+
+def test_what_no_lease_needs_is_purged(aeron, ended):
+    write_lease(ended.store, "spark", {0: SEGMENT}, _now_ns())
+
+    assert aeron("recordings", "purge", ended.store.folder, 0, "--before", SEGMENT).code == 0
+    assert ended.archive.recording(0).start_position == SEGMENT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("list", "no-such-folder"), 1, "there is no archive of recordings"),
+        (("verify", "{}", 7), 1, "recording 7 in"),
+        (("export", "{}", 0, "--begin", 32), 2, "position 32: no frame begins there"),
+        (("export", "{}", 0, "--begin", 64, "--end", 32), 2, "from position 64 to 32: must not go backwards"),
+        (("export", "{}", 0, "--begin", 64, "--since", "1h"), 2, "--begin and --since: give one of them"),
+        (("export", "{}", 0, "--since", "soon"), 2, "--since='soon': must be a time such as"),
+        (("export", "{}", 0, "--end", 2**40), 1, "was not recorded"),
+        (("purge", "{}", 0), 2, "give one of --before, --before-time and --all"),
+        (("purge", "{}", "--before", 0), 2, "--before: name one recording"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(aeron, ended, arguments, code, message):
+    outcome = aeron("recordings", *(str(argument).format(ended.store.folder) for argument in arguments))
+
+    assert (outcome.code, outcome.err.count("\n")) == (code, 1)
+    assert message in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ns"), [("5s", 5 * S), ("2m", 120 * S), ("12h", 43200 * S), ("7d", 604800 * S)]
+)
+def test_durations_have_units(text, time_ns):
+    assert duration_ns_of("--x", text) == time_ns
+
+
+def test_times_keep_their_microseconds():
+    assert time_ns_of("--x", "2023-11-14T22:13:20.123457Z", 0) == NOW_NS + 123_457_000
+    assert time_text(NOW_NS + 123_457_000) == "2023-11-14T22:13:20.123457Z"
+    assert time_ns_of("--x", "5s", NOW_NS) == NOW_NS - 5 * S
+
+
+def test_a_duration_without_a_unit_is_refused():
+    with pytest.raises(ConfigurationError, match="--x=7: must have a unit"):
+        duration_ns_of("--x", "7")
+
+
+def _now_ns():
+    return int(datetime.now(UTC).timestamp()) * S
