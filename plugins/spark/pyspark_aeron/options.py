@@ -165,7 +165,7 @@ class SourceOptions(BaseModel):
     include_headers: bool = Field(
         False, description="A column `headers` with what the catalogue knows of the row's recording."
     )
-    consumer_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$")] | None = Field(
+    consumer_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")] | None = Field(
         None, description="Name of a lease on what is still to be read, which retention honours."
     )
     kafka_schema: bool = Field(

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from pyspark_aeron.leases import write_lease
+from aeron_core.recording.leases import write_lease
 from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.planning import share_out, split
@@ -129,7 +129,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _lease(self, offset: Offset) -> None:
         if self._options.consumer_name is not None:
-            write_lease(self._selection.archive, self._options.consumer_name, offset.positions)
+            store = self._selection.archive.store
+            write_lease(store, self._options.consumer_name, offset.positions, time.time_ns())
 
 
 def _end_quietly_when_told() -> None:
