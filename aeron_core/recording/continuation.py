@@ -49,6 +49,7 @@ def _is_same_stream(recording: Recording, subscription: Subscription, image: Ima
         return False
     return (
         not descriptor.is_end_of_stream
+        and descriptor.appender is None
         and descriptor.channel == subscription.channel
         and descriptor.stream_id == subscription.stream_id
         and descriptor.session_id == image.session_id

@@ -37,6 +37,8 @@ class RecordingDescriptor(BaseModel):
     stop_position: _Position | None = None  # None while it is being recorded, or its recorder has died
     start_time_ns: int  # since the epoch
     stop_time_ns: int | None = None
+    appender: str | None = None  # who appends batches to it; None where a stream is recorded
+    last_batch_id: int = -1  # of the batches that were appended
     is_end_of_stream: bool = False  # whether the publication ended, so that nothing can follow
 
     @model_validator(mode="after")

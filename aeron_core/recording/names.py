@@ -3,6 +3,7 @@
     archive.json                    whose archive this is
     archive.lock                    held while a recording is given its number
     recorder.lock                   held by the one recorder of the archive
+    appender.lock                   held while a batch is appended
     consumers/<name>.json           how far a reader is, so that nothing is purged before it
     <id>/recording.json             the catalogue's entry of one recording
     <id>/mark                       how far a recording is that is being written
@@ -22,6 +23,7 @@ from typing import Final
 ARCHIVE: Final = "archive.json"
 ARCHIVE_LOCK: Final = "archive.lock"
 RECORDER_LOCK: Final = "recorder.lock"
+APPENDER_LOCK: Final = "appender.lock"
 CONSUMERS: Final = "consumers"
 DESCRIPTOR: Final = "recording.json"
 MARK: Final = "mark"

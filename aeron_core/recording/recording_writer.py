@@ -41,7 +41,13 @@ class RecordingWriter:
         now_ns: int,
         resumption: Resumption | None = None,
         on_segment_finished: Callable[[int], object] | None = None,
+        is_shown: bool = True,
     ) -> None:
+        """Begin a recording, or go on with it where `resumption` says.
+
+        `on_segment_finished` is called with the base position of each. Where not `is_shown`, readers and the
+        catalogue are told nothing: that is the caller's to do.
+        """
         self.descriptor = descriptor
         start = descriptor.start_position
         is_new = resumption is None
@@ -64,11 +70,12 @@ class RecordingWriter:
         self._base = self._base_of(self.written_position)
         self._segment = self._open_segment()
         self._flushed = self._state()
+        self._mark: RecordingMark | None = None
         try:
-            self._mark = RecordingMark.create(
-                self._folder / names.MARK, self._border_position, pid=os.getpid(), now_ms=now_ns // 1_000_000
-            )
-            self._enter(is_new=is_new)
+            if is_shown:
+                path, now_ms = self._folder / names.MARK, now_ns // 1_000_000
+                self._mark = RecordingMark.create(path, self._border_position, pid=os.getpid(), now_ms=now_ms)
+                self._enter(is_new=is_new)
         except BaseException:
             self._segment.close()
             raise
@@ -129,11 +136,13 @@ class RecordingWriter:
         self._flushed_ns = now_ns
         self._flushed = self._state()
         self.recorded_position = self.written_position
-        self._mark.move(self._border_position)
+        if self._mark is not None:
+            self._mark.move(self._border_position)
 
     def beat(self, now_ns: int) -> None:
         """Tell readers that the recorder is alive."""
-        self._mark.beat(now_ns // 1_000_000)
+        if self._mark is not None:
+            self._mark.beat(now_ns // 1_000_000)
 
     def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
         """Flush, and say in the catalogue where the recording ends: behind the last whole message."""

@@ -127,3 +127,29 @@ def _is_all_there(store: LocalStore, recording_id: int) -> bool:
     """Return whether what was written but not flushed is still there."""
     mark = RecordingMark.open(store.folder / f"{recording_id}/{names.MARK}")
     return mark is not None and mark.is_of_this_boot
+
+
+def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
+    """Forget what stands behind `position`, the end of a message that was flushed, and return that as the end.
+
+    Nobody else may be writing the recording. Raises RecordingError where the disk fails.
+    """
+    recording = Recording(store, recording_id)
+    folder = store.folder / str(recording_id)
+    for base in reversed(recording.segments()):
+        segment = folder / names.segment_file(recording_id, base)
+        index = folder / names.index_file(recording_id, base)
+        if base >= position:
+            segment.unlink()
+            index.unlink(missing_ok=True)
+            continue
+        entries = entries_of(index.read_bytes() if index.exists() else b"")
+        entries = sound_entries(entries, base, recording.descriptor.segment_length)
+        kept = int((entries["end_position"] <= position).sum())
+        writer = SegmentWriter(segment, index, index_entries=kept)
+        try:
+            writer.cut(position - base)
+        finally:
+            writer.close()
+        break
+    return Resumption(position, position)
