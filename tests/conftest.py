@@ -19,7 +19,7 @@ settings.load_profile("no-deadline")
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
-for package in sorted(PLUGINS.glob("*/aeron_*")):
+for package in sorted(PLUGINS.glob("*/*_*/")):
     if importlib.util.find_spec(package.name) is None:
         sys.path.append(str(package.parent))
 

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from aeron_core.cli.connecting import await_other_side, connect_to_driver
 from aeron_core.cli.latency import Latencies
-from aeron_core.cli.offering import Offerer
 from aeron_core.cli.options import AeronDir, Json, positive, print_json
 from aeron_core.cli.ping_pong import (
     PING_CHANNEL,
@@ -25,6 +24,7 @@ from aeron_core.cli.ping_pong import (
     PongStream,
 )
 from aeron_core.client.header import Header
+from aeron_core.client.offerer import Offerer
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ConfigurationError, NotConnectedError
 

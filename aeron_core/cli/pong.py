@@ -10,7 +10,6 @@ import typer
 
 from aeron_core.cli.connecting import connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.offering import Offerer
 from aeron_core.cli.options import AeronDir, Json, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.ping_pong import (
@@ -24,6 +23,7 @@ from aeron_core.cli.ping_pong import (
     PongStream,
 )
 from aeron_core.client.header import Header
+from aeron_core.client.offerer import Offerer
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError, NotConnectedError
 

@@ -117,7 +117,7 @@ class Archive:
 
 def _check_is_free(store: FileStore) -> None:
     """Refuse a place that holds anything else: an archive deletes files by their names."""
-    own = {names.ARCHIVE_LOCK, names.RECORDER_LOCK, names.APPENDER_LOCK}
+    own = {names.ARCHIVE_LOCK, names.RECORDER_LOCK, names.APPENDER_LOCK, names.STAGING}
     held = [name for name in store.names() if name not in own and not name.startswith(f".{names.ARCHIVE}.")]
     if held:
         raise ConfigurationError(

@@ -4,6 +4,7 @@
     archive.lock                    held while a recording is given its number
     recorder.lock                   held by the one recorder of the archive
     appender.lock                   held while a batch is appended
+    staging/                        what tasks have written and no commit has appended
     consumers/<name>.json           how far a reader is, so that nothing is purged before it
     <id>/recording.json             the catalogue's entry of one recording
     <id>/mark                       how far a recording is that is being written
@@ -24,6 +25,7 @@ ARCHIVE: Final = "archive.json"
 ARCHIVE_LOCK: Final = "archive.lock"
 RECORDER_LOCK: Final = "recorder.lock"
 APPENDER_LOCK: Final = "appender.lock"
+STAGING: Final = "staging"
 CONSUMERS: Final = "consumers"
 DESCRIPTOR: Final = "recording.json"
 MARK: Final = "mark"

@@ -1,22 +1,17 @@
-"""Options of the data source, as they are written in `.option(name, value)`.
-
-Spark hands over every value as text, and every name in lower case; names here are as the documentation has them.
-"""
+"""Options of the data source, as they are written in `.option(name, value)`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
+from pyspark_aeron.option_parsing import Options
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
@@ -112,14 +107,12 @@ def _positions(value: object) -> Positions:
 PositionsOption = Annotated[Positions, BeforeValidator(_positions)]
 
 
-class SourceOptions(BaseModel):
-    """What a reader is told; frozen and picklable, so that it goes to executors as it is."""
+class SourceOptions(Options):
+    """What a reader is told."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    archive: str = Field(
+        "", description="Folder or URI of the archive; the argument of `load` does the same."
     )
-
-    archive: str = Field(description="Folder or URI of the archive; the argument of `load` does the same.")
     recordings: Ids | None = Field(
         None, description="Ids of the recordings to read, with commas; all that match the rest where unset."
     )
@@ -183,42 +176,8 @@ class SourceOptions(BaseModel):
     def _check(self) -> Self:
         if self.channel is not None and self.channel_pattern is not None:
             raise ConfigurationError("channel and channelPattern: must not be given both")
-        return self
-
-    @classmethod
-    def parse(cls, options: Mapping[str, str]) -> SourceOptions:
-        """Return Spark's options as a model; raises ConfigurationError with the option, value and what is allowed."""
-        names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
-        values: dict[str, Any] = {}
-        for key, value in options.items():
-            name = names.get("archive" if key.lower() == "path" else key.lower())
-            if name is None:
-                raise ConfigurationError(_unknown(key, [str(f.alias) for f in cls.model_fields.values()]))
-            values[name] = value
-        if not values.get("archive"):
+        if not self.archive:
             raise ConfigurationError(
                 "option archive: must be given, the folder or URI that `aeron-core record --to` wrote to"
             )
-        try:
-            return cls(**values)
-        except ValidationError as error:
-            raise ConfigurationError(_message(error, values)) from None
-
-
-def _unknown(key: str, known: list[str]) -> str:
-    near = get_close_matches(key.lower(), [name.lower() for name in known], n=1)
-    hint = next((name for name in known if near and name.lower() == near[0]), None)
-    return f"unknown option {key}: " + (
-        f"did you mean {hint}" if hint else f"must be one of {', '.join(known)}"
-    )
-
-
-def _message(error: ValidationError, values: Mapping[str, object]) -> str:
-    faults = []
-    for fault in error.errors(include_url=False):
-        name = str(fault["loc"][0]) if fault["loc"] else ""
-        cause = fault.get("ctx", {}).get("error", fault["msg"])
-        field = next((n for n in SourceOptions.model_fields if name in {n, to_camel(n)}), "")
-        value = values.get(field)
-        faults.append(f"option {to_camel(field)}={value}: {cause}" if field else str(cause))
-    return "; ".join(faults)
+        return self

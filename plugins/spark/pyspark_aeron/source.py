@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from pyspark_aeron.batch_reader import BatchReader
+    from pyspark_aeron.sink import BatchWriter, StreamWriter
+    from pyspark_aeron.sink_options import SinkOptions
     from pyspark_aeron.stream_reader import StreamReader
 
 
@@ -48,3 +50,27 @@ class AeronDataSource(DataSource):
 
         options = SourceOptions.parse(self.options)
         return StreamReader(options, selected_columns(options, schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
+        """Return a writer of the job's rows; nothing is ever overwritten."""
+        from aeron_core.errors import ConfigurationError  # noqa: PLC0415
+        from pyspark_aeron.sink import BatchWriter  # noqa: PLC0415
+
+        if overwrite:
+            raise ConfigurationError(
+                'mode overwrite: must be append, .mode("append"): recordings are never replaced'
+            )
+        return BatchWriter(self._sink_options(schema))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
+        """Return a writer of the batches of a query."""
+        from pyspark_aeron.sink import StreamWriter  # noqa: PLC0415
+
+        return StreamWriter(self._sink_options(schema))
+
+    def _sink_options(self, schema: StructType) -> SinkOptions:
+        from pyspark_aeron.sink_options import SinkOptions  # noqa: PLC0415
+        from pyspark_aeron.staging import check_columns  # noqa: PLC0415
+
+        check_columns(schema)
+        return SinkOptions.parse(self.options)

@@ -1,0 +1,58 @@
+"""How options of source and sink are read: text in, a model out, and errors that name the option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, ClassVar, Final, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from aeron_core.errors import ConfigurationError
+
+# What Spark hands over of its own.
+_OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation"})
+
+
+class Options(BaseModel):
+    """Options by the names of the documentation, in camel case; frozen and picklable."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
+    )
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> Self:
+        """Return Spark's options as a model; raises ConfigurationError with the option, value and what is allowed."""
+        names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
+        values: dict[str, Any] = {}
+        for key, value in options.items():
+            if key.lower() in _OPTIONS_OF_SPARK:
+                continue
+            name = names.get("archive" if key.lower() == "path" else key.lower())
+            if name is None:
+                raise ConfigurationError(_unknown(key, [str(f.alias) for f in cls.model_fields.values()]))
+            values[name] = value
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise ConfigurationError(_message(cls, error, values)) from None
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = get_close_matches(key.lower(), [name.lower() for name in known], n=1)
+    hint = next((name for name in known if near and name.lower() == near[0]), None)
+    return f"unknown option {key}: " + (
+        f"did you mean {hint}" if hint else f"must be one of {', '.join(known)}"
+    )
+
+
+def _message(model: type[BaseModel], error: ValidationError, values: Mapping[str, object]) -> str:
+    faults = []
+    for fault in error.errors(include_url=False):
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        cause = fault.get("ctx", {}).get("error", fault["msg"])
+        field = next((n for n in model.model_fields if name in {n, to_camel(n)}), "")
+        faults.append(f"option {to_camel(field)}={values.get(field)}: {cause}" if field else str(cause))
+    return "; ".join(faults)

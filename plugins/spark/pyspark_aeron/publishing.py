@@ -1,0 +1,131 @@
+"""Publishes the rows of a batch, at least once, each with what tells it from all others.
+
+The session id of the publication is that of the query, on every machine and after every restart. Within a session a
+receiver knows a repetition by the reserved value: batch and sequence, of which the greatest that it has seen counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.offerer import Offerer
+from aeron_core.errors import ConfigurationError, NotConnectedError
+from aeron_core.recording.batch_appender import MessageColumn
+from aeron_core.uri import ChannelUri
+from aeron_core.uri_builder import ChannelUriBuilder
+from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.staging import Staged, staged_columns
+
+#: Bits of the reserved value that number the messages of a batch; those above it number the batches.
+SEQUENCE_BITS: Final = 40
+#: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
+HEADER_LENGTH: Final = 24
+_SENDER_POSITION_TYPE_ID: Final = 2
+_PAUSE_S: Final = 0.001
+
+# Of this process, which commits one batch after the other.
+_clients: dict[str | None, Aeron] = {}
+_publications: dict[tuple[str | None, str, int], ExclusivePublication] = {}
+
+
+def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
+    """Offer all rows in order, and wait until the driver has sent them.
+
+    Raises NotConnectedError where nobody receives them for `connectTimeout`.
+    """
+    timeout_s = options.connect_timeout / 1e9
+    publication = _publication(options, query)
+    publication.await_connected(timeout_s)
+    offerer = Offerer(publication, timeout_s)
+    for message, column in staged_columns(staged):
+        _offer_column(offerer, options, column, _Place(query, batch_id, message.task.partition))
+    _await_sent(options, publication, timeout_s)
+
+
+class _Place:
+    """Which rows these are."""
+
+    def __init__(self, query: str, batch_id: int, partition: int) -> None:
+        self.reserved_value = batch_id << SEQUENCE_BITS
+        self._prefix = (
+            query_hash(query).to_bytes(8, "little")
+            + batch_id.to_bytes(8, "little")
+            + partition.to_bytes(4, "little")
+        )
+
+    def header(self, sequence: int) -> bytes:
+        """Return what stands before a message."""
+        return self._prefix + (sequence & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def query_hash(query: str) -> int:
+    """Return 64 bits that stand for a query."""
+    return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=8).digest(), "little")
+
+
+def session_id_of(query: str) -> int:
+    """Return the session id under which the messages of a query are published."""
+    return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=4).digest(), "little", signed=True)
+
+
+def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn, place: _Place) -> None:
+    data, boundaries = column.data, column.boundaries
+    for index in range(column.count):
+        begin = boundaries.get_i64(index * 8)
+        message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)
+        sequence = offerer.messages
+        if options.dedupe == "reserved":
+            offerer.offer(message, place.reserved_value | sequence)
+        elif options.dedupe == "header":
+            offerer.offer(place.header(sequence) + message.get_bytes(0, len(message)))
+        else:
+            offerer.offer(message)
+
+
+def _publication(options: SinkOptions, query: str) -> ExclusivePublication:
+    assert options.channel is not None
+    uri = ChannelUri.parse(options.channel)
+    if "session-id" not in uri.params:
+        uri = ChannelUriBuilder(uri).session_id(session_id_of(query)).build()
+    key = (options.aeron_dir, str(uri), options.stream_id)
+    publication = _publications.get(key)
+    if publication is None or publication.is_closed:
+        publication = _client(options.aeron_dir).add_exclusive_publication(str(uri), options.stream_id)
+        _publications[key] = publication
+    return publication
+
+
+def _client(aeron_dir: str | None) -> Aeron:
+    client = _clients.get(aeron_dir)
+    if client is None or client.is_closed:
+        client = _clients[aeron_dir] = connect(aeron_dir)
+    return client
+
+
+def _await_sent(options: SinkOptions, publication: ExclusivePublication, timeout_s: float) -> None:
+    """Wait until the sender has been everywhere; over shared memory, where there is none, nothing is left to do."""
+    counters = _client(options.aeron_dir).counters_reader
+    record = next(
+        (
+            record
+            for record in counters
+            if record.type_id == _SENDER_POSITION_TYPE_ID
+            and record.registration_id == publication.registration_id
+        ),
+        None,
+    )
+    deadline_s = time.monotonic() + timeout_s
+    while record is not None and counters.value(record.id) < publication.position:
+        if publication.is_closed:
+            raise ConfigurationError(f"{publication!r} was closed while a batch was sent")
+        if time.monotonic() >= deadline_s:
+            raise NotConnectedError(
+                f"{publication.channel} stream {publication.stream_id}: position {publication.position} was not sent "
+                f"within {timeout_s:g} s"
+            )
+        time.sleep(_PAUSE_S)

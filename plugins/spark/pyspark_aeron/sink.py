@@ -1,0 +1,90 @@
+"""Writes what a query gives into a recording, or publishes it.
+
+Tasks stage their rows; a commit, in one process, hands them on in the order of the partitions. Spark may commit a
+batch again after a crash, and calls `abort` after a commit that failed: neither repeats or takes back what is there.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from aeron_core.recording import Archive
+from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
+from pyspark_aeron.publishing import publish
+from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.staging import Staged, Task, discard, discard_before, stage, staged_columns, staging_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Spark's own types: a message is None for a task that failed.
+Messages = list[WriterCommitMessage | None]
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """One job: all of its rows are there after the commit, and none before."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+        self._job = f"job-{uuid.uuid4()}"
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        """Stage the rows of one task."""
+        return stage(self._options, iterator, Task.current(self._job))
+
+    def commit(self, messages: Messages) -> None:
+        """Hand all rows on."""
+        _hand_on(self._options, _staged(messages), self._job, 0)
+
+    def abort(self, messages: Messages) -> None:
+        """Delete what was staged."""
+        discard(_staged(messages))
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """The batches of a streaming query."""
+
+    def __init__(self, options: SinkOptions) -> None:
+        self._options = options
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Staged:
+        """Stage the rows of one task."""
+        return stage(self._options, iterator, Task.current("query"))
+
+    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Hand the rows of a batch on, unless that has been done."""
+        staged = _staged(messages)
+        for query in {message.task.writer for message in staged}:  # one, or none where no task ran
+            _hand_on(self._options, staged, query, batchId)
+            discard_before(staging_folder(self._options, query), batchId)
+
+    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
+        """Delete what was staged: what a commit has handed on is elsewhere."""
+        discard(_staged(messages))
+
+
+def _hand_on(options: SinkOptions, staged: list[Staged], writer: str, batch_id: int) -> None:
+    if options.archive:
+        params = AppenderParams(
+            options.channel or f"spark:{writer}",
+            options.stream_id,
+            term_length=options.term_length,
+            segment_length=options.segment_length,
+        )
+        appender = BatchAppender(Archive.create(options.archive), writer, params)
+        appender.append(batch_id, (column for _, column in staged_columns(staged)))
+    else:
+        publish(options, staged, writer, batch_id)
+    discard(staged)
+
+
+def _staged(messages: Messages) -> list[Staged]:
+    return [cast(Staged, message) for message in messages if message is not None]
