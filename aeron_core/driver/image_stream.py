@@ -208,6 +208,7 @@ class ImageStream(Stream):
         if count == self._reported_count:
             return
         lost = self.image.loss_bytes.get_acquire() - self._reported_bytes
+        gaps = count - self._reported_count
         self._reported_count = count
         self._reported_bytes += lost
         now_ms = self.context.clock.epoch_ms()
@@ -219,9 +220,10 @@ class ImageStream(Stream):
                 stream_id=self.stream_id,
                 channel=self.channel,
                 source=self._source,
+                observations=gaps,
             )
         elif self._loss_entry >= 0:
-            self.context.loss_report.observe(self._loss_entry, lost, now_ms)
+            self.context.loss_report.observe(self._loss_entry, lost, now_ms, gaps)
 
     def close(self) -> None:
         """Give back the counters and the log; no agent knows the image any more."""
