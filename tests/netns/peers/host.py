@@ -5,7 +5,8 @@
 
 Prints lines of JSON. The sender says how many destinations and required receivers it has and whether it is connected,
 whenever one of them changes, and `sent` when it has sent everything. The receiver says `ready`, `began` after a tenth
-of the messages, and at the end what came. Settings of the driver may come from the environment.
+of the messages, and at the end what came. Destinations of a sender follow its channel, separated by blanks. Settings of
+the driver may come from the environment.
 """
 
 from __future__ import annotations
@@ -56,11 +57,15 @@ def state_of(aeron: aeron_core.Aeron, publication: aeron_core.Publication) -> di
 
 
 def add_publication(aeron: aeron_core.Aeron, channel: str) -> aeron_core.Publication:
-    """Return a publication, once the name in its channel is known."""
+    """Return a publication with its destinations, once the name in its channel is known."""
+    channel, *destinations = channel.split()
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return aeron.add_publication(channel, STREAM)
+            publication = aeron.add_publication(channel, STREAM)
+            for destination in destinations:
+                publication.add_destination(destination)
+            return publication
         except RegistrationError as error:
             if error.code is not ErrorCode.UNKNOWN_HOST or time.monotonic() > deadline:
                 raise
