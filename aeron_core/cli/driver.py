@@ -13,12 +13,13 @@ from typing import Annotated, Final, Self
 import typer
 
 from aeron_core.addresses import HostPort, parse_address
+from aeron_core.cli.configuration import lines_of
 from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import Defines, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended, say
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
-from aeron_core.settings import DriverSettings, LoadedSettings, ThreadingMode, load_driver_settings
+from aeron_core.settings import DriverSettings, ThreadingMode, load_driver_settings
 from aeron_core.version import SOFTWARE_VERSION
 
 #: Between two duty cycles without work in INVOKER mode. An invented number: as the longest park of `backoff`.
@@ -36,7 +37,8 @@ def driver(
 ) -> None:
     """Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.
 
-    Settings come from AERON_... environment variables, -Dname=value and files, as those of aeronmd do.
+    Settings come from AERON_... environment variables, -Dname=value and files, as those of aeronmd do. After a
+    signal the exit code is its number, as that of aeronmd.
     """
     if version:
         print(f"aeron-core driver {SOFTWARE_VERSION}")
@@ -45,13 +47,15 @@ def driver(
     for warning in loaded.warnings:
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:
-        _print_configuration(loaded)
+        print(*lines_of(loaded.settings), sep="\n", flush=True)
     address = None if metrics is None else _metrics_address(metrics)
     with EndBySignal() as end:
         if loaded.settings.threading_mode is ThreadingMode.INVOKER:
             _run_here(loaded.settings, end, address)
         else:
             _run_threads(loaded.settings, end, address)
+    if end.signal:
+        raise ended(end.signal)
 
 
 class EndBySignal:
@@ -61,19 +65,19 @@ class EndBySignal:
     """
 
     def __init__(self) -> None:
+        self.signal = 0  # that came last
         self._running: MediaDriver | None = None
-        self._has_come = False
         self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def of(self, running: MediaDriver) -> None:
         """Name the driver to end; at once where the signal was there first."""
         # In this order: a signal that comes in between finds the driver.
         self._running = running
-        if self._has_come:
+        if self.signal:
             running.terminate()
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._has_come = True
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.signal = number
         if self._running is not None:
             self._running.terminate()
 
@@ -131,16 +135,10 @@ def _served(running: MediaDriver, metrics: HostPort | None) -> Iterator[None]:
 
 
 def _announce(running: MediaDriver) -> None:
-    # At once: who starts a driver waits for this line, often through a pipe.
-    print(f"aeron-core driver serves {running.aeron_dir}", flush=True)
+    # aeronmd says nothing here, and what it says at other times goes to the standard output.
+    print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 
 def _announce_end() -> None:
     # As aeronmd does: scripts wait for this line.
     print("Shutting down driver...", flush=True)
-
-
-def _print_configuration(loaded: LoadedSettings[DriverSettings]) -> None:
-    for name in DriverSettings.model_fields:
-        print(f"{name}={loaded.settings.formatted(name)}  # {loaded.sources[name]}")
-    sys.stdout.flush()

@@ -2,7 +2,8 @@
 
     0     done
     1     could not be done: no driver, nobody connected, no room, a port in use, a driver already there
-    2     asked wrongly: usage, settings, channel, plugins
+    2     asked wrongly: usage, settings, channel, plugins; or a driver that SIGINT has ended
+    15    a driver that SIGTERM has ended
     130   interrupted before there was anything to end in order
 
 Everything else is a fault of this program, and shows a traceback.

@@ -47,9 +47,17 @@ class LossReport:
         self._next_offset = 0
 
     def create_entry(  # noqa: PLR0913 - the fields of an entry, all of which belong together
-        self, *, bytes_lost: int, now_ms: int, session_id: int, stream_id: int, channel: str, source: str
+        self,
+        *,
+        bytes_lost: int,
+        now_ms: int,
+        session_id: int,
+        stream_id: int,
+        channel: str,
+        source: str,
+        observations: int = 1,
     ) -> int:
-        """Add an entry with a first loss of `bytes_lost` bytes; return its handle, or FULL."""
+        """Add an entry with first losses of `bytes_lost` bytes in all; return its handle, or FULL."""
         channel_bytes = channel.encode(errors="replace")
         source_bytes = source.encode(errors="replace")
         source_offset = _source_offset(len(channel_bytes))
@@ -65,17 +73,17 @@ class LossReport:
         self._put_text(offset + wire.LOSS_CHANNEL_OFFSET, channel_bytes)
         self._put_text(offset + source_offset, source_bytes)
         # Release: a reader that sees the count sees the entry.
-        self._buffer.put_i64_release(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, 1)
+        self._buffer.put_i64_release(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, observations)
         self._next_offset = offset + _align(length, wire.LOSS_ENTRY_ALIGNMENT)
         return offset
 
-    def observe(self, handle: int, bytes_lost: int, now_ms: int) -> None:
-        """Add a loss to an entry."""
+    def observe(self, handle: int, bytes_lost: int, now_ms: int, observations: int = 1) -> None:
+        """Add losses of `bytes_lost` bytes in all to an entry."""
         if handle < 0:
             return
         self._buffer.put_i64_release(handle + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
         self._buffer.get_and_add_i64(handle + wire.LOSS_TOTAL_BYTES_OFFSET, bytes_lost)
-        self._buffer.get_and_add_i64(handle + wire.LOSS_OBSERVATION_COUNT_OFFSET, 1)
+        self._buffer.get_and_add_i64(handle + wire.LOSS_OBSERVATION_COUNT_OFFSET, observations)
 
     def _put_text(self, offset: int, text: bytes) -> None:
         self._buffer.put_i32(offset, len(text))

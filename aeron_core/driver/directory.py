@@ -38,7 +38,7 @@ def prepare_directory(settings: DriverSettings) -> None:
             print(f"WARNING: {path} exists", file=sys.stderr)
         _check_is_ours(path)
         if not settings.dir_delete_on_start:
-            _check_no_active_driver(path, settings.driver_timeout_ms)
+            _check_no_active_driver(path, settings.driver_timeout_ms, tells_age=settings.dir_warn_if_exists)
             _save_errors(path)
         try:
             shutil.rmtree(path)
@@ -68,7 +68,7 @@ def _check_is_ours(path: Path) -> None:
         )
 
 
-def _check_no_active_driver(path: Path, timeout_ms: int) -> None:
+def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = False) -> None:
     deadline = time.monotonic() + timeout_ms / 1000
     while True:
         try:
@@ -82,6 +82,8 @@ def _check_no_active_driver(path: Path, timeout_ms: int) -> None:
         except CncIncompatibleError:
             return
     age_ms = int(time.time() * 1000) - ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
+    if tells_age:
+        print(f"INFO: Aeron driver heartbeat is {age_ms} ms old", file=sys.stderr)
     if age_ms <= timeout_ms:
         raise ActiveDriverError(
             f"active media driver detected in {path}: pid {cnc.pid}, last heard of {age_ms} ms ago; stop it, or "

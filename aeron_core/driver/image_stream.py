@@ -1,6 +1,6 @@
 """The life of an image.
 
-    ACTIVE ──no subscribers, silent too long, ended, or revoked──► DRAINING (status messages say EOS)
+    ACTIVE ──no subscribers, silent too long, ended, or revoked──► DRAINING (status messages say EOS, if not revoked)
     DRAINING ──consumed, and five status messages later──► LINGER (unavailable) ──► DONE
 
 From LINGER on the receiver knows the image no longer, so that its endpoint may be closed; clients may still read it.
@@ -156,7 +156,9 @@ class ImageStream(Stream):
                 self.check_untethered(max(self.reader_positions(), default=0) - window + window // 4, now_ns)
             if is_revoked or self._has_ended(now_ns):
                 self._enter(ImageState.DRAINING)
-                self.image.is_draining.set_release(1)
+                # A sender that revokes a stream waits for nobody.
+                if not is_revoked:
+                    self.image.is_draining.set_release(1)
         elif self.state is ImageState.DRAINING:
             settled_ns = EOS_STATUS_MESSAGES * self.context.settings.rcv_status_message_timeout_ns
             if is_revoked or (self._is_drained() and now_ns > self._state_change_ns + settled_ns):
@@ -206,6 +208,7 @@ class ImageStream(Stream):
         if count == self._reported_count:
             return
         lost = self.image.loss_bytes.get_acquire() - self._reported_bytes
+        gaps = count - self._reported_count
         self._reported_count = count
         self._reported_bytes += lost
         now_ms = self.context.clock.epoch_ms()
@@ -217,9 +220,10 @@ class ImageStream(Stream):
                 stream_id=self.stream_id,
                 channel=self.channel,
                 source=self._source,
+                observations=gaps,
             )
         elif self._loss_entry >= 0:
-            self.context.loss_report.observe(self._loss_entry, lost, now_ms)
+            self.context.loss_report.observe(self._loss_entry, lost, now_ms, gaps)
 
     def close(self) -> None:
         """Give back the counters and the log; no agent knows the image any more."""

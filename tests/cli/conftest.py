@@ -95,5 +95,5 @@ def running_driver(start, tmp_path):
         "-Daeron.driver.termination.validator=allow",
     ]
     process = start("driver", *defines)
-    assert str(directory) in process.popen.stdout.readline()
+    assert str(directory) in process.popen.stderr.readline()
     return process, directory

@@ -43,6 +43,6 @@ def test_a_signal_during_the_start_ends_the_driver_in_order(
         "-Daeron.dir.delete.on.shutdown=true",
     )
 
-    assert outcome.code == 0, outcome.err
+    assert outcome.code == number, outcome.err
     assert not (tmp_path / "driver").exists()
     assert signal.getsignal(number) is refuse_signals

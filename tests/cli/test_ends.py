@@ -20,7 +20,7 @@ def test_a_driver_that_allows_it_is_ended(running_driver, aeron):
 def test_a_driver_that_denies_it_goes_on_and_the_user_is_told_why(start, aeron, tmp_path):
     directory = tmp_path / "driver"
     process = start("driver", f"-Daeron.dir={directory}", "-Daeron.counters.buffer.length=1m")
-    process.popen.stdout.readline()
+    process.popen.stderr.readline()
 
     outcome = aeron("terminate", "-d", directory, "--timeout", "0.5")
 

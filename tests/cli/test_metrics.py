@@ -71,7 +71,7 @@ def test_a_driver_serves_its_counters_until_it_ends(start, tmp_path, mode):
 
     process.popen.send_signal(signal.SIGTERM)
     outcome = process.ended(timeout=20)
-    assert outcome.code == 0
+    assert outcome.code == signal.SIGTERM
     assert "Shutting down driver..." in outcome.out
 
 

@@ -17,7 +17,7 @@ def test_a_signal_ends_the_driver_in_order(running_driver, number):
 
     process.popen.send_signal(number)
 
-    assert process.ended(timeout=20).code == 0
+    assert process.ended(timeout=20).code == number
     assert not directory.exists()
 
 
@@ -38,13 +38,13 @@ def test_a_driver_without_threads_of_its_own_serves_clients(start, tmp_path):
         "-Daeron.threading.mode=INVOKER",
         "-Daeron.counters.buffer.length=1m",
     )
-    process.popen.stdout.readline()
+    process.popen.stderr.readline()
 
     with aeron_core.connect(directory) as client:
         assert client.add_counter(1001, label="here").label == "here"
 
     process.popen.terminate()
-    assert process.ended(timeout=20).code == 0
+    assert process.ended(timeout=20).code == signal.SIGTERM
 
 
 def test_a_second_driver_in_a_directory_is_refused_in_one_line(running_driver, start):

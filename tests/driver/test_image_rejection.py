@@ -85,6 +85,15 @@ def test_errors_take_the_place_of_status_messages_every_200_ms(pair, rejecting):
     assert {(e.error_code, e.text) for e in errors} == {(ErrorCode.IMAGE_REJECTED, "not wanted")}
 
 
+@pytest.mark.parametrize(("options", "group_tag"), [("", -1), ("|gtag=7", 7), ("|gtag=0", 0)])
+def test_errors_name_the_group_of_the_receiver_or_minus_one(pair, options, group_tag):
+    Rejecting(pair, CHANNEL + options).reject()
+
+    pair.run_for(300 * MS)
+
+    assert {error.group_tag for error in frames_of(ErrorFrame, pair.answered())} == {group_tag}
+
+
 def test_nothing_more_arrives_and_nothing_is_asked_for(start_pair):
     pair = start_pair(link=Link(loss=0.3))
     rejecting = Rejecting(pair)

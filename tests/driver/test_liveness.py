@@ -241,6 +241,16 @@ def test_a_socket_stays_open_until_its_image_has_said_that_it_ends(pair, stream)
     assert frames_of(StatusMessage, pair.answered())[-1].flags & wire.SM_FLAG_EOS
 
 
+def test_nobody_says_of_a_revoked_stream_that_it_ends(pair, stream):
+    publication, subscription, gone = stream
+
+    publication.revoke()
+    pair.run_until(lambda: gone)
+
+    assert not any(sm.flags & wire.SM_FLAG_EOS for sm in frames_of(StatusMessage, pair.answered()))
+    assert not subscription.is_connected
+
+
 def test_a_stream_that_is_subscribed_to_again_at_once_does_not_end(pair, stream):
     publication, subscription, _ = stream
     other = pair.add_subscription(CHANNEL, 1002)

@@ -13,13 +13,15 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-HOST = Path(__file__).parent / "peers" / "host.py"
+PEERS = Path(__file__).parent / "peers"
+HOST = PEERS / "host.py"
+SWITCH = PEERS / "switch.py"
 COUNT = 9
 SUBNET = "10.77.0"
 
@@ -27,6 +29,20 @@ SUBNET = "10.77.0"
 def ip(*arguments: object) -> None:
     """Run the program of that name."""
     subprocess.run(["ip", *map(str, arguments)], check=True, capture_output=True, text=True)
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What becomes of packets on their way to a machine, in milliseconds and percent."""
+
+    delay: int
+    jitter: int
+    loss: int
+    reorder: int
+    duplicate: int
+
+
+ROUGH = Conditions(delay=20, jitter=10, loss=5, reorder=10, duplicate=2)
 
 
 @dataclass
@@ -97,6 +113,8 @@ class Machines:
     """Nine of them, with the addresses .1 to .9 of one subnet."""
 
     names: list[str]
+    ports: list[str]  # of the switch, one a machine
+    bridge: str
 
     def address(self, index: int) -> str:
         """Return the address of a machine."""
@@ -115,24 +133,73 @@ def machines() -> Iterator[Machines]:
             pytest.fail(f"these tests need {missing}; CI must run them")
         pytest.skip(f"tests between several machines need {missing}")
     names = [f"aeron-{os.getpid()}-{number}" for number in range(COUNT)]
+    ports = [f"ac{os.getpid()}p{number}"[:15] for number in range(COUNT)]
     bridge = f"acb{os.getpid()}"[:15]
     try:
         # Nobody asks who is in which group, so that the switch would forget after a while.
         ip("link", "add", bridge, "type", "bridge", "mcast_snooping", 0)
         ip("link", "set", bridge, "up")
-        for number, name in enumerate(names):
-            port = f"ac{os.getpid()}p{number}"[:15]
+        for number, (name, port) in enumerate(zip(names, ports, strict=True)):
             ip("netns", "add", name)
             ip("link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", name)
             ip("link", "set", port, "master", bridge, "up")
             ip("-n", name, "addr", "add", f"{SUBNET}.{number + 1}/24", "dev", "eth0")
             ip("-n", name, "link", "set", "lo", "up")
             ip("-n", name, "link", "set", "eth0", "up")
-        yield Machines(names)
+        yield Machines(names, ports, bridge)
     finally:
         for name in names:
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
         subprocess.run(["ip", "link", "del", bridge], check=False, capture_output=True)
+
+
+@pytest.fixture
+def rough(machines: Machines) -> Iterator[Conditions]:
+    """Let the links to all machines be poor: by netem or, where the kernel has none, by a switch that does the same."""
+    # A run of datagrams crosses the links one by one, so that each has its own fate.
+    for name in machines.names:
+        ip("-n", name, "link", "set", "eth0", "gso_max_segs", 1)
+    switch = None
+    try:
+        if not all(_set_netem(port, ROUGH) for port in machines.ports):
+            switch = _start_switch(machines, ROUGH)
+        yield ROUGH
+    finally:
+        if switch is not None:
+            said, _ = switch.communicate(timeout=10)
+            print(f"by {SWITCH.name}: {said}")
+        for name, port in zip(machines.names, machines.ports, strict=True):
+            subprocess.run(["tc", "qdisc", "del", "dev", port, "root"], check=False, capture_output=True)
+            ip("link", "set", port, "master", machines.bridge)
+            ip("-n", name, "link", "set", "eth0", "gso_max_segs", 65535)
+
+
+def _set_netem(port: str, conditions: Conditions) -> bool:
+    """Treat what leaves by a port so; return whether the kernel can."""
+    discipline = [
+        "netem", "limit", "10000", "delay", f"{conditions.delay}ms", f"{conditions.jitter}ms",
+        "loss", f"{conditions.loss}%", "reorder", f"{conditions.reorder}%", "duplicate", f"{conditions.duplicate}%",
+    ]  # fmt: skip
+    command = ["tc", "qdisc", "add", "dev", port, "root", *discipline]
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    # "Specified qdisc kind is unknown": neither built in nor a module.
+    assert result.returncode == 0 or "unknown" in result.stderr, result.stderr
+    return result.returncode == 0
+
+
+def _start_switch(machines: Machines, conditions: Conditions) -> subprocess.Popen[str]:
+    for port in machines.ports:
+        ip("link", "set", port, "nomaster")
+    switch = subprocess.Popen(
+        [sys.executable, str(SWITCH), *map(str, astuple(conditions)), *machines.ports],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert switch.stdout is not None
+    assert switch.stdout.readline() == "ready\n", switch.stdout.read()
+    return switch
 
 
 @pytest.fixture
@@ -142,7 +209,7 @@ def start(machines: Machines) -> Iterator[Callable[..., Process]]:
     root = Path(tempfile.mkdtemp(prefix="aeron-netns-", dir=parent if parent.is_dir() else None))
     processes: list[Process] = []
 
-    def start_one(index: int, command: str, channel: str, *numbers: int) -> Process:
+    def start_one(index: int, command: str, channel: str, *numbers: int, **environment: str) -> Process:
         directory = root / str(len(processes))
         within = ["ip", "netns", "exec", machines.names[index]]
         arguments = [command, str(directory), channel, *map(str, numbers)]
@@ -152,6 +219,7 @@ def start(machines: Machines) -> Iterator[Callable[..., Process]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            env={**os.environ, **environment},
         )
         processes.append(Process(process))
         return processes[-1]

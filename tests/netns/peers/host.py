@@ -5,22 +5,27 @@
 
 Prints lines of JSON. The sender says how many destinations and required receivers it has and whether it is connected,
 whenever one of them changes, and `sent` when it has sent everything. The receiver says `ready`, `began` after a tenth
-of the messages, and at the end what came.
+of the messages, and at the end what came. Destinations of a sender follow its channel, separated by blanks. Settings of
+the driver may come from the environment.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import random
 import select
 import signal
 import sys
 import time
 
 import aeron_core
+from aeron_core.errors import ErrorCode, RegistrationError
 
 STREAM = 1001
-LENGTH = 1000  # of a message: its number, and zeros
+LENGTH = 1000  # of a message: its number, and bytes that follow from it
+PATIENCE_S = 20  # until a name is known
 FLOW_CONTROL_RECEIVERS, DESTINATIONS = 17, 18  # types of counters
 SETTINGS = {
     "threading_mode": "SHARED",
@@ -38,6 +43,10 @@ def say(**what: object) -> None:
     print(json.dumps(what), flush=True)
 
 
+def make_message(number: int) -> bytes:
+    return number.to_bytes(8, "little") + random.Random(number).randbytes(LENGTH - 8)
+
+
 def state_of(aeron: aeron_core.Aeron, publication: aeron_core.Publication) -> dict[str, object]:
     values = {record.type_id: record.value for record in aeron.counters_reader}
     return {
@@ -47,9 +56,26 @@ def state_of(aeron: aeron_core.Aeron, publication: aeron_core.Publication) -> di
     }
 
 
+def add_publication(aeron: aeron_core.Aeron, channel: str) -> aeron_core.Publication:
+    """Return a publication with its destinations, once the name in its channel is known."""
+    channel, *destinations = channel.split()
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            publication = aeron.add_publication(channel, STREAM)
+            for destination in destinations:
+                publication.add_destination(destination)
+            return publication
+        except RegistrationError as error:
+            if error.code is not ErrorCode.UNKNOWN_HOST or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
 def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> None:
-    publication = aeron.add_publication(channel, STREAM)
+    publication = add_publication(aeron, channel)
     sent, said, may_start = 0, None, awaited == 0
+    message, digest = make_message(0), hashlib.sha256()
     due = 0.0
     while not select.select([sys.stdin], [], [], 0)[0]:
         if time.monotonic() > due:
@@ -59,20 +85,19 @@ def send(aeron: aeron_core.Aeron, channel: str, count: int, awaited: int) -> Non
                 said = state
                 say(**state)
             may_start = may_start or state["receivers"] == awaited
-        if (
-            may_start
-            and sent < count
-            and publication.offer(sent.to_bytes(8, "little") + bytes(LENGTH - 8)) > 0
-        ):
+        if may_start and sent < count and publication.offer(message) > 0:
+            digest.update(message)
             sent += 1
+            message = make_message(sent)
             if sent == count:
-                say(sent=sent)
+                say(sent=sent, sha256=digest.hexdigest())
         else:
             time.sleep(0.0005)
 
 
 def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> None:
     numbers: list[int] = []
+    digest = hashlib.sha256()
     is_over = False
 
     def stop(*_: object) -> None:
@@ -89,6 +114,7 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
         if not numbers:
             start = time.monotonic()
         numbers.append(int.from_bytes(buffer[:8], "little"))
+        digest.update(buffer)
         if len(numbers) == count // 10:
             say(began=True)
 
@@ -100,6 +126,7 @@ def receive(aeron: aeron_core.Aeron, channel: str, count: int, rate: int) -> Non
         last=numbers[-1] if numbers else -1,
         is_in_order=all(after == before + 1 for before, after in itertools.pairwise(numbers)),
         seconds=time.monotonic() - start,
+        sha256=digest.hexdigest(),
     )
 
 

@@ -20,6 +20,7 @@ from aeron_media.udp.loss cimport LossGenerator
 
 
 cdef int64_t _TIMESTAMP_LENGTH
+cdef int64_t _NO_GROUP_TAG
 
 
 @cython.final

@@ -1,0 +1,190 @@
+"""`aeron-core driver` in the place of `aeronmd`: what it says, and how it ends.
+
+Each expectation was seen of aeronmd 1.53 started in the same way; `aeronmd-configuration.txt` is what it prints.
+"""
+
+import itertools
+import signal
+from pathlib import Path
+
+import pytest
+
+import aeron_core
+
+pytestmark = pytest.mark.system
+
+GOODBYE = "Shutting down driver...\n"
+SMALL = {"AERON_COUNTERS_BUFFER_LENGTH": "1m", "AERON_TERM_BUFFER_LENGTH": "64k"}
+DEFAULTS = {"AERON_COUNTERS_BUFFER_LENGTH": "8m", "AERON_TERM_BUFFER_LENGTH": "16m"}
+CONFIGURATION = (Path(__file__).parent / "aeronmd-configuration.txt").read_text(encoding="utf-8")
+#: What a C program has and we have not: pointers, clocks, libraries; and two factors that channels set (`rrwm`).
+ITS_OWN = (
+    "unicast_flow_control_rrwm",
+    "multicast_flow_control_rrwm",
+    "epoch_clock",
+    "nano_clock",
+    "agent_on_start_func",
+    "agent_on_start_state",
+    "usable_fs_space_func",
+    "termination_validator_state",
+    "termination_hook_func",
+    "termination_hook_state",
+    "udp_channel_transport_bindings.media",
+    "conductor_udp_channel_transport_bindings.media",
+)
+
+
+@pytest.fixture
+def launch(start, tmp_path, monkeypatch):
+    """Start the driver as a script does that knows aeronmd only; wait until clients can come."""
+
+    def call(*arguments, directory=tmp_path / "driver", **environment):
+        for name, value in {"AERON_DIR": directory, **SMALL, **environment}.items():
+            monkeypatch.setenv(name, str(value))
+        process = start("driver", *arguments)
+        process.said = list(itertools.takewhile(lambda line: "serves" not in line, process.popen.stderr))
+        return process, directory
+
+    return call
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_its_number_and_the_directory_stays(launch, number):
+    process, directory = launch()
+
+    process.popen.send_signal(number)
+    outcome = process.ended(timeout=20)
+
+    assert (outcome.code, outcome.out) == (number, GOODBYE)
+    assert sorted(path.name for path in directory.iterdir()) == [
+        "cnc.dat",
+        "images",
+        "loss-report.dat",
+        "publications",
+    ]
+
+
+def test_the_directory_goes_where_that_is_wanted(launch):
+    process, directory = launch(AERON_DIR_DELETE_ON_SHUTDOWN="1")
+
+    process.popen.terminate()
+
+    assert process.ended(timeout=20).out == GOODBYE
+    assert not directory.exists()
+
+
+def test_a_client_that_may_end_it_does_so_with_success(launch):
+    process, directory = launch(AERON_DRIVER_TERMINATION_VALIDATOR="allow")
+
+    with aeron_core.connect(directory) as client:
+        client.terminate_driver()
+        outcome = process.ended(timeout=20)
+
+    assert (outcome.code, outcome.out) == (0, GOODBYE)
+
+
+@pytest.mark.parametrize("environment", [{}, {"AERON_DRIVER_TERMINATION_VALIDATOR": "deny"}])
+def test_a_client_that_may_not_end_it_does_nothing(launch, environment):
+    process, directory = launch(**environment)
+
+    with aeron_core.connect(directory) as client:
+        client.terminate_driver()
+        # The driver has read the request when it has answered what comes after it.
+        client.add_counter(1001, label="after")
+    process.popen.terminate()
+
+    assert process.ended(timeout=20).code == signal.SIGTERM
+
+
+def test_a_hang_up_ends_it_at_once(launch):
+    process, _ = launch()
+
+    process.popen.send_signal(signal.SIGHUP)
+    outcome = process.ended(timeout=20)
+
+    assert (outcome.code, outcome.out) == (-signal.SIGHUP, "")
+
+
+def test_it_warns_of_a_directory_and_says_how_long_its_driver_has_been_silent(launch):
+    process, directory = launch()
+    process.popen.terminate()
+    process.ended(timeout=20)
+
+    process, _ = launch(AERON_DIR_WARN_IF_EXISTS="1")
+
+    first, second = process.said
+    assert first == f"WARNING: {directory} exists\n"
+    assert second.startswith("INFO: Aeron driver heartbeat is ")
+    assert second.endswith(" ms old\n")
+
+
+def test_a_directory_that_it_deletes_at_the_start_is_not_asked_for_its_driver(launch):
+    process, directory = launch()
+    process.popen.kill()
+    process.ended(timeout=20)
+    (directory / "publications" / "1.logbuffer").touch()
+
+    process, _ = launch(AERON_DIR_WARN_IF_EXISTS="1", AERON_DIR_DELETE_ON_START="1")
+    left = list((directory / "publications").iterdir())
+    process.popen.terminate()
+    outcome = process.ended(timeout=20)
+
+    assert left == []
+    assert process.said == [f"WARNING: {directory} exists\n"]
+    assert (outcome.code, outcome.out) == (signal.SIGTERM, GOODBYE)
+
+
+def values(text):
+    """Return names and values of a configuration, in its order."""
+    head, *lines, tail = text.splitlines()
+    assert (head, tail) == ("aeron_driver_context_t {", "}")
+    assert all(line.startswith("    ") for line in lines)
+    return dict(line.strip().split("=", 1) for line in lines)
+
+
+def test_the_configuration_has_the_names_the_order_and_the_values_of_the_reference(launch):
+    process, _ = launch(AERON_PRINT_CONFIGURATION="1", **DEFAULTS)
+    process.popen.terminate()
+    outcome = process.ended(timeout=20)
+
+    assert outcome.out.endswith("}\n" + GOODBYE)
+    ours = values(outcome.out.removesuffix(GOODBYE))
+    theirs = {
+        name: value
+        for name, value in values(CONFIGURATION.removesuffix(GOODBYE)).items()
+        if name not in ITS_OWN
+    }
+    assert list(ours)[: len(theirs)] == list(theirs)
+    # What is a function there is a name here.
+    differing = [name for name in theirs if "_func" not in name and ours[name] != theirs[name]]
+    assert [name for name in differing if not name.endswith("_init_args")] == ["aeron_dir"]
+
+
+def test_defines_and_files_win_as_they_do_there(launch, tmp_path):
+    properties = tmp_path / "low.properties"
+    properties.write_text(
+        "# of one host\naeron.mtu.length=4096\naeron.ipc.mtu.length = 2048\naeron.print.configuration=true\n"
+    )
+
+    process, _ = launch("-Daeron.max.resend=7", properties)
+    process.popen.terminate()
+    found = values(process.ended(timeout=20).out.removesuffix(GOODBYE))
+
+    assert [found[name] for name in ("mtu_length", "ipc_mtu_length", "max_resend")] == ["4096", "2048", "7"]
+    assert found["term_buffer_length"] == "65536"
+
+
+@pytest.mark.parametrize("arguments", [("-Dfoo",), ("nosuch.properties",), ("-x",), ("-D",)])
+def test_what_it_cannot_read_stops_the_start(start, arguments):
+    outcome = start("driver", *arguments).ended(timeout=20)
+
+    assert outcome.code != 0
+    assert outcome.out == ""
+    assert outcome.err
+
+
+def test_it_says_what_it_is_and_ends(start):
+    outcome = start("driver", "-v").ended(timeout=20)
+
+    assert outcome.code == 0
+    assert aeron_core.__version__ in outcome.out

@@ -1,0 +1,286 @@
+"""What real drivers said to one another, and what they decided by it.
+
+`Decisions` reduces what a party said to what it decided: how often something was repeated depends on how fast a machine
+was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.protocol.frames import DataHeader, ErrorFrame, Nak, ResponseSetup, Rttm, Setup, StatusMessage
+from aeron_core.testing.frames import encode_frame
+from aeron_core.testing.pair import US
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+FRAMES: dict[int, type] = {
+    wire.TYPE_DATA: DataHeader,
+    wire.TYPE_PAD: DataHeader,
+    wire.TYPE_NAK: Nak,
+    wire.TYPE_SM: StatusMessage,
+    wire.TYPE_ERR: ErrorFrame,
+    wire.TYPE_SETUP: Setup,
+    wire.TYPE_RTTM: Rttm,
+    wire.TYPE_RSP_SETUP: ResponseSetup,
+}
+SETUP_FLAG = wire.SM_FLAG_SEND_SETUP
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame, with what it carries."""
+
+    header: Any
+    payload: bytes = b""
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it takes room in a stream; a heartbeat takes none."""
+        return isinstance(self.header, DataHeader) and self.header.frame_length > 0
+
+    @property
+    def is_heartbeat(self) -> bool:
+        return isinstance(self.header, DataHeader) and self.header.frame_length == 0
+
+    @property
+    def room(self) -> int:
+        """The bytes of the stream that it takes."""
+        return (self.header.frame_length + 31) // 32 * 32
+
+    def fields(self, *names: str) -> tuple[Any, ...]:
+        return tuple(getattr(self.header, name) for name in names)
+
+
+def frames_in(data: bytes) -> Iterator[Frame]:
+    """Yield the frames of a datagram; a PAD travels without what it pads."""
+    buffer, offset = AtomicBuffer(data), 0
+    while offset < len(data):
+        header: Any = FRAMES[buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)]()
+        header.decode(buffer, offset, len(data) - offset)
+        if not isinstance(header, DataHeader):
+            yield Frame(header)
+            return
+        length = header.frame_length if header.frame_type == wire.TYPE_DATA else 0
+        yield Frame(header, data[offset + wire.DATA_HEADER_LENGTH : offset + length])
+        offset += max((length + 31) // 32 * 32, wire.DATA_HEADER_LENGTH)
+
+
+def data_of(like: Any, term_offset: int, frame_length: int) -> bytes:
+    """Return a frame of zeros at another place of the stream."""
+    fields = {name: getattr(like, name) for name in like.names()}
+    fields |= {"term_offset": term_offset, "frame_length": frame_length}
+    return encode_frame(DataHeader(**fields)).ljust((frame_length + 31) // 32 * 32, b"\0")
+
+
+class Datagram(NamedTuple):
+    """One line of a capture, or of what our driver sent."""
+
+    time_ns: int
+    who: str
+    to: tuple[str, ...]
+    source: tuple[str, int]
+    destination: tuple[str, int]
+    data: bytes
+
+    @property
+    def frames(self) -> list[Frame]:
+        return list(frames_in(self.data))
+
+
+class Capture:
+    """What went over the wire in one scenario.
+
+    Long ones were shortened for the file; where frames are missing from a stream, `fills_holes` puts zeros there.
+    """
+
+    def __init__(self, name: str, *, fills_holes: bool = False) -> None:
+        self.facts: dict[str, Any] = json.loads((VECTORS / f"{name}.json").read_text())
+        self.datagrams = [
+            Datagram(
+                one["t_us"] * US,
+                one["src"],
+                tuple(one["to"]),
+                (one["src_addr"], one["src_port"]),
+                (one["dst"], one["dst_port"]),
+                bytes.fromhex(one["hex"]),
+            )
+            for one in self.facts["datagrams"]
+        ]
+        if fills_holes:
+            self.datagrams = sorted(
+                [*self.datagrams, *self._fillings()], key=lambda datagram: datagram.time_ns
+            )
+
+    def _fillings(self) -> Iterator[Datagram]:
+        """Yield frames of the length of the one before a hole, from its sender to whom it sent that."""
+        for datagram in self.datagrams:
+            frame = datagram.frames[-1]
+            if not frame.is_data:
+                continue
+            header = frame.header
+            for term_id, begin, end in self.holes(header.session_id):
+                if (header.term_id, header.term_offset + frame.room) == (term_id, begin):
+                    for at in range(begin, end, frame.room):
+                        length = min(end - at, header.frame_length)
+                        yield datagram._replace(data=data_of(header, at, length))
+
+    def sent_by(self, who: str) -> list[Datagram]:
+        return [datagram for datagram in self.datagrams if datagram.who == who]
+
+    def holes(self, session_id: int) -> list[tuple[int, int, int]]:
+        """Return (term id, from, to) of what was left out where a stream was shortened for the file."""
+        spans = sorted(
+            {
+                (*frame.fields("term_id", "term_offset"), frame.room)
+                for datagram in self.datagrams
+                for frame in datagram.frames
+                if frame.is_data and frame.header.session_id == session_id
+            }
+        )
+        return [
+            (term, at + room, following)
+            for (term, at, room), (next_term, following, _) in itertools.pairwise(spans)
+            if term == next_term and at + room < following
+        ]
+
+    def setup_of(self, who: str) -> Setup:
+        """Return what a sender said of its stream."""
+        return next(f.header for d in self.sent_by(who) for f in d.frames if isinstance(f.header, Setup))
+
+
+def was_lost(capture: Capture, datagram: Datagram) -> bool:
+    """Return whether a receiver that lost some on purpose lost this one.
+
+    So it did with what it asked for afterwards and got again, and with a setup that was repeated before it answered.
+    """
+    later = [one for one in capture.datagrams if one.time_ns > datagram.time_ns]
+    first = datagram.frames[0].header
+    if isinstance(first, Setup):
+        following = next((one for one in later if one.who in datagram.to or one.data == datagram.data), None)
+        return following is not None and following.who == datagram.who
+    if not datagram.frames[0].is_data:
+        return False
+    answers = [frame.header for one in later for frame in one.frames]
+    is_asked_for = any(
+        isinstance(nak, Nak)
+        and nak.term_id == first.term_id
+        and nak.term_offset <= first.term_offset < nak.term_offset + nak.length
+        for nak in answers
+    )
+    is_repeated = any(
+        isinstance(again, DataHeader)
+        and again.frame_length > 0
+        and (again.term_id, again.term_offset) == (first.term_id, first.term_offset)
+        for again in answers
+    )
+    return is_asked_for and is_repeated
+
+
+def distinct(items: Iterable[Any]) -> list[Any]:
+    """Return each once, in the order in which they came first."""
+    return list(dict.fromkeys(items))
+
+
+class Decisions:
+    """What one party decided, whatever it repeated."""
+
+    def __init__(self, datagrams: Iterable[Datagram]) -> None:
+        self.datagrams = list(datagrams)
+        self.frames = [frame for datagram in self.datagrams for frame in datagram.frames]
+
+    def of(self, kind: type, *names: str, where: Callable[[Any], bool] = lambda _: True) -> list[Any]:
+        """Return these fields of all frames of a kind, each combination once."""
+        return distinct(
+            frame.fields(*names)
+            for frame in self.frames
+            if isinstance(frame.header, kind) and where(frame.header)
+        )
+
+    def count(self, kind: type) -> int:
+        return sum(isinstance(frame.header, kind) for frame in self.frames)
+
+    @property
+    def windows(self) -> list[Any]:
+        """What receivers allowed, by session and position."""
+        return self.of(
+            StatusMessage, "session_id", "stream_id", "consumption_term_id", "consumption_term_offset",
+            "receiver_window", "has_group_tag", "group_tag", where=lambda sm: not sm.flags & SETUP_FLAG,
+        )  # fmt: skip
+
+    @property
+    def ended(self) -> list[Any]:
+        """The sessions of which receivers said that they have ended."""
+        return self.of(StatusMessage, "session_id", where=lambda sm: sm.flags & wire.SM_FLAG_EOS)
+
+    @property
+    def elicitations(self) -> list[Any]:
+        """The status messages that asked for a setup."""
+        return self.of(
+            StatusMessage, *StatusMessage().names()[:7], "has_group_tag", "group_tag",
+            where=lambda sm: sm.flags & SETUP_FLAG,
+        )  # fmt: skip
+
+    @property
+    def naks(self) -> list[Any]:
+        return self.of(Nak, "session_id", "stream_id", "term_id", "term_offset", "length")
+
+    @property
+    def errors(self) -> list[Any]:
+        return distinct(
+            (frame.fields("session_id", "stream_id", "flags", "group_tag", "error_code"), frame.header.text)
+            for frame in self.frames
+            if isinstance(frame.header, ErrorFrame)
+        )
+
+    @property
+    def setups(self) -> list[Any]:
+        return self.of(Setup, *Setup().names())
+
+    @property
+    def data(self) -> list[Any]:
+        """Each piece of the stream, in the order in which it was sent first."""
+        names = (
+            "session_id",
+            "term_id",
+            "term_offset",
+            "frame_length",
+            "frame_type",
+            "flags",
+            "reserved_value",
+        )
+        return distinct((*frame.fields(*names), frame.payload) for frame in self.frames if frame.is_data)
+
+    @property
+    def repeated(self) -> list[Any]:
+        """What was sent more than once."""
+        places = [
+            (*frame.fields("session_id", "term_id", "term_offset"), *datagram.destination)
+            for datagram in self.datagrams
+            for frame in datagram.frames
+            if frame.is_data
+        ]
+        return sorted({place for place in places if places.count(place) > 1})
+
+    @property
+    def destinations(self) -> list[Any]:
+        """Whom each piece of the stream was sent to."""
+        return sorted(
+            {
+                (*frame.fields("session_id", "term_id", "term_offset"), *datagram.destination)
+                for datagram in self.datagrams
+                for frame in datagram.frames
+                if frame.is_data
+            }
+        )
+
+    @property
+    def heartbeats(self) -> list[Any]:
+        beats = [frame for frame in self.frames if frame.is_heartbeat]
+        return distinct(frame.fields("session_id", "term_id", "term_offset", "flags") for frame in beats)

@@ -1,0 +1,228 @@
+"""Our driver in the place of one party of a capture, and a client that publishes what the captured one did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from captures import Capture, Datagram, Decisions, Frame
+
+from aeron_core._native import wire
+from aeron_core._native.address import SocketAddress
+from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.header import Header
+from aeron_core.client.subscription import Subscription
+from aeron_core.protocol.frames import Setup
+from aeron_core.spi.media import DatagramOptions
+from aeron_core.testing.pair import US, Simulation
+from aeron_core.testing.probes import DatagramProbe
+
+STEP_NS = 100 * US
+FOREVER_NS = 1 << 62
+END = wire.DATA_FLAG_END
+
+
+class Replay:
+    """Our driver as one party of a capture, with one client."""
+
+    def __init__(
+        self,
+        directory: Path,
+        capture: Capture,
+        party: str,
+        *,
+        is_lost: Callable[[Capture, Datagram], bool] = lambda *_: False,
+        **settings: Any,
+    ) -> None:
+        self.capture = capture
+        self.party = party
+        self.simulation = Simulation(directory, busy_step_ns=STEP_NS, idle_step_ns=STEP_NS)
+        network = self.simulation.network
+        self._host = network.host("127.0.0.1", "::1")
+        # The others have their ports before the driver may take one of them.
+        self._others: dict[tuple[str, int], DatagramProbe] = {}
+        for datagram in capture.datagrams:
+            if datagram.who != party and datagram.source not in self._others:
+                options = DatagramOptions(SocketAddress.of(*datagram.source))
+                self._others[datagram.source] = DatagramProbe(self._host.open(options))
+        self.driver = self.simulation.add_driver(**settings)
+        self.client = self.driver.connect()
+        self.received: list[tuple[int, int, bytes]] = []
+        self.subscriptions: list[Subscription] = []
+        self.start_ns = self.simulation.now_ns
+        self._is_lost = is_lost
+        self.sent: list[Datagram] = []
+        self._logged = 0
+        self._naks = [
+            (datagram.time_ns, nak)
+            for datagram in capture.sent_by(party)
+            for nak in Decisions([datagram]).naks
+        ]
+        self._own_sources = {datagram.source for datagram in capture.sent_by(party)}
+
+    @property
+    def now_ns(self) -> int:
+        """The time of the capture."""
+        return self.simulation.now_ns - self.start_ns
+
+    @property
+    def decided(self) -> Decisions:
+        """What our driver has said until now."""
+        return Decisions(self.sent)
+
+    def said_by_capture(self) -> Decisions:
+        """Return what the real driver said in that place."""
+        return Decisions(self.capture.sent_by(self.party))
+
+    def subscribe(self, channel: str, stream_id: int) -> Subscription:
+        self.subscriptions.append(
+            self.simulation.result(self.client.add_subscription_async(channel, stream_id))
+        )
+        return self.subscriptions[-1]
+
+    def publish(self, channel: str, setup: Setup) -> ExclusivePublication:
+        """Add a publication with the ids and the position of the captured one."""
+        ids = (
+            f"|session-id={setup.session_id}|init-term-id={setup.initial_term_id}"
+            f"|term-id={setup.active_term_id}|term-offset={setup.term_offset}"
+        )
+        channel += "" if "init-term-id" in channel else ids
+        return self.simulation.result(self.client.add_exclusive_publication_async(channel, setup.stream_id))
+
+    def run_until(self, time_ns: int) -> None:
+        while self.now_ns < time_ns:
+            self.step()
+
+    def start_when(self, condition: Callable[[], object]) -> None:
+        """Let the time of the capture begin when `condition` holds."""
+        while not condition():
+            self.step()
+        self.start_ns = self.simulation.now_ns
+
+    def step(self) -> None:
+        self.simulation.step()
+        for subscription in self.subscriptions:
+            subscription.poll(self._take, 100)
+        self._collect()
+
+    def run(
+        self,
+        on_own: Callable[[Datagram], object] = lambda _: None,
+        *,
+        begin_ns: int = 0,
+        end_ns: int = FOREVER_NS,
+    ) -> None:
+        """Let the others say what they said in that time; `on_own` is called at the turns of the party itself."""
+        for datagram in self.capture.datagrams:
+            if not begin_ns <= datagram.time_ns < end_ns:
+                continue
+            self.run_until(datagram.time_ns)
+            if datagram.who == self.party:
+                on_own(datagram)
+            elif self.party in datagram.to and not self._is_lost(self.capture, datagram):
+                self._await_naks(datagram)
+                self.say(datagram)
+        self.run_until(min(self.capture.datagrams[-1].time_ns + 10 * STEP_NS, end_ns))
+
+    def _await_naks(self, datagram: Datagram) -> None:
+        """Hold back what the real receiver had asked for until ours has, too: it may be some microseconds slower."""
+        first = datagram.frames[0]
+        if not self._naks or not first.is_data:
+            return
+        place = first.fields("term_id", "term_offset")
+        asked = {nak for at, nak in self._naks if at <= datagram.time_ns and nak[2:4] == place}
+        for _ in range(10):
+            if asked <= set(self.decided.naks):
+                return
+            self.step()
+
+    def say(self, datagram: Datagram) -> None:
+        """Let another party send this, to where our driver is now."""
+        self._collect()
+        destination = self._place_of(datagram)
+        self._others[datagram.source].send([(datagram.data, max(len(datagram.data), 1))], destination)
+        self._logged = len(self.simulation.network.log)
+
+    def _place_of(self, datagram: Datagram) -> SocketAddress:
+        """Return the address that our driver has instead of the captured one: its port may be another."""
+        host, port = datagram.destination
+        mine = [one.source for one in self.sent if one.destination == datagram.source]
+        if datagram.destination in self._own_sources and mine and mine[-1] not in self._own_sources:
+            host, port = mine[-1]
+        return SocketAddress.of(host, port)
+
+    def _collect(self) -> None:
+        log = self.simulation.network.log
+        for line in log[self._logged :]:
+            source, destination = _address(line.source), _address(line.destination)
+            self.sent.append(
+                Datagram(line.time_ns - self.start_ns, self.party, (), source, destination, line.data)
+            )
+        self._logged = len(log)
+
+    def _take(self, buffer: memoryview, header: Header) -> None:
+        self.received.append((header.session_id, header.position, bytes(buffer)))
+
+
+class Publisher:
+    """Adds the publication, offers, and closes or revokes it when the captured client did."""
+
+    def __init__(self, replay: Replay, channel: str) -> None:
+        self.replay = replay
+        self.channel = channel
+        self.publication: ExclusivePublication | None = None
+        self._parts = b""
+        self._waiting: list[tuple[bytes, int]] = []
+        self._last = (-1 << 31, -1)
+
+    def publish(self, setup: Setup) -> None:
+        self.publication = self.replay.publish(self.channel, setup)
+
+    def on_own(self, datagram: Datagram) -> None:
+        self.offer()
+        for frame in datagram.frames:
+            if isinstance(frame.header, Setup) and self.publication is None:
+                self.publish(frame.header)
+            elif frame.is_data:
+                self._take(frame)
+            elif frame.is_heartbeat and frame.header.flags & wire.DATA_FLAG_EOS:
+                self._end(is_revoked=bool(frame.header.flags & wire.DATA_FLAG_REVOKED))
+
+    def _end(self, *, is_revoked: bool) -> None:
+        assert self.publication is not None
+        if not self.publication.is_closed:
+            end = self.publication.revoke if is_revoked else self.publication.close
+            end()
+
+    def _take(self, frame: Frame) -> None:
+        assert self.publication is not None
+        header = frame.header
+        place = header.term_id, header.term_offset
+        if place <= self._last:
+            return  # sent again, or to another destination
+        self._last = place
+        if header.frame_type == wire.TYPE_PAD:
+            if header.term_offset + frame.room == self.publication.term_buffer_length:
+                return  # what is too long for the rest of a term makes it
+            self.publication.append_padding(header.frame_length - wire.DATA_HEADER_LENGTH)
+            return
+        self._parts += frame.payload
+        if header.flags & END:
+            self._waiting.append((self._parts, header.reserved_value))
+            self._parts = b""
+            self.offer()
+
+    def offer(self) -> None:
+        """Offer what is to be sent; the file leaves out some of what allows it, so that it may have to wait."""
+        while self._waiting:
+            assert self.publication is not None
+            message, reserved_value = self._waiting[0]
+            if self.publication.offer(message, reserved_value=reserved_value) < 0:
+                return
+            del self._waiting[0]
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host.strip("[]"), int(port)
