@@ -1,0 +1,173 @@
+"""What payloads mean: from rows of bytes to rows of columns, in Spark's own functions where it has them.
+
+A decoder takes a DataFrame with a binary column `payload` and options, and returns one without it; all other columns
+stay. Other distributions bring their own by the entry-point group `pyspark_aeron.decoders`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.errors import ConfigurationError, PluginError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+Decoder = Callable[["DataFrame", Mapping[str, str]], "DataFrame"]
+
+#: Name of the entry-point group.
+GROUP: Final = "pyspark_aeron.decoders"
+PAYLOAD: Final = "payload"
+#: Column with the text of what a decoder could not read; null where it could.
+CORRUPT: Final = "_corrupt"
+
+
+def find_decoder(name: str) -> Decoder:
+    """Return a decoder by its name; raises PluginError with those that are installed."""
+    found = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if name not in found:
+        known = ", ".join(sorted(BUILT_IN.keys() | found.keys()))
+        raise PluginError(f"no decoder {name!r}; installed: {known}")
+    try:
+        decoder: Decoder = found[name].load()
+    except Exception as error:
+        distribution = found[name].dist
+        raise PluginError(
+            f"decoder {name!r} of distribution {distribution.name if distribution else 'unknown'!r} cannot be "
+            f"imported: {type(error).__name__}: {error}"
+        ) from error
+    return decoder
+
+
+def decode(frame: DataFrame, name: str, options: Mapping[str, str] | None = None) -> DataFrame:
+    """Return `frame` with its payload decoded."""
+    return find_decoder(name)(frame, options or {})
+
+
+def decode_raw(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Leave the payload as it is."""
+    _take_options("raw", options, {})
+    return frame
+
+
+def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn the payload into `text`; bytes that are no UTF-8 become replacement characters."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    _take_options("utf8", options, {})
+    return frame.withColumn("text", F.col(PAYLOAD).cast("string")).drop(PAYLOAD)
+
+
+def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn the payload into the columns of option `schema`, or into one VARIANT column `value` without it.
+
+    What is no such JSON gives nulls, and its text in `_corrupt`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    taken = _take_options("json", options, {"schema": ""})
+    text = F.col(PAYLOAD).cast("string")
+    if not taken["schema"]:
+        value = F.try_parse_json(text)
+        corrupt = F.when(value.isNull(), text)
+        return frame.withColumn("value", value).withColumn(CORRUPT, corrupt).drop(PAYLOAD)
+    schema = f"{taken['schema']}, `{CORRUPT}` string"
+    parsed = F.from_json(text, schema, {"columnNameOfCorruptRecord": CORRUPT})
+    return _spread(frame, parsed)
+
+
+def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn an event of Beats into `@timestamp`, `message`, and the whole of it as VARIANT `event`.
+
+    What is no JSON object gives nulls, and its text in `_corrupt`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    _take_options("lumberjack", options, {})
+    text = F.col(PAYLOAD).cast("string")
+    event = F.try_parse_json(text)
+    return (
+        frame.withColumn("@timestamp", F.try_variant_get(event, "$['@timestamp']", "timestamp"))
+        .withColumn("message", F.try_variant_get(event, "$.message", "string"))
+        .withColumn("event", event)
+        .withColumn(CORRUPT, F.when(event.isNull(), text))
+        .drop(PAYLOAD)
+    )
+
+
+def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
+
+    Of the other columns `position` and `recording_id` stay, where they are there. A payload that is no such stream
+    fails the query, with its position.
+    """
+    taken = _take_options("arrow-ipc", options, {"schema": None})
+    kept = [name for name in ("recording_id", "position") if name in frame.columns]
+    types = "".join(f"`{name}` bigint, " for name in kept)
+    return frame.select(*kept, PAYLOAD).mapInArrow(_ArrowRows(tuple(kept)), types + taken["schema"])
+
+
+class _ArrowRows:
+    """Runs in the executors."""
+
+    def __init__(self, kept: tuple[str, ...]) -> None:
+        self._kept = kept
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415
+
+        for batch in batches:
+            kept = [batch.column(name).to_pylist() for name in self._kept]
+            for index, payload in enumerate(batch.column(PAYLOAD)):
+                values = [column[index] for column in kept]
+                try:
+                    with pa.ipc.open_stream(payload.as_buffer()) as reader:
+                        rows = list(reader)
+                except (pa.ArrowInvalid, OSError) as error:
+                    where = dict(zip(self._kept, values, strict=True))
+                    raise ConfigurationError(
+                        f"payload at {where}: must be an Arrow IPC stream: {error}"
+                    ) from None
+                for row in rows:
+                    constants = [pa.repeat(pa.scalar(value, pa.int64()), row.num_rows) for value in values]
+                    yield pa.RecordBatch.from_arrays(
+                        [*constants, *row.columns], names=[*self._kept, *row.schema.names]
+                    )
+
+
+def _spread(frame: DataFrame, parsed: object) -> DataFrame:
+    """Return `frame` with the fields of a struct in the place of the payload."""
+    kept = [name for name in frame.columns if name != PAYLOAD]
+    return frame.withColumn("_decoded", parsed).select(*[f"`{name}`" for name in kept], "_decoded.*")  # type: ignore[arg-type]
+
+
+def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the options with their presets, None for one that must be given."""
+    for option in options:
+        if option not in known:
+            raise ConfigurationError(
+                f"decoder {name}: unknown option {option}: must be {', '.join(known) or 'none'}"
+            )
+    taken = {}
+    for option, preset in known.items():
+        value = options.get(option, preset)
+        if value is None:
+            raise ConfigurationError(
+                f'decoder {name}: option {option} must be given, such as "host string, load double"'
+            )
+        taken[option] = value
+    return taken
+
+
+BUILT_IN: Final[Mapping[str, Decoder]] = {
+    "raw": decode_raw,
+    "utf8": decode_utf8,
+    "json": decode_json,
+    "lumberjack": decode_lumberjack,
+    "arrow-ipc": decode_arrow_ipc,
+}

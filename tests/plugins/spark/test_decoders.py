@@ -1,0 +1,106 @@
+"""Payloads become columns."""
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pyspark_aeron.decoders import decode, find_decoder
+
+from aeron_core.errors import ConfigurationError, PluginError
+
+
+@pytest.fixture
+def payloads(spark):
+    def make(*values):
+        rows = [(64 * (index + 1), value) for index, value in enumerate(values)]
+        return spark.createDataFrame(rows, "position long, payload binary").coalesce(1)
+
+    return make
+
+
+def test_text(payloads):
+    assert decode(payloads("grüß".encode()), "utf8").collect() == [(64, "grüß")]
+
+
+def test_json_with_a_schema_becomes_columns(payloads):
+    frame = decode(
+        payloads(b'{"host": "a", "load": 0.5, "x": 1}', b"no json"),
+        "json",
+        {"schema": "host string, load double"},
+    )
+
+    assert frame.columns == ["position", "host", "load", "_corrupt"]
+    assert [tuple(row) for row in frame.collect()] == [(64, "a", 0.5, None), (128, None, None, "no json")]
+
+
+def test_json_without_a_schema_is_a_variant(payloads):
+    frame = decode(payloads(b'{"host": {"name": "a"}}', b"{"), "json")
+
+    rows = frame.selectExpr("try_variant_get(value, '$.host.name', 'string') AS name", "_corrupt").collect()
+    assert [tuple(row) for row in rows] == [("a", None), (None, "{")]
+
+
+def test_an_event_of_beats_has_its_time_and_message(payloads):
+    event = b'{"@timestamp": "2026-01-31T12:00:00.123Z", "message": "started", "host": {"name": "web"}}'
+
+    frame = decode(payloads(event, b"[not"), "lumberjack")
+    rows = frame.selectExpr(
+        "unix_millis(`@timestamp`)", "message", "try_variant_get(event, '$.host.name', 'string')", "_corrupt"
+    ).collect()
+
+    moment = datetime(2026, 1, 31, 12, 0, 0, 123_000, UTC).timestamp() * 1000
+    assert [tuple(row) for row in rows] == [
+        (round(moment), "started", "web", None),
+        (None, None, None, "[not"),
+    ]
+
+
+def arrow_stream(**columns):
+    batch = pa.RecordBatch.from_pydict(columns)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def test_arrow_streams_become_their_rows(payloads):
+    frame = decode(
+        payloads(arrow_stream(host=["a", "b"], load=[0.5, 1.5]), arrow_stream(host=["c"], load=[2.5])),
+        "arrow-ipc",
+        {"schema": "host string, load double"},
+    )
+
+    assert [tuple(row) for row in frame.collect()] == [
+        *[(64, "a", 0.5), (64, "b", 1.5)] * 2,
+        *[(128, "c", 2.5)] * 2,
+    ]
+
+
+def test_a_payload_that_is_no_arrow_stream_is_said_with_its_position(payloads):
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    frame = decode(payloads(b"no arrow"), "arrow-ipc", {"schema": "host string"})
+
+    with pytest.raises(PySparkException, match=r"payload at {'position': 64}: must be an Arrow IPC stream"):
+        frame.collect()
+
+
+def test_a_decoder_that_there_is_not_is_said_with_those_that_there_are():
+    with pytest.raises(
+        PluginError, match="no decoder 'xml'; installed: arrow-ipc, json, lumberjack, raw, utf8"
+    ):
+        find_decoder("xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("arrow-ipc", {}, "decoder arrow-ipc: option schema must be given"),
+        ("json", {"colour": "red"}, "decoder json: unknown option colour: must be schema"),
+        ("raw", {"x": "1"}, "decoder raw: unknown option x: must be none"),
+    ],
+)
+def test_wrong_options_are_said(payloads, name, options, message):
+    with pytest.raises(ConfigurationError, match=message):
+        decode(payloads(b""), name, options)
