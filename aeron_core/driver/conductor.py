@@ -43,7 +43,7 @@ class Conductor:
         self._duty_cycle = duty_cycle
         self._resolution = resolution
         self.resources = Resources(context, resolution)
-        self._re_resolution = ReResolution(context, resolution, self.resources.network)
+        self._re_resolution = ReResolution(context, resolution, self.resources)
         self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)
         self._event = Command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
+from aeron_core.driver.control_address import ControlAddress
 from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.driver.receive_destination import ReceiveDestination
 from aeron_core.endpoint_params import ControlMode
@@ -63,6 +64,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             self.context.counters.free(self.status.id)
             raise
         self.publish_addresses(self.status, "rcv-local-sockaddr")
+        self._control = ControlAddress(channel, self.native)
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
 
     @property
@@ -76,6 +78,12 @@ class ReceiveEndpoint(ChannelEndpoint):
         if self.has_destinations:
             return [destination.native for destination in self.destinations]
         return [self.native]
+
+    @property
+    def controls(self) -> list[ControlAddress]:
+        """Where senders listen, of the endpoint or of its destinations, as far as that was named."""
+        named = [destination.control for destination in self.destinations]
+        return [control for control in (self._control, *named) if control.channel.elicits_setup]
 
     def params_for(self, channel: Channel) -> ReceiveEndpointParams:
         """Return how to open a socket for this endpoint, at the address of `channel`."""
@@ -127,26 +135,25 @@ class ReceiveEndpoint(ChannelEndpoint):
             self.context.receiver.send(operations.SUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,))
 
     def _elicit_setup_for(self, session_id: int | None, stream_id: int) -> None:
-        # Senders that learn their destinations from receivers send nothing to one that they have not heard.
-        if not self.channel.elicits_setup:
-            return
-        if not self._wanted:
-            self._elicit_setup(0, 0)
-        if session_id is not None:
-            self._elicit_setup(session_id, stream_id)
+        for control in self.controls:
+            if not self._wanted:
+                self._elicit_setup(control, 0, 0)
+            if session_id is not None:
+                self._elicit_setup(control, session_id, stream_id)
 
-    def _elicit_setup(self, session_id: int, stream_id: int) -> None:
+    def _elicit_setup(self, control: ControlAddress, session_id: int, stream_id: int) -> None:
         self._elicitation_ns = self.context.clock.nano_time()
         self.context.receiver.send(
-            operations.ELICIT_SETUP, self.dispatcher, self.native, (session_id, stream_id)
+            operations.ELICIT_SETUP, self.dispatcher, control.native, (session_id, stream_id)
         )
 
     def on_timer(self, now_ns: int) -> None:
         """Ask senders for a SETUP once a second, whatever their session, if there is somebody to wait for it."""
         # Half an interval early is nearer than half of one late.
         due_ns = self._elicitation_ns + ELICITATION_INTERVAL_NS - self.context.settings.timer_interval_ns // 2
-        if self.channel.elicits_setup and self._wanted and now_ns >= due_ns:
-            self._elicit_setup(0, 0)
+        if self._wanted and now_ns >= due_ns:
+            for control in self.controls:
+                self._elicit_setup(control, 0, 0)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Want no longer what only that subscription wanted."""
@@ -168,7 +175,10 @@ class ReceiveEndpoint(ChannelEndpoint):
 
     def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
         """Receive at one more address; `registration_id` is that of the subscription. Raises OSError."""
-        self.destinations.append(ReceiveDestination(self, transport, channel, registration_id))
+        destination = ReceiveDestination(self, transport, channel, registration_id)
+        self.destinations.append(destination)
+        if destination.control.channel.elicits_setup:
+            self._elicit_setup(destination.control, 0, 0)
 
     def remove_destination(self, destination: ReceiveDestination) -> None:
         """Receive at an address no more; its images have forgotten it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core.driver import stream_counters
@@ -10,10 +11,19 @@ from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
+
+
+@dataclass
+class SendDestination:
+    """One that a client named; without an address while its name is being looked for."""
+
+    name: str
+    address: SocketAddress | None
 
 
 class SendEndpoint(ChannelEndpoint):
@@ -30,6 +40,8 @@ class SendEndpoint(ChannelEndpoint):
         self.remote = channel.remote
         #: Since when nobody has ever answered; None once somebody has.
         self.silent_since_ns: int | None = context.clock.nano_time()
+        #: Those that clients named, by registration id; the sender has them, too.
+        self.destinations: dict[int, SendDestination] = {}
         self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
         self._destination_count: Counter | None = None
         try:
@@ -67,6 +79,25 @@ class SendEndpoint(ChannelEndpoint):
             wildcard_ports=settings.sender_wildcard_port_range,
             clock=self.context.clock,
         )
+
+    def change_remote(self, address: SocketAddress) -> bool:
+        """Send to another address; return whether that is one. Raises OSError where it cannot be reached."""
+        if address == self.remote or not self.native.change_remote(address):
+            return False
+        self.remote = address
+        return True
+
+    def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
+        """Move a destination; return whether that is another address. Raises OSError where it cannot be reached."""
+        destination = self.destinations.get(registration_id)
+        if (
+            destination is None
+            or address == destination.address
+            or not self.native.change_destination(registration_id, address)
+        ):
+            return False
+        destination.address = address
+        return True
 
     def free_counters(self, status: Counter) -> None:
         """See `ChannelEndpoint.free_counters`; the number of destinations goes, too."""

@@ -7,7 +7,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from aeron_core.spi.hookspecs import hookimpl
 from aeron_core.testing import DriverPair, DriverUnderTest
+from aeron_core.testing.pair import MS, Simulation
 
 SHARED_MEMORY = Path("/dev/shm")
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -42,3 +44,33 @@ def pair(start_pair: Callable[..., DriverPair]) -> DriverPair:
 @pytest.fixture
 def lone(start_driver: Callable[..., DriverUnderTest]) -> DriverUnderTest:
     return start_driver()
+
+
+class Names:
+    """A plugin whose resolver knows where every name is now; None for nowhere."""
+
+    def __init__(self) -> None:
+        self.address: str | None = "10.0.0.2"
+        self.asked: list[tuple[str, str, bool]] = []
+
+    def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
+        return name
+
+    def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
+        self.asked.append((host, uri_key, is_re_resolution))
+        return self.address
+
+    @hookimpl
+    def aeron_name_resolvers(self) -> dict[str, object]:
+        return {"names": lambda params: self}
+
+
+@pytest.fixture
+def names() -> Names:
+    return Names()
+
+
+@pytest.fixture
+def simulation(memory_path: Path, names: Names) -> Iterator[Simulation]:
+    with Simulation(memory_path, plugins=[names], idle_step_ns=5 * MS) as simulation:
+        yield simulation

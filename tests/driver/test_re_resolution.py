@@ -2,40 +2,9 @@
 
 import pytest
 
-from aeron_core.spi.hookspecs import hookimpl
-from aeron_core.testing.pair import MS, S, Simulation
+from aeron_core.testing.pair import MS, S
 
 CHANNEL = "aeron:udp?endpoint=node:20121"
-
-
-class Names:
-    """A plugin whose resolver knows where `node` is now."""
-
-    def __init__(self):
-        self.address = "10.0.0.2"
-        self.asked = []
-
-    def lookup(self, name, uri_key, is_re_lookup):
-        return name
-
-    def resolve(self, host, uri_key, is_re_resolution):
-        self.asked.append((host, uri_key, is_re_resolution))
-        return self.address
-
-    @hookimpl
-    def aeron_name_resolvers(self):
-        return {"names": lambda params: self}
-
-
-@pytest.fixture
-def names():
-    return Names()
-
-
-@pytest.fixture
-def simulation(memory_path, names):
-    with Simulation(memory_path, plugins=[names], idle_step_ns=5 * MS) as simulation:
-        yield simulation
 
 
 def publish(simulation, channel=CHANNEL, **settings):

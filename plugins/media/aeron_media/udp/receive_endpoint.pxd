@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
@@ -27,6 +28,9 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
     cdef bint _has_fixed_control
     cdef SocketAddress _fixed_control       # where all that is said goes, whoever the sender is
+    cdef SocketAddress _new_control         # to be; the receiver's while `_has_new_control`, else the conductor's
+    cdef AtomicLong _has_new_control
+    cdef AtomicLong _last_heard_ns          # when a valid packet came in, where there is a fixed control address
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
     cdef Setup _setup                       # frames are decoded into these again and again

@@ -8,11 +8,13 @@ Source: aeron_receive_channel_endpoint.c.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.cell import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core.endpoint_params import EndpointParams
 from aeron_core.protocol.frames.header import validate
@@ -49,6 +51,9 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._channel = datagrams
         self._has_fixed_control = control is not None
         self._fixed_control = SocketAddress() if control is None else control.copy()
+        self._new_control = SocketAddress()
+        self._has_new_control = AtomicLong()
+        self._last_heard_ns = AtomicLong(params.clock.nano_time())
         self._source = SocketAddress()
         self._received = ReceiveBatch() if params.batch is None else params.batch
         self._setup = Setup()
@@ -84,6 +89,22 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
         self._channel.close()
+
+    def last_heard_ns(self) -> int | None:
+        """See `ReceiveChannelEndpoint.last_heard_ns`; known where there is a fixed control address."""
+        return self._last_heard_ns.get_acquire() if self._has_fixed_control else None
+
+    def change_control(self, address: SocketAddress) -> bool:
+        """See `ReceiveChannelEndpoint.change_control`."""
+        if not self._has_fixed_control or self._has_new_control.get_acquire():
+            return False
+        local = self._channel.local_address()
+        if address.family != local.family:
+            raise OSError(errno.EAFNOSUPPORT, f"cannot answer at {address} from a socket bound to {local}")
+        self._new_control.assign(address)
+        # Release: the receiver that sees the order sees the whole address.
+        self._has_new_control.set_release(1)
+        return True
 
     def descriptor(self) -> int:
         """See `ReceiveChannelEndpoint.descriptor`."""
@@ -121,6 +142,8 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
             return self._refuse(frame_type)
         if self._loses_data and self._data_loss.should_drop():
             return 0
+        if self._has_fixed_control:
+            self._last_heard_ns.set_release(now_ns)
         if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
             return self._on_data(offset, length, now_ns)
         if frame_type == wire.TYPE_SETUP:
@@ -207,6 +230,9 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _send_frame(self, length: int, sender: SocketAddress) -> int:
         if self._has_fixed_control:
+            if self._has_new_control.get_acquire():
+                self._fixed_control.assign(self._new_control)
+                self._has_new_control.set_release(0)
             return self._send_frame_to(length, self._fixed_control)
         return self._send_frame_to(length, sender)
 

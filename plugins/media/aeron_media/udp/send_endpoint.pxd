@@ -55,7 +55,7 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef Counter _naks_received
     cdef Counter _error_frames_received
 
-    @cython.locals(count=int32_t, turn=int32_t)
+    @cython.locals(count=int32_t, turn=int32_t, is_sent=bint)
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil

@@ -110,6 +110,20 @@ class UdpSendEndpoint(SendChannelEndpoint):
         """See `SendChannelEndpoint.remove_destination_by_id`."""
         return self._is_multi_destination and self._destinations.order_removal_by_id(registration_id)
 
+    def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
+        """See `SendChannelEndpoint.change_destination`."""
+        family = self._channel.local_address().family
+        if address.family != family:
+            raise OSError(
+                errno.EAFNOSUPPORT,
+                f"cannot send to {address} from a socket bound to {self._channel.local_address()}",
+            )
+        return self._is_multi_destination and self._destinations.order_change(registration_id, address)
+
+    def take_silent_destinations(self) -> list[int]:
+        """See `SendChannelEndpoint.take_silent_destinations`."""
+        return self._destinations.order_reports() if self._is_multi_destination else []
+
     def change_remote(self, address: SocketAddress) -> bool:
         """See `SendChannelEndpoint.change_remote`."""
         if self._is_multi_destination or self._has_new_remote.get_acquire():
@@ -152,10 +166,14 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if count == 0:
             return batch.count
         self._fan_out.begin(batch)
+        is_sent = False
         for turn in range(count):
             self._destinations.copy_address(turn, self._remote)
-            self._fan_out.note(batch, self._send_to_remote(batch))
-        return self._fan_out.end(batch)
+            # Without an address, where a name is still being looked for.
+            if self._remote.is_set():
+                self._fan_out.note(batch, self._send_to_remote(batch))
+                is_sent = True
+        return self._fan_out.end(batch) if is_sent else batch.count
 
     def _send_to_remote(self, batch: SendBatch) -> int:
         if self._has_new_remote.get_acquire():
