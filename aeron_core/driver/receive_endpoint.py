@@ -79,6 +79,11 @@ class ReceiveEndpoint(ChannelEndpoint):
             return [destination.native for destination in self.destinations]
         return [self.native]
 
+    def channel_of(self, native: object) -> Channel:
+        """Return the channel of the destination that `native` is, else that of the endpoint."""
+        found = (each.channel for each in self.destinations if each.native is native)
+        return next(found, self.channel)
+
     @property
     def controls(self) -> list[ControlAddress]:
         """Where senders listen, of the endpoint or of its destinations, as far as that was named."""
