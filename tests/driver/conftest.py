@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from aeron_core.spi.hookspecs import hookimpl
-from aeron_core.testing import DriverPair, DriverUnderTest
+from aeron_core.testing import DriverPair, DriverUnderTest, Feed, SimulatedPeer, Sink, make_messages
 from aeron_core.testing.pair import MS, Simulation
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -74,3 +74,49 @@ def names() -> Names:
 def simulation(memory_path: Path, names: Names) -> Iterator[Simulation]:
     with Simulation(memory_path, plugins=[names], idle_step_ns=5 * MS) as simulation:
         yield simulation
+
+
+class VisitedStream:
+    """A stream between the drivers of a pair, which must deliver everything whatever strangers send."""
+
+    def __init__(self, pair: DriverPair) -> None:
+        self.pair = pair
+        subscription = pair.add_subscription(CHANNEL, 1001)
+        publication = pair.add_exclusive_publication(
+            f"{CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0", 1001
+        )
+        pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+        self._feed = Feed(publication, make_messages(300, seed=5, max_length=4000))
+        self._sink = Sink(subscription)
+
+    def step(self) -> None:
+        self._feed.offer()
+        self._sink.poll()
+
+    def run_for(self, duration_ns: int) -> None:
+        self.pair.run_for(duration_ns, each=self.step)
+
+    def arrives_once_and_in_order(self) -> bool:
+        self.pair.run_until(lambda: (self.step(), len(self._sink.all) >= 300)[1])
+        self.pair.run_for(100 * MS, each=self.step)
+        return self._sink.all == self._feed.messages
+
+
+@pytest.fixture
+def visit() -> Callable[[DriverPair], VisitedStream]:
+    return VisitedStream
+
+
+@pytest.fixture
+def stream(pair: DriverPair) -> VisitedStream:
+    return VisitedStream(pair)
+
+
+@pytest.fixture
+def to_receiver(pair: DriverPair) -> SimulatedPeer:
+    return SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
+
+
+@pytest.fixture
+def to_sender(pair: DriverPair) -> SimulatedPeer:
+    return SimulatedPeer(pair.network, "10.0.0.7", 40000, (pair.SENDER, 49152))
