@@ -42,7 +42,7 @@ class SendStream:
     stream_id: int
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's position and window."""
+        """Take a receiver's position and window; return 0, or 1 where no receiver can have sent it."""
         return 0
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:

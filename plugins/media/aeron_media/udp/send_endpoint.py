@@ -264,12 +264,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
         self._status_messages_received.increment_release()
+        found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
+        if (
+            found != cython.NULL
+            and cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns) != 0
+        ):
+            # Whoever makes up positions is not sent anything.
+            return 0
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
-        found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
-        if found == cython.NULL:
-            return 0
-        return cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns)
+        return 0
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
         self._nak.decode(self._received.buffer, offset, length)
