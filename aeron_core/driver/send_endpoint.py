@@ -85,6 +85,8 @@ class SendEndpoint(ChannelEndpoint):
         if address == self.remote or not self.native.change_remote(address):
             return False
         self.remote = address
+        # A socket that was connected anew may have got another address of its own.
+        self.update_addresses(self.status, "snd-local-sockaddr")
         return True
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:

@@ -49,6 +49,21 @@ def test_a_publication_follows_a_name_to_its_new_address(simulation, names, conn
     assert sender.errors() == []
 
 
+def test_the_address_that_a_reconnected_socket_got_is_stated(simulation, names):
+    driver = simulation.add_driver("10.0.0.1", "192.168.0.1", name_resolver="names")
+    publication = simulation.result(driver.connect().add_publication_async(CHANNEL, 1001))
+    (before,) = publication.local_addresses()
+    assert before.startswith("10.0.0.1:")
+
+    names.address = "192.168.0.2"
+    simulation.run_for(8 * S)
+
+    (after,) = publication.local_addresses()
+    assert after.startswith("192.168.0.1:")
+    assert driver.find_counter("snd-channel").label == f"snd-channel: {CHANNEL} {after}"
+    assert driver.find_counter("snd-local-sockaddr").label.endswith(f" {after}")
+
+
 def test_who_answers_is_not_looked_up_again(simulation, names):
     sender, publication = publish(simulation)
     subscribe(simulation, "10.0.0.2")
