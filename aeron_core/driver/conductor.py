@@ -63,6 +63,7 @@ class Conductor:
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
+        work += self._context.logs.free_ended()
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1

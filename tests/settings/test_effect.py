@@ -49,7 +49,7 @@ def test_a_setting_is_read_unless_it_says_that_it_has_no_effect(model, name):
     [
         ("AERON_EVENT_LOG", "all"),
         ("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS", "loss"),
-        ("AERON_DRIVER_CPUSET_AFFINITY", "true"),
+        ("AERON_DRIVER_DYNAMIC_LIBRARIES", "libextra.so"),
     ],
 )
 def test_who_sets_what_has_no_effect_is_told(variable, text):
