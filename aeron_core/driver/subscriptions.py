@@ -128,6 +128,7 @@ class Subscriptions:
                 "so-sndbuf": settings.socket_so_sndbuf_length,
                 "so-rcvbuf": settings.socket_so_rcvbuf_length,
             },
+            asks_for_defaults=True,
         )
 
     def _register(self, client: Client, subscription: Subscription) -> None:
