@@ -229,7 +229,7 @@ def test_values_may_be_written_in_several_ways(field, written, value):
     ("field", "value", "allowed"),
     [
         ("term_buffer_length", "64kb", "must be a size from 64k to 1g"),
-        ("term_buffer_length", "32k", "must be a size from 64k to 1g"),
+        ("term_buffer_length", "32k", "must be a power of two from 64k to 1g"),
         ("term_buffer_length", 1.5, "must be a size"),
         ("term_buffer_length", True, "must be a size"),
         ("mtu_length", 31, "must be a size from 32 to 65504"),
