@@ -110,7 +110,7 @@ class Assembly:
             system_counters=self.context.system_counters.by_name(),
             open_datagrams=open_datagrams,
             new_counter=lambda type_id, label, key: Counter(
-                counters.values, counters.allocate(type_id, label, key, owner_id=-1)
+                counters.values, counters.allocate(type_id, label, key)
             ),
             set_label=lambda counter, label: counters.set_label(counter.id, label),
             start_lookup=start_lookup,

@@ -69,7 +69,8 @@ class ChannelEndpoint:
                     self.context.counters, name, status.id, address, self.registration_id
                 )
             )
-        self.context.counters.set_label(status.id, " ".join((self._label, *self._addresses)))
+        # As the reference, which leaves a blank behind a channel that is bound nowhere.
+        self.context.counters.set_label(status.id, f"{self._label} {' '.join(self._addresses)}")
 
     def _free_addresses(self) -> None:
         for counter in self._address_counters:
