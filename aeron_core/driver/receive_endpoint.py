@@ -110,6 +110,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             control_loss=LossRates(
                 settings.debug_send_control_loss_rate, settings.debug_send_control_loss_seed or 0
             ),
+            incoming_losses=settings.incoming_losses,
             wildcard_ports=settings.receiver_wildcard_port_range,
             clock=self.context.clock,
             dispatcher=self.dispatcher,

@@ -73,6 +73,7 @@ class SendEndpoint(ChannelEndpoint):
             control_loss=LossRates(
                 settings.debug_receive_control_loss_rate, settings.debug_receive_control_loss_seed or 0
             ),
+            incoming_losses=settings.incoming_losses,
             connects=settings.driver_connect,
             receive_slots=settings.sender_io_vector_capacity,
             destination_count=self._destination_count,

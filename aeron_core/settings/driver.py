@@ -130,6 +130,11 @@ def _check_powers_of_two(settings: DriverSettings) -> None:
         )
 
 
+def _check_losses(settings: DriverSettings) -> None:
+    # Whether it can be parsed at all.
+    _ = settings.incoming_losses
+
+
 def _check_mtu(settings: DriverSettings) -> None:
     for name in ("mtu_length", "ipc_mtu_length"):
         length: int = getattr(settings, name)
@@ -209,6 +214,7 @@ _CHECKS: Final[tuple[Callable[[DriverSettings], None], ...]] = (
     _check_nak_delay,
     _check_powers_of_two,
     _check_mtu,
+    _check_losses,
     _check_socket_buffers,
     _check_cnc_file_length,
     _check_timeouts,

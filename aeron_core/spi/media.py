@@ -12,6 +12,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
+from aeron_core.packet_loss import IncomingLosses
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
     ReceiveChannelEndpoint,
@@ -97,6 +98,7 @@ class EndpointParams:
     multicast_ttl: int = 0
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
+    incoming_losses: IncomingLosses = field(default_factory=IncomingLosses)
     #: Whose `epoch_ns` frames are stamped with.
     clock: Clock = field(default_factory=Clock)
 

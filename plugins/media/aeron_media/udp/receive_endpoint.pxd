@@ -17,6 +17,7 @@ from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
 from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
 
 
@@ -43,6 +44,7 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
+    cdef IncomingLoss _incoming_loss        # deliberate, too
     cdef Clock _clock
     cdef bint _stamps_media                 # data, with the kernel's time of reception
     cdef bint _stamps_channel               # data, with ours
@@ -71,5 +73,6 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length, SocketAddress sender) except -1 nogil
     cdef int32_t _send_frame_to(self, int32_t length, SocketAddress control) except -1 nogil
+    cdef bint _is_lost(self, int64_t offset, int32_t length) except -1 nogil
     cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

@@ -22,6 +22,7 @@ from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
+        self._incoming_loss = IncomingLoss(params.incoming_losses)
         stamps = EndpointParams.parse(params.channel.uri)
         self._clock = params.clock
         self._stamps_media = stamps.media_rcv_timestamp_offset is not None
@@ -140,7 +142,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         frame_type = validate(self._received.buffer, offset, length)
         if frame_type < 0:
             return self._refuse(frame_type)
-        if self._loses_data and self._data_loss.should_drop():
+        if self._is_lost(offset, length):
             return 0
         if self._has_fixed_control:
             self._last_heard_ns.set_release(now_ns)
@@ -152,6 +154,13 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
             return self._on_rttm(offset, length, now_ns)
         # Frames that only a sender takes are valid, but not for us: ignored, as in the reference.
         return 0
+
+    def _is_lost(self, offset: int, length: int) -> bool:
+        if self._loses_data and self._data_loss.should_drop():
+            return True
+        return self._incoming_loss.is_any and self._incoming_loss.should_drop(
+            self._received.buffer, offset, length
+        )
 
     def _on_data(self, offset: int, length: int, now_ns: int) -> int:
         if self._stamps_media or self._stamps_channel:

@@ -31,6 +31,7 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
+        self._incoming_loss = IncomingLoss(params.incoming_losses)
         self._clock = params.clock
         stamp_offset = EndpointParams.parse(params.channel.uri).channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
@@ -248,7 +250,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         frame_type = validate(self._received.buffer, offset, length)
         if frame_type < 0:
             return self._refuse(frame_type)
-        if self._loses_control and self._control_loss.should_drop():
+        if self._is_lost(offset, length):
             return 0
         if frame_type == wire.TYPE_SM:
             return self._on_status_message(offset, length, now_ns)
@@ -257,6 +259,13 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if frame_type == wire.TYPE_ERR:
             return self._on_error(offset, length, now_ns)
         return self._on_rare(frame_type, offset, length, now_ns)
+
+    def _is_lost(self, offset: int, length: int) -> bool:
+        if self._loses_control and self._control_loss.should_drop():
+            return True
+        return self._incoming_loss.is_any and self._incoming_loss.should_drop(
+            self._received.buffer, offset, length
+        )
 
     def _on_status_message(self, offset: int, length: int, now_ns: int) -> int:
         self._sm.decode(self._received.buffer, offset, length)
