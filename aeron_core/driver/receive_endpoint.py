@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver import events, stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.driver.control_address import ControlAddress
@@ -66,6 +66,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         self.publish_addresses(self.status, "rcv-local-sockaddr")
         self._control = ControlAddress(channel, self.native)
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
+        context.events.note(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
 
     @property
     def has_destinations(self) -> bool:
@@ -98,6 +99,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             channel=channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
+            watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
@@ -207,6 +209,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         """Take the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):
             self.remove_destination(destination)
+        self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
         self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 

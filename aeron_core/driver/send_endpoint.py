@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver import events, stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
@@ -55,6 +55,7 @@ class SendEndpoint(ChannelEndpoint):
             raise
         self.publish_addresses(self.status, "snd-local-sockaddr")
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
+        context.events.note(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
     def _params(self) -> SendEndpointParams:
         settings = self.context.settings
@@ -63,6 +64,7 @@ class SendEndpoint(ChannelEndpoint):
             channel=self.channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
+            watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
@@ -110,6 +112,7 @@ class SendEndpoint(ChannelEndpoint):
 
     def close(self) -> None:
         """Take the endpoint from the sender, then close it."""
+        self.context.events.note(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
         self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
         self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 

@@ -14,7 +14,6 @@ from aeron_core.values import INT64_MAX, INT64_MIN
 
 _C_SYMBOL: Final = "it names a symbol of the C driver; plugins are Python entry points here"
 _C_LIBRARY: Final = "C libraries are not loaded; plugins are Python entry points here"
-_NO_EVENT_LOG: Final = "there is no event log; stat, errors and loss show what a driver does"
 _NO_INTERCEPTORS: Final = (
     "the reference has none for what is sent; debug_send_…_loss_rate lose of it at random"
 )
@@ -33,19 +32,21 @@ class DiagnosticSettings(SettingsModel):
     print_configuration: Annotated[bool, Switch("AERON_PRINT_CONFIGURATION")] = Field(
         False, description="Print the settings at the start."
     )
-    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True, without_effect=_NO_EVENT_LOG)] = (
-        Field(None, description="Events to log: names separated by commas, or a mask.")
+    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True)] = Field(
+        None, description="Events to log: all, admin, a mask, or names or numbers, separated by commas."
     )
-    event_log_disable: Annotated[
-        str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True, without_effect=_NO_EVENT_LOG)
-    ] = Field(None, description="Events to leave out of event_log.")
-    event_log_filename: Annotated[
-        Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True, without_effect=_NO_EVENT_LOG)
-    ] = Field(None, description="File of the event log; standard output where unset.")
+    event_log_disable: Annotated[str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True)] = Field(
+        None, description="Events to leave out of event_log."
+    )
+    event_log_filename: Annotated[Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True)] = Field(
+        None, description="File of the event log; standard output where unset."
+    )
     event_log_file_max_length: Annotated[
         int | None,
-        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True, without_effect=_NO_EVENT_LOG),
-    ] = Field(None, description="Length at which the event log starts anew; unlimited where unset.")
+        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True),
+    ] = Field(
+        None, description="Length at which the event log goes on in another file; unlimited where unset."
+    )
     udp_channel_outgoing_interceptors: Annotated[
         tuple[str, ...], Texts("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS", without_effect=_NO_INTERCEPTORS)
     ] = Field((), description="Interceptors of what is sent.")

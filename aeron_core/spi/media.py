@@ -94,6 +94,8 @@ class EndpointParams:
     uses_gro: bool
     #: First and last port to choose from for a channel that asks for port 0; 0 and 0 leave it to the system.
     wildcard_ports: tuple[int, int] = (0, 0)
+    #: Stands a channel for each that is opened, which has its datagrams logged; None where nobody wants that.
+    watch_datagrams: Callable[[DatagramChannel], DatagramChannel] | None = None
     #: Hops of multicast where the channel does not say, 0 for the system's default.
     multicast_ttl: int = 0
     data_loss: LossRates = LossRates()

@@ -49,7 +49,7 @@ def test_a_setting_is_read_unless_it_says_that_it_has_no_effect(model, name):
 @pytest.mark.parametrize(
     ("variable", "text"),
     [
-        ("AERON_EVENT_LOG", "all"),
+        ("AERON_AGENT_ON_START_FUNCTION", "on_start"),
         ("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS", "loss"),
         ("AERON_DRIVER_DYNAMIC_LIBRARIES", "libextra.so"),
     ],
