@@ -14,6 +14,7 @@ from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
 from aeron_core.agent.idle_strategies import SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
+from aeron_core.concurrent.flag import Flag
 from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name
 from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.directory import delete_directory, prepare_directory
@@ -68,7 +69,7 @@ class MediaDriver:
         self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
         self._closing = threading.Lock()
         self._is_closed = False
-        self._terminated = threading.Event()
+        self._terminated = Flag()
         self._registry = registry or Registry.load()
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
         resolver = _resolver_of(self._registry, self.settings)
