@@ -12,6 +12,8 @@ cpdef enum:
     ORDER_ADD = 1             # address, registration id
     ORDER_REMOVE              # address
     ORDER_REMOVE_BY_ID        # registration id
+    ORDER_CHANGE              # registration id, address
+    SILENT                    # to the conductor: registration id
 
 
 cdef struct Destination:
@@ -38,6 +40,9 @@ cdef class DestinationTable:
     cdef int32_t find_silent(self, int64_t since_ns, int32_t start) noexcept nogil
     cdef int32_t note(self, int32_t index, int64_t receiver_id, int64_t now_ns) noexcept nogil
     cdef int64_t earliest_activity_ns(self) noexcept nogil
+    cdef int32_t set_address(self, int32_t index, SocketAddress address) noexcept nogil
+    cdef int32_t restart(self, int32_t index, int64_t now_ns) noexcept nogil
+    cdef int64_t registration_of(self, int32_t index) noexcept nogil
     cdef int32_t copy_address(self, int32_t index, SocketAddress into) noexcept nogil
 
 

@@ -116,6 +116,21 @@ cdef class DestinationTable:
             earliest = min(earliest, self._rows[i].time_of_last_activity_ns)
         return earliest
 
+    cdef int32_t set_address(self, int32_t index, SocketAddress address) noexcept nogil:
+        memcpy(&self._rows[index].address, &address._storage, sizeof(sockaddr_storage))
+        self._rows[index].address_length = address._length
+        self._rows[index].knows_receiver = False
+        return 0
+
+    cdef int32_t restart(self, int32_t index, int64_t now_ns) noexcept nogil:
+        # Who is there next may be another receiver.
+        self._rows[index].knows_receiver = False
+        self._rows[index].time_of_last_activity_ns = now_ns
+        return 0
+
+    cdef int64_t registration_of(self, int32_t index) noexcept nogil:
+        return self._rows[index].registration_id
+
     cdef int32_t copy_address(self, int32_t index, SocketAddress into) noexcept nogil:
         memcpy(&into._storage, &self._rows[index].address, sizeof(sockaddr_storage))
         into._length = self._rows[index].address_length

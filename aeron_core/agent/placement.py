@@ -1,14 +1,18 @@
 """How the threads of a driver are named, and which processor each is bound to.
 
-Source: aeron_driver_context.h (names), aeron_driver_context.c, aeron_set_thread_affinity_on_start.
+Source: aeron_driver_context.h (names), aeron_driver_context.c, aeron_set_thread_affinity_on_start and
+aeron_driver_context_apply_cpuset_affinity.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Final
 
+from aeron_core.agent import cpuset
 from aeron_core.agent.runner import AgentRunner
+from aeron_core.errors import ConfigurationError
 from aeron_core.settings import ThreadNaming
 from aeron_core.settings.threads import ThreadSettings
 
@@ -22,16 +26,48 @@ _NEW_NAMES: Final = {
 
 
 def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> None:
-    """Name and bind the threads that run the agents of a driver."""
+    """Name and bind the threads that run the agents of a driver; raises ConfigurationError."""
+    conductor, sender, receiver = processors_of(settings)
     cpus = {
-        "conductor": settings.conductor_cpu_affinity,
-        "sender": settings.sender_cpu_affinity,
-        "receiver": settings.receiver_cpu_affinity,
-        "[sender,receiver]": settings.sender_cpu_affinity,
-        "[sender,receiver,conductor]": settings.conductor_cpu_affinity,
+        "conductor": conductor,
+        "sender": sender,
+        "receiver": receiver,
+        "[sender,receiver]": sender,
+        "[sender,receiver,conductor]": conductor,
     }
     for runner in runners:
         role = runner.role_name
         is_new = settings.thread_naming is ThreadNaming.NEW
         cpu = cpus.get(role, -1)
         runner.place(_NEW_NAMES.get(role, role) if is_new else role, cpu if cpu >= 0 else None)
+
+
+def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:
+    """Return the processors of conductor, sender and receiver, -1 for any.
+
+    With `cpuset_affinity` a setting counts the processors of the control group, from 0.
+    """
+    affinities = {
+        "conductor_cpu_affinity": settings.conductor_cpu_affinity,
+        "sender_cpu_affinity": settings.sender_cpu_affinity,
+        "receiver_cpu_affinity": settings.receiver_cpu_affinity,
+    }
+    if settings.cpuset_affinity:
+        affinities = _within_cpuset(affinities, is_strict=settings.cpuset_warnings_as_errors)
+    conductor, sender, receiver = affinities.values()
+    return conductor, sender, receiver
+
+
+def _within_cpuset(affinities: dict[str, int], *, is_strict: bool) -> dict[str, int]:
+    cpus = cpuset.read_cpus()
+    faults = cpuset.faults_of(cpus)
+    if faults and is_strict:
+        raise ConfigurationError(f"{'; '.join(faults)}: cpuset_warnings_as_errors allows no such thing")
+    for fault in faults:
+        warnings.warn(fault, stacklevel=2)
+    for name, index in affinities.items():
+        if index >= len(cpus):
+            raise ConfigurationError(
+                f"{name}={index}: must be less than {len(cpus)}, the number of processors of the control group"
+            )
+    return {name: cpus[index] if index >= 0 else index for name, index in affinities.items()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-import threading
 from types import FrameType, TracebackType
 from typing import Final, Self
+
+from aeron_core.concurrent.flag import Flag
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -18,15 +19,15 @@ class Interrupt:
     """
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._flag = Flag()
         self._before = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def wait(self, seconds: float) -> bool:
         """Sleep until then or until the signal; return whether it has come."""
-        return self._event.wait(seconds)
+        return self._flag.wait(seconds)
 
     def __bool__(self) -> bool:
-        return self._event.is_set()
+        return self._flag.is_set()
 
     def __enter__(self) -> Self:
         for number in _SIGNALS:
@@ -42,7 +43,7 @@ class Interrupt:
         self._restore()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        self._event.set()
+        self._flag.set()
         self._restore()
 
     def _restore(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING
 
 from aeron_core._native.commands import CommandRing
@@ -21,6 +22,8 @@ from aeron_core.driver.client_proxy import ClientProxy
 from aeron_core.driver.conductor import Conductor
 from aeron_core.driver.context import DriverContext
 from aeron_core.driver.error_sink import ErrorSink
+from aeron_core.driver.event_log import EventLog
+from aeron_core.driver.events import choose_events
 from aeron_core.driver.log_storage import LogStorage
 from aeron_core.driver.receiver import Receiver
 from aeron_core.driver.resolution import Resolution
@@ -70,6 +73,7 @@ class Assembly:
         )
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
+        events = _open_event_log(settings, clock)
         from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
         self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
         self.context = DriverContext(
@@ -79,9 +83,10 @@ class Assembly:
             counters=counters,
             system_counters=system,
             errors=errors,
+            events=events,
             loss_report=LossReport(self._create_loss_report()),
             to_driver=ManyToOneRingBuffer(self.cnc.to_driver),
-            clients=ClientProxy(BroadcastTransmitter(self.cnc.to_clients)),
+            clients=ClientProxy(BroadcastTransmitter(self.cnc.to_clients), events),
             sender=AgentProxy(self.to_sender, system.sender_proxy_fails),
             receiver=AgentProxy(self.to_receiver, system.receiver_proxy_fails),
             from_sender=from_sender,
@@ -94,7 +99,9 @@ class Assembly:
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        resolution = Resolution(resolver, start_lookup, clock, system, settings.name_resolver_threshold_ns)
+        resolution = Resolution(
+            resolver, start_lookup, clock, system, events, settings.name_resolver_threshold_ns
+        )
         self._resolution = resolution
         resolution.begin(self._resolver_context(open_datagrams, start_lookup))
         self.sender = Sender(self._agent_params("sender", self.to_sender, from_sender))
@@ -110,7 +117,7 @@ class Assembly:
             system_counters=self.context.system_counters.by_name(),
             open_datagrams=open_datagrams,
             new_counter=lambda type_id, label, key: Counter(
-                counters.values, counters.allocate(type_id, label, key, owner_id=-1)
+                counters.values, counters.allocate(type_id, label, key)
             ),
             set_label=lambda counter, label: counters.set_label(counter.id, label),
             start_lookup=start_lookup,
@@ -175,6 +182,14 @@ class Assembly:
             proxy.release_all()
         for endpoint in self.conductor.resources.endpoints():
             endpoint.close_sockets()
+        self.context.events.close()
+
+
+def _open_event_log(settings: DriverSettings, clock: Clock) -> EventLog:
+    wanted, faults = choose_events(settings.event_log, settings.event_log_disable)
+    for fault in faults:
+        warnings.warn(f"event log: {fault}", stacklevel=2)
+    return EventLog(clock, wanted, settings.event_log_filename, settings.event_log_file_max_length)
 
 
 def _labels(settings: DriverSettings, mode: str) -> SystemCounterLabels:

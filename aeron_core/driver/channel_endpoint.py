@@ -34,6 +34,8 @@ class ChannelEndpoint:
         self.tag = channel.uri.channel_tag
         #: Under which its owner keeps it.
         self.key = channel.canonical_form
+        self._label = ""
+        self._addresses: list[str] = []
         self._address_counters: list[Counter] = []
 
     def allocate_status(self, type_id: int, name: str) -> Counter:
@@ -44,19 +46,36 @@ class ChannelEndpoint:
 
     def publish_addresses(self, status: Counter, name: str) -> None:
         """State where the endpoint is bound, and that it is active; close it where that cannot be done."""
+        self._label = self.context.counters.label(status.id)
         try:
-            for address in self.transport.local_addresses(self.native):
-                self._address_counters.append(
-                    stream_counters.allocate_local_address(
-                        self.context.counters, name, status.id, address, self.registration_id
-                    )
-                )
-                self.context.counters.append_to_label(status.id, f" {address}")
+            self._state_addresses(status, name)
         except BaseException:
             self.transport.close_endpoint(self.native)
             self.free_counters(status)
             raise
         status.set_release(stream_counters.CHANNEL_STATUS_ACTIVE)
+
+    def update_addresses(self, status: Counter, name: str) -> None:
+        """State where the endpoint is bound now, if that is another address than was stated."""
+        if self.transport.local_addresses(self.native) != self._addresses:
+            self._free_addresses()
+            self._state_addresses(status, name)
+
+    def _state_addresses(self, status: Counter, name: str) -> None:
+        self._addresses = self.transport.local_addresses(self.native)
+        for address in self._addresses:
+            self._address_counters.append(
+                stream_counters.allocate_local_address(
+                    self.context.counters, name, status.id, address, self.registration_id
+                )
+            )
+        # As the reference, which leaves a blank behind a channel that is bound nowhere.
+        self.context.counters.set_label(status.id, f"{self._label} {' '.join(self._addresses)}")
+
+    def _free_addresses(self) -> None:
+        for counter in self._address_counters:
+            self.context.counters.free(counter.id)
+        self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
         """Refuse to share the endpoint with a channel that wants its timestamps elsewhere."""
@@ -70,9 +89,7 @@ class ChannelEndpoint:
 
     def free_counters(self, status: Counter) -> None:
         """Give back the status and the addresses."""
-        for counter in self._address_counters:
-            self.context.counters.free(counter.id)
-        self._address_counters.clear()
+        self._free_addresses()
         self.context.counters.free(status.id)
 
     def close_sockets(self) -> None:

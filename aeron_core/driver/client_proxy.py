@@ -8,17 +8,20 @@ from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
+    from aeron_core.driver.event_log import EventLog
     from aeron_core.protocol.responses import Response
 
 
 class ClientProxy:
     """Broadcasts responses; every client hears all of them. Used by the conductor only."""
 
-    def __init__(self, transmitter: BroadcastTransmitter) -> None:
+    def __init__(self, transmitter: BroadcastTransmitter, events: EventLog) -> None:
         self._transmitter = transmitter
+        self._events = events
 
     def send(self, response: Response) -> None:
         """Broadcast any response."""
+        self._events.on_message(response)
         self._transmitter.transmit(response.TYPE_ID, response.encode())
 
     def on_error(self, correlation_id: int, code: int, text: str) -> None:

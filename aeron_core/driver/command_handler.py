@@ -71,6 +71,7 @@ class CommandHandler:
         except ProtocolError as error:
             self._on_malformed(error, buffer, offset, length)
             return ReadAction.CONTINUE
+        self._context.events.on_message(command)
         client_id = command.client_id
         must_wait = client_id in self._unfinished or client_id in self._waiting
         if must_wait and not isinstance(command, _IMMEDIATE):

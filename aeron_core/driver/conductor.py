@@ -43,7 +43,7 @@ class Conductor:
         self._duty_cycle = duty_cycle
         self._resolution = resolution
         self.resources = Resources(context, resolution)
-        self._re_resolution = ReResolution(context, resolution, self.resources.network)
+        self._re_resolution = ReResolution(context, resolution, self.resources)
         self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)
         self._event = Command()
@@ -63,6 +63,7 @@ class Conductor:
         work += self._drain(self._context.from_receiver, self._context.receiver)
         work += self._commands.do_work()
         work += self._resolve(now_ns) + self._re_resolution.do_work(now_ns)
+        work += self._context.logs.free_ended()
         if now_ns >= self._timer_deadline_ns:
             self._on_timer(now_ns)
             work += 1

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.agent_proxy import AgentProxy
     from aeron_core.driver.client_proxy import ClientProxy
     from aeron_core.driver.error_sink import ErrorSink
+    from aeron_core.driver.event_log import EventLog
     from aeron_core.driver.log_storage import LogStorage
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.registry import Registry
@@ -35,6 +36,7 @@ class DriverContext:
     counters: CountersManager
     system_counters: SystemCounters
     errors: ErrorSink
+    events: EventLog
     loss_report: LossReport
     to_driver: ManyToOneRingBuffer
     clients: ClientProxy

@@ -5,25 +5,25 @@ Not here: destinations that receivers make known by themselves, which the medium
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+from aeron_core._native.address import SocketAddress
 from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.send_endpoint import SendDestination
 from aeron_core.endpoint_params import check_destination
-from aeron_core.errors import ErrorCode
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.spi.media import Channel
 from aeron_core.uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
-    from aeron_core._native.address import SocketAddress
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.network_publications import NetworkPublications
     from aeron_core.driver.resolution import Resolution
     from aeron_core.driver.send_endpoint import SendEndpoint
     from aeron_core.protocol import commands
-    from aeron_core.spi.endpoints import SendChannelEndpoint
-    from aeron_core.spi.media import Channel
 
     Unfinished = tuple[Future[Channel], Callable[[Channel], None]]
 
@@ -39,43 +39,60 @@ class SendDestinations:
         self._publications = publications
 
     def add(self, command: commands.AddDestination) -> Unfinished:
-        """Send a publication to one more place."""
-        return self._resolve(
-            command, lambda native, address: native.add_destination(address, command.correlation_id)
-        )
+        """Send a publication to one more place; where its name is unknown, as soon as it is known."""
+        self._endpoint(command.registration_id)
+        uri = _destination_of(command.channel)
 
-    def remove(self, command: commands.RemoveDestination) -> Unfinished:
-        """Send a publication to one place less, known by its URI."""
-        return self._resolve(command, lambda native, address: native.remove_destination(address))
+        def resolved(channel: Channel) -> None:
+            # The publication may have gone while the name was looked up.
+            endpoint = self._endpoint(command.registration_id)
+            name, address = uri.params["endpoint"], channel.remote
+            self._answer(
+                command.correlation_id,
+                is_given=endpoint.native.add_destination(address or SocketAddress(), command.correlation_id),
+            )
+            endpoint.destinations[command.correlation_id] = SendDestination(name, address)
+            if address is None:
+                self._context.errors.record(
+                    ErrorCode.UNKNOWN_HOST,
+                    f"destination endpoint={name} is unknown: looked up again and again",
+                )
+
+        return self._resolve(uri), resolved
+
+    def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
+        """Send a publication to one place less, known by its URI; one that is not there needs no removal."""
+        endpoint = self._endpoint(command.registration_id)
+        uri = _destination_of(command.channel)
+        # By name first: what it stands for may have changed since.
+        for registration_id, destination in reversed(endpoint.destinations.items()):
+            if destination.name == uri.params["endpoint"]:
+                self._remove(command.correlation_id, endpoint, registration_id)
+                return None
+
+        def resolved(channel: Channel) -> None:
+            endpoint = self._endpoint(command.registration_id)
+            for registration_id, destination in reversed(endpoint.destinations.items()):
+                if destination.address is not None and destination.address == channel.remote:
+                    self._remove(command.correlation_id, endpoint, registration_id)
+                    return
+            self._context.clients.on_success(command.correlation_id)
+
+        return self._resolve(uri), resolved
 
     def remove_by_id(self, command: commands.RemoveDestinationById) -> None:
         """Send a publication to one place less, known by the command that added it."""
         endpoint = self._endpoint(command.resource_registration_id)
-        is_given = endpoint.native.remove_destination_by_id(command.destination_registration_id)
-        self._answer(command.correlation_id, is_given=is_given)
+        self._remove(command.correlation_id, endpoint, command.destination_registration_id)
 
-    def _resolve(
-        self,
-        command: commands.AddDestination | commands.RemoveDestination,
-        order: Callable[[SendChannelEndpoint, SocketAddress], bool],
-    ) -> Unfinished:
-        self._endpoint(command.registration_id)
-        uri = ChannelUri.parse(command.channel)
-        check_destination(uri, is_send=True)
-        if uri.params["endpoint"].endswith(":0"):
-            raise uri.fault(
-                "endpoint", "endpoint has port=0 for send destination: must be a port from 1 to 65535"
-            )
+    def _remove(self, correlation_id: int, endpoint: SendEndpoint, registration_id: int) -> None:
+        is_given = endpoint.native.remove_destination_by_id(registration_id)
+        self._answer(correlation_id, is_given=is_given)
+        endpoint.destinations.pop(registration_id, None)
+
+    def _resolve(self, uri: ChannelUri) -> Future[Channel]:
         transport = self._context.registry.media(uri.media)
-
-        def resolved(channel: Channel) -> None:
-            address = channel.remote
-            assert address is not None, "what has an endpoint has its address"
-            # The publication may have gone while the name was looked up.
-            native = self._endpoint(command.registration_id).native
-            self._answer(command.correlation_id, is_given=order(native, address))
-
-        return self._resolution.start(transport, uri, is_publication=True), resolved
+        return _or_nowhere(self._resolution.start(transport, uri, is_publication=True), uri)
 
     def _endpoint(self, registration_id: int) -> SendEndpoint:
         for stream in self._publications.streams:
@@ -98,3 +115,30 @@ class SendDestinations:
                 ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
             )
         self._context.clients.on_success(correlation_id)
+
+
+def _destination_of(channel: str) -> ChannelUri:
+    uri = ChannelUri.parse(channel)
+    check_destination(uri, is_send=True)
+    if uri.params["endpoint"].endswith(":0"):
+        raise uri.fault(
+            "endpoint", "endpoint has port=0 for send destination: must be a port from 1 to 65535"
+        )
+    return uri
+
+
+def _or_nowhere(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
+    """Return the channel, without an address where its name is unknown."""
+    settled: Future[Channel] = Future()
+
+    def settle(done: Future[Channel]) -> None:
+        error = done.exception()
+        if error is None:
+            settled.set_result(done.result())
+        elif isinstance(error, ChannelUriError) and error.code is ErrorCode.UNKNOWN_HOST:
+            settled.set_result(Channel(uri=uri, canonical_form=str(uri)))
+        else:
+            settled.set_exception(error)
+
+    future.add_done_callback(settle)
+    return settled

@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 
@@ -154,6 +155,14 @@ class ImageStream(Stream):
                 # Source: aeron_publication_image_check_untethered_subscriptions.
                 window = self.image.window_length
                 self.check_untethered(max(self.reader_positions(), default=0) - window + window // 4, now_ns)
+            if is_revoked:
+                self.context.events.note(
+                    events.IMAGE_REVOKE,
+                    registration_id=self.registration_id,
+                    session_id=self.session_id,
+                    stream_id=self.stream_id,
+                    channel=self.channel,
+                )
             if is_revoked or self._has_ended(now_ns):
                 self._enter(ImageState.DRAINING)
                 # A sender that revokes a stream waits for nobody.
@@ -227,6 +236,13 @@ class ImageStream(Stream):
 
     def close(self) -> None:
         """Give back the counters and the log; no agent knows the image any more."""
+        self.context.events.note(
+            events.REMOVE_IMAGE_CLEANUP,
+            registration_id=self.registration_id,
+            session_id=self.session_id,
+            stream_id=self.stream_id,
+            channel=self.channel,
+        )
         self.unlink_all(notify=False)
         for counter in self.counters:
             self.context.counters.free(counter.id)

@@ -21,6 +21,7 @@ from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
 from aeron_core.driver.stream import reserve_links, take_ended
 from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.endpoint_params import EndpointParams
 from aeron_core.errors import AeronError
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.protocol.frames.setup import Setup
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.subscription import Subscription
     from aeron_core.driver.subscriptions import Subscriptions
     from aeron_core.spi.congestion_control import CongestionControl
+    from aeron_core.spi.media import Channel
 
 #: Type and name of the counters of an image, in the order in which they are allocated.
 _COUNTERS = (
@@ -83,10 +85,7 @@ class Images:
             )
             return
         subscription = linked[0]
-        ttl = subscription.params.endpoint.ttl or self.context.settings.socket_multicast_ttl
-        if endpoint.channel.is_multicast and ttl < command.values[0]:
-            # What we say may not come as far as what the sender says.
-            self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
+        self._check_ttl(endpoint.channel_of(command.target), command.values[0])
         source = str(command.source)
         connections = self._connections(endpoint, command)
         correlation_id = self.context.next_correlation_id()
@@ -152,6 +151,12 @@ class Images:
         for link in links:
             link.establish()
         stream.start(when_removed=partial(self._on_removed, endpoint))
+
+    def _check_ttl(self, channel: Channel, sender_ttl: int) -> None:
+        ttl = EndpointParams.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
+        if channel.is_multicast and ttl < sender_ttl:
+            # What we say may not come as far as what the sender says.
+            self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
 
     def _connections(self, endpoint: ReceiveEndpoint, command: Command) -> list[ImageConnection]:
         connections = [ImageConnection(native) for native in endpoint.natives]

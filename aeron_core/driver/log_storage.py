@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import zlib
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -46,6 +47,7 @@ class LogStorage:
         self._settings = settings
         self._counters = counters
         self._errors = errors
+        self._ended: deque[Path] = deque()
         self._undeleted: list[Path] = []
         self._live: dict[Path, StoredLog] = {}
         self._shared_memory_prefix = _shared_memory_prefix(settings.aeron_dir)
@@ -105,16 +107,28 @@ class LogStorage:
             self._errors.record(0, f"WARNING: space is running low in {path.parent}: {free} bytes are free")
 
     def delete(self, stored: StoredLog) -> None:
-        """Remove the log's name, if that has not been done; its memory goes with its last user."""
+        """Have the log's name removed, if it was not yet; its memory goes with its last user."""
         if self._live.pop(stored.path, None) is None:
             return
         self._counters.bytes_currently_mapped.get_and_add(-stored.length)
-        self._unlink(stored.path)
+        self._ended.append(stored.path)
+
+    def free_ended(self) -> int:
+        """Remove the names of some logs that are over; return how many.
+
+        The kernel takes its time to free long ones, so that a duty cycle bears no more than `resource_free_limit`.
+        """
+        count = min(len(self._ended), self._settings.resource_free_limit)
+        for _ in range(count):
+            self._unlink(self._ended.popleft())
+        return count
 
     def delete_all(self) -> None:
         """Remove the names of all logs, at the end of the driver."""
         for stored in list(self._live.values()):
             self.delete(stored)
+        while self._ended:
+            self.free_ended()
 
     def retry_deletions(self) -> None:
         """Try again what could not be deleted."""

@@ -6,13 +6,15 @@ import os
 import secrets
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
 from aeron_core.agent.idle_strategies import SignalIdleStrategy
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.agent.runner import AgentRunner
+from aeron_core.concurrent.flag import Flag
 from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name
 from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.directory import delete_directory, prepare_directory
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
+
+
+_GOSSIP: Final = "driver"  # the name resolver that falls back to another one
 
 
 class MediaDriver:
@@ -64,10 +69,10 @@ class MediaDriver:
         self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
         self._closing = threading.Lock()
         self._is_closed = False
-        self._terminated = threading.Event()
+        self._terminated = Flag()
         self._registry = registry or Registry.load()
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
-        resolver = self._registry.name_resolver(self.settings.name_resolver, _resolver_params(self.settings))
+        resolver = _resolver_of(self._registry, self.settings)
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self.settings)
@@ -239,6 +244,17 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
         # At the call of `launch`, which most use.
         warnings.warn(text, stacklevel=4)
     return loaded.settings
+
+
+def _resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
+    params = _resolver_params(settings)
+    if settings.name_resolver == _GOSSIP:
+        if settings.resolver_fallback == _GOSSIP:
+            raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another one than name_resolver")
+        options = settings.resolver_fallback_init_args or ""
+        fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
+        params = replace(params, fallback=fallback)
+    return registry.name_resolver(settings.name_resolver, params)
 
 
 def _resolver_params(settings: DriverSettings) -> NameResolverParams:

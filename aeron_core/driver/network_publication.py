@@ -255,16 +255,17 @@ class NetworkPublication(Resender):
         return 0
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's position and window, or its wish for a SETUP."""
+        """Take a receiver's position and window, or its wish for a SETUP; return 1 where that is not credible."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             if self.is_end_of_stream.get_acquire():
                 # Whoever comes now would make an image that nothing is sent to any more.
                 return 0
             self._is_setup_elicited = True
-            return self._flow_control.on_setup_elicited(sm, now_ns)
+            self._flow_control.on_setup_elicited(sm, now_ns)
+            return 0
         if not sm.is_valid(self.log.term_length) or not self._is_credible(sm):
             self._counters.status_messages_rejected.increment_release()
-            return 0
+            return 1
         if sm.flags & wire.SM_FLAG_EOS:
             self._receivers.forget(sm.receiver_id)
             if self._is_unicast:
@@ -285,7 +286,7 @@ class NetworkPublication(Resender):
             self._has_refused_receivers = True
             self._event.begin(operations.RECEIVERS_REFUSED, cython.cast(cython.pointer(PyObject), self))
             self._offer_event()
-        return 0
+        return 1
 
     def _offer_event(self) -> int:
         if not self._conductor.offer(self._event):

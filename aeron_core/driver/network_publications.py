@@ -122,6 +122,7 @@ class NetworkPublications(Publications):
                 "so-sndbuf": settings.socket_so_sndbuf_length,
                 "so-rcvbuf": settings.socket_so_rcvbuf_length,
             },
+            asks_for_defaults=False,
         )
         length = endpoint.channel.uri.get_size("so-sndbuf", 0)
         if length and length < params.mtu:

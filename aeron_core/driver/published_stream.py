@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver import events, stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 from aeron_core.driver.stream_counters import CounterOwner
@@ -169,6 +169,12 @@ class PublishedStream(Stream):
         self.stored.log.set_end_of_stream_position(self.producer_position)
         self.stored.log.set_is_connected(False)
         self.context.system_counters.publications_revoked.get_and_add(1)
+        self.context.events.note(
+            events.PUBLICATION_REVOKE,
+            registration_id=self.registration_id,
+            session_id=self.session_id,
+            stream_id=self.stream_id,
+        )
         self._enter(operations.PUBLICATION_LINGER)
         self.unlink_all(notify=True)
 
@@ -193,6 +199,12 @@ class PublishedStream(Stream):
 
     def close(self) -> None:
         """Give back the counters and the log; no agent knows the stream any more."""
+        self.context.events.note(
+            events.REMOVE_PUBLICATION_CLEANUP,
+            registration_id=self.registration_id,
+            session_id=self.session_id,
+            stream_id=self.stream_id,
+        )
         for counter in (*self.counters, *self._strategy_counters):
             self.context.counters.free(counter.id)
         self.counters.clear()

@@ -1,40 +1,62 @@
-"""Finds peers again that have moved: a channel that nobody answers on has its name resolved once more.
+"""Finds peers again that have moved: the name of one that has fallen silent is resolved once more.
 
-A publication counts as silent when none of its receivers has said anything for the time after which a receiver is
-taken for gone, or, where none ever has, for that time since the channel was opened.
-Not here: destinations that clients named one by one, groups, and the control addresses of subscriptions.
-Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_check_for_re_resolution.
+    publication          `endpoint`, once no receiver has said anything for the publication's connection timeout;
+                         then at each check until one does
+    named destination    its `endpoint`, once its receiver has said nothing for five seconds; then every five seconds
+    subscription or its  `control`, once nothing has come in for five seconds; then every five seconds
+    receive destination
+
+Not here: groups, and destinations that make themselves known.
+Source: aeron_send_channel_endpoint.c (aeron_send_channel_endpoint_check_for_re_resolution),
+aeron_udp_destination_tracker.c and aeron_receive_channel_endpoint.c (… of the same name).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aeron_core.endpoint_params import ControlMode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
     from concurrent.futures import Future
 
     from aeron_core._native.address import SocketAddress
     from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.control_address import ControlAddress
     from aeron_core.driver.network_publications import NetworkPublications
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.driver.resolution import Resolution
+    from aeron_core.driver.resources import Resources
     from aeron_core.driver.send_endpoint import SendEndpoint
+    from aeron_core.driver.subscriptions import Subscriptions
+
+
+@dataclass(frozen=True)
+class Search:
+    """A name to resolve again, and what to do with its address: `change` returns whether that was another one."""
+
+    key: Hashable  # there is one search at a time for each
+    name: str
+    uri_key: str
+    change: Callable[[SocketAddress], bool]
 
 
 class ReResolution:
     """Used by the conductor only."""
 
-    def __init__(
-        self, context: DriverContext, resolution: Resolution, publications: NetworkPublications
-    ) -> None:
+    def __init__(self, context: DriverContext, resolution: Resolution, resources: Resources) -> None:
         self._context = context
         self._resolution = resolution
-        self._publications = publications
+        self._silence = (
+            SilentPublications(context, resources.network),
+            SilentDestinations(resources.network),
+            SilentControls(resources.subscriptions),
+        )
         self._interval_ns = context.settings.reresolution_check_interval_ns
-        self._timeout_ns = context.settings.publication_connection_timeout_ns
         self._deadline_ns = context.clock.nano_time() + self._interval_ns
-        self._pending: dict[SendEndpoint, Future[SocketAddress]] = {}
+        self._pending: dict[Hashable, tuple[Search, Future[SocketAddress]]] = {}
 
     def do_work(self, now_ns: int) -> int:
         """Take the addresses that were found, and look for more when it is time; return 0 if there was nothing."""
@@ -42,11 +64,41 @@ class ReResolution:
         if self._interval_ns == 0 or now_ns < self._deadline_ns:
             return work
         self._deadline_ns = now_ns + self._interval_ns
-        for endpoint in self._silent(now_ns):
-            self._start(endpoint)
+        for silent in self._silence:
+            for search in silent.searches(now_ns):
+                self._start(search)
         return work + 1
 
-    def _silent(self, now_ns: int) -> list[SendEndpoint]:
+    def _start(self, search: Search) -> None:
+        if search.key in self._pending:
+            return
+        future = self._resolution.start_again(search.name, search.uri_key)
+        if future is not None:
+            self._pending[search.key] = (search, future)
+
+    def _take_found(self) -> int:
+        found = [key for key, (_, future) in self._pending.items() if future.done()]
+        for key in found:
+            search, future = self._pending.pop(key)
+            try:
+                if search.change(future.result()):
+                    self._context.system_counters.resolution_changes.get_and_add(1)
+            except Exception as error:
+                self._context.errors.record_exception(
+                    error, f"re-resolution of {search.uri_key}={search.name}"
+                )
+        return len(found)
+
+
+class SilentPublications:
+    """Sending ends of one endpoint, of whose receivers none is heard."""
+
+    def __init__(self, context: DriverContext, publications: NetworkPublications) -> None:
+        self._publications = publications
+        self._timeout_ns = context.settings.publication_connection_timeout_ns
+
+    def searches(self, now_ns: int) -> Iterator[Search]:
+        """Yield what to look up."""
         heard = {
             stream.endpoint
             for stream in self._publications.streams
@@ -54,43 +106,77 @@ class ReResolution:
         }
         for endpoint in heard:
             endpoint.silent_since_ns = None
-        return [
-            endpoint
-            for endpoint in self._publications.endpoints.values()
-            if endpoint not in heard and self._is_silent(endpoint, now_ns)
-        ]
+        for endpoint in self._publications.endpoints.values():
+            if endpoint not in heard and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):
+                yield self._search(endpoint)
 
     def _is_silent(self, endpoint: SendEndpoint, now_ns: int) -> bool:
         since_ns = endpoint.silent_since_ns
         return since_ns is None or now_ns > since_ns + self._timeout_ns
 
-    def _start(self, endpoint: SendEndpoint) -> None:
-        uri = endpoint.channel.uri
-        if (
-            endpoint in self._pending
-            or endpoint.remote is None
-            or endpoint.channel.is_group
-            or endpoint.channel.is_multicast
-            or "endpoint" not in uri
-            or ControlMode.of(uri) is not ControlMode.NONE
-        ):
-            return
-        future = self._resolution.start_again(uri.params["endpoint"], "endpoint")
-        if future is not None:
-            self._pending[endpoint] = future
+    def _search(self, endpoint: SendEndpoint) -> Search:
+        def change(address: SocketAddress) -> bool:
+            return _is_open(self._publications, endpoint) and endpoint.change_remote(address)
 
-    def _take_found(self) -> int:
-        found = [(endpoint, future) for endpoint, future in self._pending.items() if future.done()]
-        for endpoint, future in found:
-            del self._pending[endpoint]
-            try:
-                self._change(endpoint, future.result())
-            except Exception as error:
-                self._context.errors.record_exception(error, f"re-resolution of {endpoint.channel.uri}")
-        return len(found)
+        return Search(endpoint, endpoint.channel.uri.params["endpoint"], "endpoint", change)
 
-    def _change(self, endpoint: SendEndpoint, address: SocketAddress) -> None:
-        is_open = self._publications.endpoints.get(endpoint.channel.canonical_form) is endpoint
-        if is_open and address != endpoint.remote and endpoint.native.change_remote(address):
-            endpoint.remote = address
-            self._context.system_counters.resolution_changes.get_and_add(1)
+
+class SilentDestinations:
+    """Destinations that clients named, of whose receivers nothing is heard; the sender says which."""
+
+    def __init__(self, publications: NetworkPublications) -> None:
+        self._publications = publications
+
+    def searches(self, now_ns: int) -> Iterator[Search]:
+        """Yield what to look up."""
+        for endpoint in self._publications.endpoints.values():
+            if endpoint.channel.is_manual:
+                for registration_id in endpoint.native.take_silent_destinations():
+                    if registration_id in endpoint.destinations:
+                        yield self._search(endpoint, registration_id)
+
+    def _search(self, endpoint: SendEndpoint, registration_id: int) -> Search:
+        def change(address: SocketAddress) -> bool:
+            return _is_open(self._publications, endpoint) and endpoint.change_destination(
+                registration_id, address
+            )
+
+        name = endpoint.destinations[registration_id].name
+        return Search((endpoint, registration_id), name, "endpoint", change)
+
+
+class SilentControls:
+    """Control addresses of subscriptions and their destinations, from which nothing comes."""
+
+    def __init__(self, subscriptions: Subscriptions) -> None:
+        self._subscriptions = subscriptions
+
+    def searches(self, now_ns: int) -> Iterator[Search]:
+        """Yield what to look up."""
+        for endpoint in self._subscriptions.endpoints.values():
+            for control in endpoint.controls:
+                if control.is_silent(now_ns):
+                    control.on_look_up(now_ns)
+                    yield self._search(endpoint, control)
+
+    def _search(self, endpoint: ReceiveEndpoint, control: ControlAddress) -> Search:
+        def change(address: SocketAddress) -> bool:
+            is_open = endpoint in self._subscriptions.endpoints.values() and control in endpoint.controls
+            return is_open and control.change(address)
+
+        return Search(control, control.name, "control", change)
+
+
+def _has_one_remote(endpoint: SendEndpoint) -> bool:
+    uri = endpoint.channel.uri
+    return (
+        endpoint.remote is not None
+        and not endpoint.channel.is_group
+        and not endpoint.channel.is_multicast
+        and "endpoint" in uri
+        and ControlMode.of(uri) is ControlMode.NONE
+    )
+
+
+def _is_open(publications: NetworkPublications, endpoint: SendEndpoint) -> bool:
+    return endpoint in publications.endpoints.values()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
+from aeron_core.driver.control_address import ControlAddress
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -50,6 +51,7 @@ class ReceiveDestination:
         except BaseException:
             self._closed()
             raise
+        self.control = ControlAddress(channel, self.native)
         self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self._dispatcher)
 
     def is_at(self, channel: Channel) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver import events, stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
+from aeron_core.driver.control_address import ControlAddress
 from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.driver.receive_destination import ReceiveDestination
 from aeron_core.endpoint_params import ControlMode
@@ -63,7 +64,9 @@ class ReceiveEndpoint(ChannelEndpoint):
             self.context.counters.free(self.status.id)
             raise
         self.publish_addresses(self.status, "rcv-local-sockaddr")
+        self._control = ControlAddress(channel, self.native)
         context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self.dispatcher)
+        context.events.note(events.RECEIVE_CHANNEL_CREATION, uri=channel.uri)
 
     @property
     def has_destinations(self) -> bool:
@@ -77,6 +80,17 @@ class ReceiveEndpoint(ChannelEndpoint):
             return [destination.native for destination in self.destinations]
         return [self.native]
 
+    def channel_of(self, native: object) -> Channel:
+        """Return the channel of the destination that `native` is, else that of the endpoint."""
+        found = (each.channel for each in self.destinations if each.native is native)
+        return next(found, self.channel)
+
+    @property
+    def controls(self) -> list[ControlAddress]:
+        """Where senders listen, of the endpoint or of its destinations, as far as that was named."""
+        named = [destination.control for destination in self.destinations]
+        return [control for control in (self._control, *named) if control.channel.elicits_setup]
+
     def params_for(self, channel: Channel) -> ReceiveEndpointParams:
         """Return how to open a socket for this endpoint, at the address of `channel`."""
         settings = self.context.settings
@@ -85,6 +99,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             channel=channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
+            watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
@@ -97,6 +112,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             control_loss=LossRates(
                 settings.debug_send_control_loss_rate, settings.debug_send_control_loss_seed or 0
             ),
+            incoming_losses=settings.incoming_losses,
             wildcard_ports=settings.receiver_wildcard_port_range,
             clock=self.context.clock,
             dispatcher=self.dispatcher,
@@ -127,26 +143,25 @@ class ReceiveEndpoint(ChannelEndpoint):
             self.context.receiver.send(operations.SUBSCRIBE_SESSION, self.dispatcher, interest, (session_id,))
 
     def _elicit_setup_for(self, session_id: int | None, stream_id: int) -> None:
-        # Senders that learn their destinations from receivers send nothing to one that they have not heard.
-        if not self.channel.elicits_setup:
-            return
-        if not self._wanted:
-            self._elicit_setup(0, 0)
-        if session_id is not None:
-            self._elicit_setup(session_id, stream_id)
+        for control in self.controls:
+            if not self._wanted:
+                self._elicit_setup(control, 0, 0)
+            if session_id is not None:
+                self._elicit_setup(control, session_id, stream_id)
 
-    def _elicit_setup(self, session_id: int, stream_id: int) -> None:
+    def _elicit_setup(self, control: ControlAddress, session_id: int, stream_id: int) -> None:
         self._elicitation_ns = self.context.clock.nano_time()
         self.context.receiver.send(
-            operations.ELICIT_SETUP, self.dispatcher, self.native, (session_id, stream_id)
+            operations.ELICIT_SETUP, self.dispatcher, control.native, (session_id, stream_id)
         )
 
     def on_timer(self, now_ns: int) -> None:
         """Ask senders for a SETUP once a second, whatever their session, if there is somebody to wait for it."""
         # Half an interval early is nearer than half of one late.
         due_ns = self._elicitation_ns + ELICITATION_INTERVAL_NS - self.context.settings.timer_interval_ns // 2
-        if self.channel.elicits_setup and self._wanted and now_ns >= due_ns:
-            self._elicit_setup(0, 0)
+        if self._wanted and now_ns >= due_ns:
+            for control in self.controls:
+                self._elicit_setup(control, 0, 0)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Want no longer what only that subscription wanted."""
@@ -168,7 +183,10 @@ class ReceiveEndpoint(ChannelEndpoint):
 
     def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
         """Receive at one more address; `registration_id` is that of the subscription. Raises OSError."""
-        self.destinations.append(ReceiveDestination(self, transport, channel, registration_id))
+        destination = ReceiveDestination(self, transport, channel, registration_id)
+        self.destinations.append(destination)
+        if destination.control.channel.elicits_setup:
+            self._elicit_setup(destination.control, 0, 0)
 
     def remove_destination(self, destination: ReceiveDestination) -> None:
         """Receive at an address no more; its images have forgotten it."""
@@ -191,6 +209,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         """Take the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):
             self.remove_destination(destination)
+        self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
         self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.addresses import HostPort, parse_address
+from aeron_core.driver import events
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.name_resolver import WorkingNameResolver
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.clock import Clock
+    from aeron_core.driver.event_log import EventLog
     from aeron_core.driver.lookups import StartLookup
     from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.spi.media import Channel, MediaTransport
@@ -42,12 +44,13 @@ def literal_address(address: HostPort) -> SocketAddress | None:
 class Resolution:
     """Resolves channels; used by the conductor, works on helper threads."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what names are resolved with
         self,
         resolver: NameResolver,
         start_lookup: StartLookup,
         clock: Clock,
         counters: SystemCounters,
+        event_log: EventLog,
         threshold_ns: int,
     ) -> None:
         self._resolver = resolver
@@ -55,6 +58,7 @@ class Resolution:
         self._start_lookup = start_lookup
         self._clock = clock
         self._counters = counters
+        self._events = event_log
         self._threshold_ns = threshold_ns
 
     def begin(self, context: NameResolverContext) -> None:
@@ -118,11 +122,16 @@ class Resolution:
     def _resolve_name(self, text: str, uri_key: str, *, again: bool = False) -> SocketAddress:
         started_ns = self._clock.nano_time()
         try:
-            address = parse_address(self._resolver.lookup(text, uri_key, again))
+            found = self._resolver.lookup(text, uri_key, again)
+            self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
+            address = parse_address(found)
             literal = literal_address(address)
             if literal is not None:
                 return literal
             host = self._resolver.resolve(address.host, uri_key, again)
+            self._events.note(
+                events.NAME_RESOLUTION_RESOLVE, name=address.host, is_re_resolution=again, address=host
+            )
             if host is None:
                 raise ChannelUriError(
                     f"{uri_key}={text}: unknown host {address.host!r}: must be an address or a name that the "

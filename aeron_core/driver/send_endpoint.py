@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver import events, stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.channel_endpoint import ChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.counter import Counter
     from aeron_core.driver.context import DriverContext
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
+
+
+@dataclass
+class SendDestination:
+    """One that a client named; without an address while its name is being looked for."""
+
+    name: str
+    address: SocketAddress | None
 
 
 class SendEndpoint(ChannelEndpoint):
@@ -30,6 +40,8 @@ class SendEndpoint(ChannelEndpoint):
         self.remote = channel.remote
         #: Since when nobody has ever answered; None once somebody has.
         self.silent_since_ns: int | None = context.clock.nano_time()
+        #: Those that clients named, by registration id; the sender has them, too.
+        self.destinations: dict[int, SendDestination] = {}
         self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
         self._destination_count: Counter | None = None
         try:
@@ -43,6 +55,7 @@ class SendEndpoint(ChannelEndpoint):
             raise
         self.publish_addresses(self.status, "snd-local-sockaddr")
         context.sender.send(operations.ADD_SEND_ENDPOINT, self.native)
+        context.events.note(events.SEND_CHANNEL_CREATION, uri=channel.uri)
 
     def _params(self) -> SendEndpointParams:
         settings = self.context.settings
@@ -51,6 +64,7 @@ class SendEndpoint(ChannelEndpoint):
             channel=self.channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
+            watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),
             rcvbuf_length=uri.get_size("so-rcvbuf", settings.socket_so_rcvbuf_length),
@@ -61,12 +75,34 @@ class SendEndpoint(ChannelEndpoint):
             control_loss=LossRates(
                 settings.debug_receive_control_loss_rate, settings.debug_receive_control_loss_seed or 0
             ),
+            incoming_losses=settings.incoming_losses,
             connects=settings.driver_connect,
             receive_slots=settings.sender_io_vector_capacity,
             destination_count=self._destination_count,
             wildcard_ports=settings.sender_wildcard_port_range,
             clock=self.context.clock,
         )
+
+    def change_remote(self, address: SocketAddress) -> bool:
+        """Send to another address; return whether that is one. Raises OSError where it cannot be reached."""
+        if address == self.remote or not self.native.change_remote(address):
+            return False
+        self.remote = address
+        # A socket that was connected anew may have got another address of its own.
+        self.update_addresses(self.status, "snd-local-sockaddr")
+        return True
+
+    def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
+        """Move a destination; return whether that is another address. Raises OSError where it cannot be reached."""
+        destination = self.destinations.get(registration_id)
+        if (
+            destination is None
+            or address == destination.address
+            or not self.native.change_destination(registration_id, address)
+        ):
+            return False
+        destination.address = address
+        return True
 
     def free_counters(self, status: Counter) -> None:
         """See `ChannelEndpoint.free_counters`; the number of destinations goes, too."""
@@ -76,6 +112,7 @@ class SendEndpoint(ChannelEndpoint):
 
     def close(self) -> None:
         """Take the endpoint from the sender, then close it."""
+        self.context.events.note(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
         self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
         self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 

@@ -61,15 +61,20 @@ def check_original(channel: Channel) -> None:
         )
 
 
-def check_socket_lengths(channel: Channel, existing: Channel, defaults: Mapping[str, int]) -> None:
-    """Refuse a channel that asks for other socket buffers than those of the endpoint that it is to share."""
+def check_socket_lengths(
+    channel: Channel, existing: Channel, defaults: Mapping[str, int], *, asks_for_defaults: bool
+) -> None:
+    """Refuse a channel that asks for other socket buffers than those of the endpoint that it is to share.
+
+    One that names no lengths asks for none, or with `asks_for_defaults` for those.
+    """
     for key in ("so-sndbuf", "so-rcvbuf"):
-        asked = channel.uri.get_size(key, 0)
+        asked = channel.uri.get_size(key, 0) or (defaults[key] if asks_for_defaults else 0)
         length = existing.uri.get_size(key, 0) or defaults[key]
         if asked and asked != length:
-            raise channel.uri.fault(
-                key,
-                f"does not match existing value of {length or 'OS default'} of {existing.uri}",
+            raise ChannelUriError(
+                f"{key}={asked} of {channel.uri} does not match existing value of {length or 'OS default'}: "
+                f"must be as in {existing.uri}",
                 ErrorCode.GENERIC_ERROR,
             )
 

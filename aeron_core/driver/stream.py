@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver import events, stream_counters
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.driver.subscriber_positions import SubscriberPosition
 from aeron_core.driver.tether import Tether, TetherState
@@ -197,7 +197,7 @@ class Stream(ABC):
                 if not tether.has_lasted(timeouts.linger_timeout_ns, now_ns):
                     continue
                 if subscription.params.is_rejoin:
-                    tether.enter(TetherState.RESTING, now_ns)
+                    self._move(subscription, tether, TetherState.RESTING, now_ns)
                 else:
                     self.unlink(subscription)
             elif tether.has_lasted(timeouts.resting_timeout_ns, now_ns):
@@ -209,16 +209,26 @@ class Stream(ABC):
             tether.since_ns = now_ns
         elif tether.has_lasted(self.untethered_timeouts.window_limit_timeout_ns, now_ns):
             self.notify_unavailable_to(subscription)
-            tether.enter(TetherState.LINGER, now_ns)
+            self._move(subscription, tether, TetherState.LINGER, now_ns)
             self._leaving.add(position)
             self._detach(position)
+
+    def _move(self, subscription: Subscription, tether: Tether, state: TetherState, now_ns: int) -> None:
+        self.context.events.note(
+            events.UNTETHERED_STATE_CHANGE,
+            subscription_id=subscription.registration_id,
+            session_id=self.session_id,
+            stream_id=self.stream_id,
+            change=f"{tether.state.name}->{state.name}",
+        )
+        tether.enter(state, now_ns)
 
     def _rejoin(self, subscription: Subscription, tether: Tether, now_ns: int) -> None:
         position = self.links[subscription]
         if position in self._leaving:
             # The agent has not forgotten it yet.
             return
-        tether.enter(TetherState.ACTIVE, now_ns)
+        self._move(subscription, tether, TetherState.ACTIVE, now_ns)
         self._joining.add(subscription)
         self._attach(position, partial(self._on_rejoined, subscription, position))
 

@@ -136,7 +136,7 @@ def allocate_channel_status(
     """Return a new channel status, initialising."""
     text = channel.encode()[:_CHANNEL_KEY_CHANNEL_MAX]
     counter_id = manager.allocate(
-        type_id, f"{name}: {channel}", _i32(len(text)) + text, registration_id=registration_id, owner_id=-1
+        type_id, f"{name}: {channel}", _i32(len(text)) + text, registration_id=registration_id
     )
     return Counter(manager.values, counter_id)
 
@@ -151,7 +151,6 @@ def allocate_local_address(
         f"{name}: {channel_status_id} {address}",
         _i32(channel_status_id) + _i32(len(text)) + text,
         registration_id=registration_id,
-        owner_id=-1,
     )
     counter = Counter(manager.values, counter_id)
     counter.set_release(CHANNEL_STATUS_ACTIVE)

@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from aeron_core.channel_params import SubscriptionParams
+from aeron_core.driver import events
 from aeron_core.driver.network_stream import NetworkStream
 from aeron_core.driver.receive_endpoint import ReceiveEndpoint
 from aeron_core.driver.refusal import CommandRefusedError
@@ -128,6 +129,7 @@ class Subscriptions:
                 "so-sndbuf": settings.socket_so_sndbuf_length,
                 "so-rcvbuf": settings.socket_so_rcvbuf_length,
             },
+            asks_for_defaults=True,
         )
 
     def _register(self, client: Client, subscription: Subscription) -> None:
@@ -194,6 +196,12 @@ class Subscriptions:
         for each in subscription.beside:
             self.remove(each, streams)
         self.all.remove(subscription)
+        self.context.events.note(
+            events.REMOVE_SUBSCRIPTION_CLEANUP,
+            registration_id=subscription.registration_id,
+            stream_id=subscription.stream_id,
+            channel=subscription.channel,
+        )
         for stream in streams:
             if notify:
                 stream.notify_unavailable_to(subscription)

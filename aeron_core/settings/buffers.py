@@ -15,8 +15,10 @@ RING_TRAILER_LENGTH: Final = 768  # aeron_rb.h
 BROADCAST_TRAILER_LENGTH: Final = 128  # aeron_broadcast_descriptor.h
 DATA_HEADER_LENGTH: Final = 32
 MAX_MTU: Final = 65504
+TERM_MIN_LENGTH: Final = 64 * 1024
 TERM_MAX_LENGTH: Final = 1024 * MIB
-_TERM_LENGTHS: Final = (64 * 1024, TERM_MAX_LENGTH)
+# Of what may be written: anything else stops the start, as with the reference.
+_TERM_LENGTHS: Final = (TERM_MIN_LENGTH, TERM_MAX_LENGTH)
 
 
 class BufferSettings(SettingsModel):
@@ -41,12 +43,12 @@ class BufferSettings(SettingsModel):
     loss_report_buffer_length: Annotated[int, Size("AERON_LOSS_REPORT_BUFFER_LENGTH", 1024, INT32_MAX)] = (
         Field(MIB, description="Loss report file.")
     )
-    term_buffer_length: Annotated[int, Size("AERON_TERM_BUFFER_LENGTH", *_TERM_LENGTHS)] = Field(
-        16 * MIB, description="Term of a network publication, a power of two from 64k to 1g."
-    )
-    ipc_term_buffer_length: Annotated[int, Size("AERON_IPC_TERM_BUFFER_LENGTH", *_TERM_LENGTHS)] = Field(
-        64 * MIB, description="Term of an IPC publication, a power of two from 64k to 1g."
-    )
+    term_buffer_length: Annotated[
+        int, Size("AERON_TERM_BUFFER_LENGTH", 1024, INT32_MAX, sensible=_TERM_LENGTHS)
+    ] = Field(16 * MIB, description="Term of a network publication, a power of two from 64k to 1g.")
+    ipc_term_buffer_length: Annotated[
+        int, Size("AERON_IPC_TERM_BUFFER_LENGTH", 1024, INT32_MAX, sensible=_TERM_LENGTHS)
+    ] = Field(64 * MIB, description="Term of an IPC publication, a power of two from 64k to 1g.")
     term_buffer_sparse_file: Annotated[bool, Switch("AERON_TERM_BUFFER_SPARSE_FILE")] = Field(
         True, description="Make log buffers without filling them."
     )

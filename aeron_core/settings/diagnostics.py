@@ -7,14 +7,16 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from aeron_core.packet_loss import IncomingLosses
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import FilePath, Integer, Rate, Size, Switch, Text, Texts
 from aeron_core.values import INT64_MAX, INT64_MIN
 
 _C_SYMBOL: Final = "it names a symbol of the C driver; plugins are Python entry points here"
 _C_LIBRARY: Final = "C libraries are not loaded; plugins are Python entry points here"
-_NO_EVENT_LOG: Final = "there is no event log; stat, errors and loss show what a driver does"
-_NO_INTERCEPTORS: Final = "nothing comes between an endpoint and its socket; debug_*_loss_rate lose at random"
+_NO_INTERCEPTORS: Final = (
+    "the reference has none for what is sent; debug_send_…_loss_rate lose of it at random"
+)
 _VALIDATORS: Final = {
     "aeron_driver_termination_validator_default_allow": "allow",
     "aeron_driver_termination_validator_default_deny": "deny",
@@ -30,37 +32,36 @@ class DiagnosticSettings(SettingsModel):
     print_configuration: Annotated[bool, Switch("AERON_PRINT_CONFIGURATION")] = Field(
         False, description="Print the settings at the start."
     )
-    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True, without_effect=_NO_EVENT_LOG)] = (
-        Field(None, description="Events to log: names separated by commas, or a mask.")
+    event_log: Annotated[str | None, Text("AERON_EVENT_LOG", optional=True)] = Field(
+        None, description="Events to log: all, admin, a mask, or names or numbers, separated by commas."
     )
-    event_log_disable: Annotated[
-        str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True, without_effect=_NO_EVENT_LOG)
-    ] = Field(None, description="Events to leave out of event_log.")
-    event_log_filename: Annotated[
-        Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True, without_effect=_NO_EVENT_LOG)
-    ] = Field(None, description="File of the event log; standard output where unset.")
+    event_log_disable: Annotated[str | None, Text("AERON_EVENT_LOG_DISABLE", optional=True)] = Field(
+        None, description="Events to leave out of event_log."
+    )
+    event_log_filename: Annotated[Path | None, FilePath("AERON_EVENT_LOG_FILENAME", optional=True)] = Field(
+        None, description="File of the event log; standard output where unset."
+    )
     event_log_file_max_length: Annotated[
         int | None,
-        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True, without_effect=_NO_EVENT_LOG),
-    ] = Field(None, description="Length at which the event log starts anew; unlimited where unset.")
+        Size("AERON_EVENT_LOG_FILE_MAX_LENGTH", 0, INT64_MAX, optional=True),
+    ] = Field(
+        None, description="Length at which the event log goes on in another file; unlimited where unset."
+    )
     udp_channel_outgoing_interceptors: Annotated[
         tuple[str, ...], Texts("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS", without_effect=_NO_INTERCEPTORS)
-    ] = Field((), description="Interceptors of what is sent: loss, fixed-loss, multi-gap-loss.")
+    ] = Field((), description="Interceptors of what is sent.")
     udp_channel_incoming_interceptors: Annotated[
-        tuple[str, ...], Texts("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS", without_effect=_NO_INTERCEPTORS)
-    ] = Field((), description="Interceptors of what is received: loss, fixed-loss, multi-gap-loss.")
+        tuple[str, ...], Texts("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS")
+    ] = Field((), description="What loses of what comes in: loss, fixed-loss, multi-gap-loss.")
     loss_args: Annotated[
         str | None,
-        Text(
-            "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", optional=True, without_effect=_NO_INTERCEPTORS
-        ),
+        Text("AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_LOSS_ARGS", optional=True),
     ] = Field(None, description="Arguments of loss: rate=0.1|seed=1|recv-msg-mask=0xF.")
     fixed_loss_args: Annotated[
         str | None,
         Text(
             "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_FIXED_LOSS_ARGS",
             optional=True,
-            without_effect=_NO_INTERCEPTORS,
         ),
     ] = Field(None, description="Arguments of fixed-loss: term-id=0|term-offset=0|length=1408.")
     multi_gap_loss_args: Annotated[
@@ -68,10 +69,9 @@ class DiagnosticSettings(SettingsModel):
         Text(
             "AERON_UDP_CHANNEL_TRANSPORT_BINDINGS_MULTI_GAP_LOSS_ARGS",
             optional=True,
-            without_effect=_NO_INTERCEPTORS,
         ),
     ] = Field(
-        None, description="Arguments of multi-gap-loss: term-id=0|gap-radix=8|gap-length=4|total-gaps=2."
+        None, description="Arguments of multi-gap-loss: term-id=0|gap-radix=4096|gap-length=64|total-gaps=2."
     )
     debug_send_data_loss_rate: Annotated[float, Rate("AERON_DEBUG_SEND_DATA_LOSS_RATE")] = Field(
         0.0, description="Share of sent data frames to lose."
@@ -112,3 +112,15 @@ class DiagnosticSettings(SettingsModel):
     enable_experimental_features: Annotated[
         bool, Switch("AERON_ENABLE_EXPERIMENTAL_FEATURES", without_effect="no feature is experimental")
     ] = Field(False, description="Allow features that may still change.")
+
+    @property
+    def incoming_losses(self) -> IncomingLosses:
+        """What is lost of what comes in; raises ConfigurationError."""
+        return IncomingLosses.parse(
+            self.udp_channel_incoming_interceptors,
+            {
+                "loss": self.loss_args,
+                "fixed-loss": self.fixed_loss_args,
+                "multi-gap-loss": self.multi_gap_loss_args,
+            },
+        )

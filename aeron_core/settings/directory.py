@@ -14,7 +14,7 @@ from pydantic import Field
 
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
-from aeron_core.values import INT64_MAX
+from aeron_core.values import INT32_MAX, INT64_MAX
 
 MIB = 1024 * 1024
 
@@ -73,6 +73,6 @@ class DirectorySettings(SettingsModel):
     low_file_store_warning_threshold_length: Annotated[
         int, Size("AERON_LOW_FILE_STORE_WARNING_THRESHOLD", 0, INT64_MAX)
     ] = Field(160 * MIB, description="Warn where less than this is free.")
-    file_page_size: Annotated[int, Size("AERON_FILE_PAGE_SIZE", 4096, 1024 * MIB)] = Field(
-        4096, description="Alignment of the files' lengths in bytes, a power of two."
-    )
+    file_page_size: Annotated[
+        int, Size("AERON_FILE_PAGE_SIZE", 4096, INT32_MAX, sensible=(4096, 1024 * MIB))
+    ] = Field(4096, description="Alignment of the files' lengths in bytes, a power of two.")

@@ -9,7 +9,13 @@ from pydantic import model_validator
 
 from aeron_core.channel_defaults import PublicationDefaults, SubscriptionDefaults
 from aeron_core.errors import ConfigurationError
-from aeron_core.settings.buffers import BROADCAST_TRAILER_LENGTH, RING_TRAILER_LENGTH, BufferSettings
+from aeron_core.settings.buffers import (
+    BROADCAST_TRAILER_LENGTH,
+    RING_TRAILER_LENGTH,
+    TERM_MAX_LENGTH,
+    TERM_MIN_LENGTH,
+    BufferSettings,
+)
 from aeron_core.settings.diagnostics import DiagnosticSettings
 from aeron_core.settings.directory import DirectorySettings
 from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
@@ -21,6 +27,7 @@ from aeron_core.settings.threads import ThreadSettings
 from aeron_core.settings.timeouts import TimeoutSettings
 from aeron_core.values import INT32_MAX, INT64_MAX
 
+MAX_PAGE_SIZE: Final = 1024 * 1024 * 1024
 MIN_MTU: Final = 64
 MAX_MTU: Final = 65504
 FRAME_ALIGNMENT: Final = 32
@@ -109,9 +116,9 @@ class DriverSettings(
 def _check_powers_of_two(settings: DriverSettings) -> None:
     for name in ("term_buffer_length", "ipc_term_buffer_length"):
         length: int = getattr(settings, name)
-        if not _is_power_of_two(length):
+        if not _is_power_of_two(length) or not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH:
             raise _fault(settings, name, "must be a power of two from 64k to 1g")
-    if not _is_power_of_two(settings.file_page_size):
+    if not _is_power_of_two(settings.file_page_size) or settings.file_page_size > MAX_PAGE_SIZE:
         raise _fault(settings, "file_page_size", "must be a power of two from 4k to 1g")
     if not _is_power_of_two(settings.conductor_buffer_length - RING_TRAILER_LENGTH):
         raise _fault(
@@ -121,6 +128,11 @@ def _check_powers_of_two(settings: DriverSettings) -> None:
         raise _fault(
             settings, "clients_buffer_length", f"must be a power of two and {BROADCAST_TRAILER_LENGTH} bytes"
         )
+
+
+def _check_losses(settings: DriverSettings) -> None:
+    # Whether it can be parsed at all.
+    _ = settings.incoming_losses
 
 
 def _check_mtu(settings: DriverSettings) -> None:
@@ -202,6 +214,7 @@ _CHECKS: Final[tuple[Callable[[DriverSettings], None], ...]] = (
     _check_nak_delay,
     _check_powers_of_two,
     _check_mtu,
+    _check_losses,
     _check_socket_buffers,
     _check_cnc_file_length,
     _check_timeouts,

@@ -49,6 +49,12 @@ class ResolverSettings(SettingsModel):
             strict=True,
         ),
     ] = Field((), description="Drivers to ask first, host:port, separated by commas.")
+    resolver_fallback: Annotated[str, Text("AERON_CORE_RESOLVER_FALLBACK", aliases=_RESOLVERS)] = Field(
+        "default", description="Name resolver for names that no driver has, with name_resolver=driver."
+    )
+    resolver_fallback_init_args: Annotated[
+        str | None, Text("AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS", optional=True)
+    ] = Field(None, description="Arguments of resolver_fallback, such as the rows of csv_table.")
     resolver_neighbor_timeout_ns: Annotated[int, Duration("AERON_DRIVER_RESOLVER_NEIGHBOR_TIMEOUT", MS)] = (
         Field(10 * S, description="Silence after which another driver is forgotten.")
     )

@@ -13,7 +13,6 @@ from aeron_core.settings.variables import Choice, Duration, Integer, Switch
 from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 MAX_RESEND_LIMIT: Final = 256
-_FREED_AT_ONCE: Final = "log buffers are deleted as soon as nobody uses them"
 
 
 class StreamSettings(SettingsModel):
@@ -67,6 +66,6 @@ class StreamSettings(SettingsModel):
     stream_session_limit: Annotated[int, Integer("AERON_DRIVER_STREAM_SESSION_LIMIT", 1, INT32_MAX)] = Field(
         INT32_MAX, description="Sessions that one stream of a receive endpoint may have."
     )
-    resource_free_limit: Annotated[
-        int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX, without_effect=_FREED_AT_ONCE)
-    ] = Field(1, description="Log buffers that are freed in one duty cycle.")
+    resource_free_limit: Annotated[int, Integer("AERON_DRIVER_RESOURCE_FREE_LIMIT", 1, INT32_MAX)] = Field(
+        1, description="Log buffers that are freed in one duty cycle."
+    )

@@ -12,7 +12,6 @@ from aeron_core.settings.variables import Choice, Integer, Switch, Text
 
 MAX_CPU: Final = 255
 _NO_NATIVE_AGENT: Final = "there is no native resource agent: slow work runs beside the conductor"
-_NO_CPUSET: Final = "control groups are not looked at; the _cpu_affinity settings bind the agents"
 
 # Source: aeron_agent.c, the table of idle strategies.
 IDLE_STRATEGY_ALIASES: Final = {
@@ -111,9 +110,9 @@ class ThreadSettings(SettingsModel):
             "AERON_DRIVER_NATIVE_RESOURCE_AGENT_CPU_AFFINITY", -1, MAX_CPU, without_effect=_NO_NATIVE_AGENT
         ),
     ] = Field(-1, description="Processor of an agent that only the reference has.")
-    cpuset_affinity: Annotated[bool, Switch("AERON_DRIVER_CPUSET_AFFINITY", without_effect=_NO_CPUSET)] = (
-        Field(False, description="Pin the agents to the processors of the control group.")
+    cpuset_affinity: Annotated[bool, Switch("AERON_DRIVER_CPUSET_AFFINITY")] = Field(
+        False, description="Let the _cpu_affinity settings count the processors of the control group, from 0."
     )
-    cpuset_warnings_as_errors: Annotated[
-        bool, Switch("AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS", without_effect=_NO_CPUSET)
-    ] = Field(False, description="Stop where the processors of the control group are a poor choice.")
+    cpuset_warnings_as_errors: Annotated[bool, Switch("AERON_DRIVER_CPUSET_WARNINGS_AS_ERRORS")] = Field(
+        False, description="Do not start where the processors of the control group are a poor choice."
+    )

@@ -113,11 +113,13 @@ class Integer(Variable):
 
 @dataclass(frozen=True)
 class Size(Integer):
-    """Bytes, as a number or as text such as `64k`."""
+    """Bytes, as a number or as text such as `64k`; `sensible` is narrower where what is let through may be refused."""
+
+    sensible: tuple[int, int] | None = None
 
     @property
     def allowed(self) -> str:
-        low, high = self.format(self.minimum), self.format(self.maximum)
+        low, high = map(self.format, self.sensible or (self.minimum, self.maximum))
         return f"must be a size from {low} to {high}, such as 64k, 16m or 1g"
 
     def parse(self, text: str) -> object:

@@ -42,7 +42,7 @@ class SendStream:
     stream_id: int
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's position and window."""
+        """Take a receiver's position and window; return 0, or 1 where no receiver can have sent it."""
         return 0
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
@@ -107,7 +107,8 @@ class SendChannelEndpoint(ChannelEndpoint):
     def add_destination(self, address: SocketAddress, registration_id: int) -> bool:
         """Send to one more place; for the conductor, of a channel with `is_manual`. Return whether that is possible.
 
-        Whoever gives the order does not wait until it is carried out; so with the next two.
+        An address that is not set yet is that of a destination whose name is still being looked for. Whoever gives the
+        order does not wait until it is carried out; so with the next three.
         """
         return False
 
@@ -118,6 +119,17 @@ class SendChannelEndpoint(ChannelEndpoint):
     def remove_destination_by_id(self, registration_id: int) -> bool:
         """Send to one place less, known by what it was added with; return whether that is possible."""
         return False
+
+    def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
+        """Send to another address in place of that of one destination; return whether that is possible."""
+        return False
+
+    def take_silent_destinations(self) -> list[int]:
+        """Return the registration ids of destinations from which nothing was heard for a while; for the conductor.
+
+        Each is told again after as long a while.
+        """
+        return []
 
     def change_remote(self, address: SocketAddress) -> bool:
         """Send to another address from now on; for the conductor. Return whether the order was taken.
@@ -210,6 +222,20 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
         """Name the session of the responses; return the bytes sent."""
         return 0
+
+    def last_heard_ns(self) -> int | None:
+        """Return when a valid packet came in last, or the endpoint was opened; for the conductor.
+
+        None where that is not known: nobody who has moved is looked for then.
+        """
+        return None
+
+    def change_control(self, address: SocketAddress) -> bool:
+        """Answer at another fixed control address from now on; for the conductor. Return whether the order was taken.
+
+        It waits until the receiver sends something; raises OSError where the address cannot be reached at all.
+        """
+        return False
 
     def descriptor(self) -> int:
         """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.

@@ -12,6 +12,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
+from aeron_core.packet_loss import IncomingLosses
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
     ReceiveChannelEndpoint,
@@ -93,10 +94,13 @@ class EndpointParams:
     uses_gro: bool
     #: First and last port to choose from for a channel that asks for port 0; 0 and 0 leave it to the system.
     wildcard_ports: tuple[int, int] = (0, 0)
+    #: Stands a channel for each that is opened, which has its datagrams logged; None where nobody wants that.
+    watch_datagrams: Callable[[DatagramChannel], DatagramChannel] | None = None
     #: Hops of multicast where the channel does not say, 0 for the system's default.
     multicast_ttl: int = 0
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
+    incoming_losses: IncomingLosses = field(default_factory=IncomingLosses)
     #: Whose `epoch_ns` frames are stamped with.
     clock: Clock = field(default_factory=Clock)
 

@@ -19,7 +19,7 @@ class NameResolverParams:
     """What a resolver is made from; the defaults are those of the driver's settings.
 
     `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; `settings` holds the resolver's own section. The rest is
-    for resolvers of drivers that talk to one another.
+    for resolvers of drivers that talk to one another: `fallback` is for the names that no driver has.
     """
 
     options: str = ""
@@ -32,6 +32,7 @@ class NameResolverParams:
     neighbor_resolution_interval_ns: int = 2 * _S
     bootstrap_resolution_interval_ns: int = 10 * _S
     mtu: int = 1408
+    fallback: NameResolver | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

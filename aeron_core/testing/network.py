@@ -69,6 +69,7 @@ class _Socket:
     address: SocketAddress
     peer: SocketAddress | None
     capacity: int  # bytes, 0 for any
+    is_wildcard: bool = False  # bound to no address of its own
     queue: list[tuple[int, int, bytes, SocketAddress]] = field(default_factory=list)
     queued_length: int = 0
 
@@ -143,7 +144,8 @@ class SimulatedNetwork:
                 raise OSError(
                     errno.EADDRINUSE, f"cannot bind {options.bind}: another simulated socket has it"
                 )
-            made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length)
+            is_wildcard = not any(options.bind.packed) and options.bind.port == 0
+            made = _Socket(SocketAddress.of(name, port), options.connect, options.rcvbuf_length, is_wildcard)
             self._sockets[name, port] = made
             return made
 
@@ -162,6 +164,17 @@ class SimulatedNetwork:
             if (name, port) not in self._sockets:
                 return port
         raise OSError(errno.EADDRINUSE, f"no port is left on {name}")
+
+    def _connect(self, host: SimulatedHost, socket: _Socket, peer: SocketAddress) -> None:
+        with self._lock:
+            if socket.peer is None:
+                return
+            socket.peer = peer.copy()
+            name = host.address_towards(peer)
+            if socket.is_wildcard and name != socket.address.host and socket.address.port:
+                del self._sockets[socket.address.host, socket.address.port]
+                socket.address = SocketAddress.of(name, self._free_port(name))
+                self._sockets[name, socket.address.port] = socket
 
     def _unbind(self, socket: _Socket) -> None:
         with self._lock:
@@ -245,7 +258,7 @@ class SimulatedHost:
 
     def open(self, options: DatagramOptions) -> DatagramChannel:
         """Open a socket as `options` say; raises OSError as the operating system would."""
-        return PythonDatagramChannel(_SocketFace(self.network, self.network._bind(self, options)))
+        return PythonDatagramChannel(_SocketFace(self, self.network._bind(self, options)))
 
     def address_for(self, bind: SocketAddress) -> str:
         """Return the address of this host that binding to `bind` means."""
@@ -254,12 +267,21 @@ class SimulatedHost:
                 return address.host
         raise OSError(errno.EADDRNOTAVAIL, f"cannot bind {bind}: this simulated host has no such address")
 
+    def address_towards(self, peer: SocketAddress) -> str:
+        """Return the address that a socket gets which is connected anew: the nearest to `peer`."""
+        number = int.from_bytes(peer.packed, "big")
+        return min(
+            (address for address in self.addresses if address.family == peer.family),
+            key=lambda address: int.from_bytes(address.packed, "big") ^ number,
+        ).host
+
 
 class _SocketFace:
     """What `PythonDatagramChannel` asks for."""
 
-    def __init__(self, network: SimulatedNetwork, socket: _Socket) -> None:
-        self._network = network
+    def __init__(self, host: SimulatedHost, socket: _Socket) -> None:
+        self._host = host
+        self._network = host.network
         self._socket = socket
         self._is_closed = False
 
@@ -275,8 +297,7 @@ class _SocketFace:
         return self._socket.address.copy()
 
     def connect(self, address: SocketAddress) -> None:
-        if self._socket.peer is not None:
-            self._socket.peer = address.copy()
+        self._network._connect(self._host, self._socket, address)
 
     def close(self) -> None:
         self._is_closed = True

@@ -4,22 +4,15 @@ import random
 
 import pytest
 
-from aeron_core._native import wire
-from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import (
-    Feed,
-    Link,
     SimulatedPeer,
-    Sink,
     data_frame,
     encode_frame,
-    frames_of,
-    make_messages,
 )
 from aeron_core.testing.pair import MS, S
 
@@ -35,51 +28,10 @@ BAD_TYPE = "frame type is not known"
 BAD_FIELD = "a field of the frame is out of its range"
 
 
-class Stream:
-    """A stream between the drivers of a pair, which must deliver everything whatever strangers send."""
-
-    def __init__(self, pair):
-        self.pair = pair
-        subscription = pair.add_subscription(CHANNEL, 1001)
-        publication = pair.add_exclusive_publication(
-            f"{CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0", 1001
-        )
-        pair.run_until(lambda: publication.is_connected and subscription.is_connected)
-        self._feed = Feed(publication, make_messages(300, seed=5, max_length=4000))
-        self._sink = Sink(subscription)
-
-    def step(self):
-        self._feed.offer()
-        self._sink.poll()
-
-    def run_for(self, duration_ns):
-        self.pair.run_for(duration_ns, each=self.step)
-
-    def arrives_once_and_in_order(self):
-        self.pair.run_until(lambda: (self.step(), len(self._sink.all) >= 300)[1])
-        self.pair.run_for(100 * MS, each=self.step)
-        return self._sink.all == self._feed.messages
-
-
 @pytest.fixture
 def pair(start_pair):
     # Not connected: a sender's socket hears strangers.
     return start_pair(driver_connect=False)
-
-
-@pytest.fixture
-def stream(pair):
-    return Stream(pair)
-
-
-@pytest.fixture
-def to_receiver(pair):
-    return SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
-
-
-@pytest.fixture
-def to_sender(pair):
-    return SimulatedPeer(pair.network, "10.0.0.7", 40000, (pair.SENDER, 49152))
 
 
 def header(frame_type, *, length=40, version=0, flags=0):
@@ -283,37 +235,6 @@ def test_a_sender_is_not_moved_by_whom_it_does_not_know(pair, stream, to_sender,
     assert pair.sender.client_errors == []
 
 
-def flood_with_receivers(pair, to_sender):
-    # Nothing was published yet, so that all of them say where the stream is.
-    for start in range(0, 5000, 500):
-        to_sender.send(*[sm(receiver_id=100 + start + n) for n in range(500)])
-        pair.run_for(10 * MS)
-
-
-def test_a_flood_of_receivers_is_heard_up_to_a_limit_and_logged_once(pair, stream, to_sender):
-    flood_with_receivers(pair, to_sender)
-
-    # One of those who are heard is the real receiver.
-    assert pair.sender.counted("status_messages_rejected") == 5000 - 4095
-    (record,) = pair.sender.errors()
-    assert record.text == (
-        "(11) more than 4096 receivers, session id=77 stream id=1001: status messages of others are ignored"
-    )
-    assert record.observation_count == 1
-    assert stream.arrives_once_and_in_order()
-
-
-def test_a_receiver_is_heard_again_once_those_of_a_flood_are_silent(pair, stream, to_sender):
-    flood_with_receivers(pair, to_sender)
-    pair.run_for(6 * S)
-    rejected = pair.sender.counted("status_messages_rejected")
-
-    to_sender.send(sm(receiver_id=9))
-    pair.run_for(1 * MS)
-
-    assert pair.sender.counted("status_messages_rejected") == rejected
-
-
 @pytest.mark.parametrize(
     "datagram",
     [
@@ -329,158 +250,6 @@ def test_a_nak_for_what_was_never_sent_resends_nothing(pair, stream, to_sender, 
 
     assert stream.arrives_once_and_in_order()
     assert pair.sender.counted("retransmits_sent") == 0
-
-
-def test_a_flood_of_naks_doubles_data_on_the_wire_only(pair, stream, to_sender):
-    for _ in range(100):
-        stream.run_for(1 * MS)
-        for frame in frames_of(DataHeader, pair.sent()[-8:]):
-            length = TERM - frame.term_offset
-            to_sender.send(nak(term_id=frame.term_id, term_offset=frame.term_offset, length=length))
-
-    assert stream.arrives_once_and_in_order()
-    assert pair.sender.counted("retransmits_sent") > 100
-
-
-MEASUREMENT = encode_frame(
-    Rttm(flags=wire.RTTM_FLAG_REPLY, echo_timestamp=-1, reception_delta=2**62, **STREAM)
-)
-
-
-def test_a_flood_of_measurements_is_answered_within_bounds_and_to_the_receivers_alone(
-    pair, stream, to_sender, to_receiver
-):
-    to_sender.send(*[MEASUREMENT] * 200)
-    stream.run_for(5 * MS)
-
-    assert len(frames_of(Rttm, pair.sent())) == 64
-    assert pair.sender.counted("invalid_packets") == 200 - 64
-    assert to_sender.receive() == to_receiver.receive() == []
-    assert stream.arrives_once_and_in_order()
-
-
-def test_measurements_are_answered_again_once_the_flood_is_over(pair, stream, to_sender):
-    to_sender.send(*[MEASUREMENT] * 200)
-    stream.run_for(20 * MS)
-
-    to_sender.send(*[MEASUREMENT] * 10)
-    stream.run_for(5 * MS)
-
-    assert len(frames_of(Rttm, pair.sent())) == 64 + 10
-
-
-def test_a_receiver_answers_measurements_within_bounds_and_to_its_sender_alone(pair, stream, to_receiver):
-    to_receiver.send(*[MEASUREMENT] * 200)
-    stream.run_for(5 * MS)
-
-    assert len(frames_of(Rttm, pair.answered())) == 64
-    assert pair.receiver.counted("invalid_packets") == 200 - 64
-    assert to_receiver.receive() == []
-    assert stream.arrives_once_and_in_order()
-
-
-ECHOES = (0, -1, 2**63 - 1, -(2**63), 2**62)
-
-
-def test_answers_to_measurements_that_nobody_made_are_counted_and_change_nothing(pair, stream, to_receiver):
-    receiver_id = frames_of(StatusMessage, pair.answered())[0].receiver_id
-    for echo in ECHOES:
-        answer = Rttm(receiver_id=receiver_id, echo_timestamp=echo, reception_delta=-echo - 1, **STREAM)
-        to_receiver.send(*[encode_frame(answer)] * 50)
-
-    assert stream.arrives_once_and_in_order()
-    assert pair.receiver.counted("invalid_packets") == 50 * len(ECHOES)
-    assert pair.receiver.errors() == []
-
-
-def test_a_round_trip_that_is_forged_is_as_long_ago_as_a_question_at_most(start_pair):
-    pair = start_pair(driver_connect=False, congestion_control="cubic", cubic_measure_rtt=True)
-    stream = Stream(pair)
-    stream.run_for(10 * MS)
-    receiver_id = frames_of(StatusMessage, pair.answered())[0].receiver_id
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
-    # As of a stream without a real answer, the next of which would undo what is forged.
-    pair.network.set_link(Link(loss=1), source=pair.SENDER, destination=pair.RECEIVER)
-    questions = (pair.now_ns, pair.now_ns - 1, pair.now_ns - 5 * S, *ECHOES)
-
-    shown = []
-    for echo in questions:
-        for delta in (0, 1, -1, 2**63 - 1, -(2**63), 10 * MS):
-            stranger.send(
-                encode_frame(
-                    Rttm(receiver_id=receiver_id, echo_timestamp=echo, reception_delta=delta, **STREAM)
-                )
-            )
-            stream.run_for(100_000)
-            shown.append(pair.receiver.find_counter("rcv-cc-cubic-rtt").value)
-
-    assert all(0 <= rtt_ns < 20 * MS for rtt_ns in shown)
-    pair.network.set_link(Link(), source=pair.SENDER, destination=pair.RECEIVER)
-    assert stream.arrives_once_and_in_order()
-
-
-def test_a_flood_of_setups_makes_no_more_images_than_the_session_limit(start_pair):
-    pair = start_pair(driver_connect=False, stream_session_limit=4)
-    stream = Stream(pair)
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
-
-    stranger.send(*[setup(session_id=1000 + n) for n in range(100)])
-    stream.run_for(200 * MS)
-
-    assert len(pair.receiver.find_counters("rcv-hwm")) == 4
-    (record,) = pair.receiver.errors()
-    assert record.text == f"(11) exceeded session limit, stream id=1001 from {STRANGER}"
-    assert stream.arrives_once_and_in_order()
-
-
-def test_a_sender_beyond_the_session_limit_is_refused_once_a_second_however_often_it_asks(start_pair):
-    pair = start_pair(driver_connect=False, stream_session_limit=1)
-    Stream(pair)
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
-
-    for _ in range(25):
-        stranger.send(*[setup(session_id=1000)] * 10)
-        pair.run_for(100 * MS)
-
-    (record,) = pair.receiver.errors()
-    assert record.observation_count == 3
-
-
-def test_a_refused_sender_is_let_in_once_there_is_room(start_pair):
-    pair = start_pair(driver_connect=False, stream_session_limit=1)
-    pair.add_subscription(CHANNEL, 1001)
-    first, second = (pair.add_exclusive_publication(CHANNEL, 1001) for _ in range(2))
-    pair.run_until(lambda: first.is_connected)
-    pair.run_for(3 * S)
-    assert not second.is_connected
-
-    first.close()
-
-    pair.run_until(lambda: second.is_connected)
-
-
-def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_receiver):
-    pair.add_subscription(f"{CHANNEL}|session-id=5", 2000)
-    for start in range(0, 5000, 500):
-        to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
-        stream.run_for(1 * MS)
-
-    publication = pair.add_publication(f"{CHANNEL}|session-id=5", 2000)
-
-    pair.run_until(lambda: publication.is_connected)
-    assert stream.arrives_once_and_in_order()
-
-
-def test_sessions_whose_setup_never_came_do_not_keep_a_new_stream_away(pair, stream, to_receiver):
-    pair.add_subscription(CHANNEL, 2000)
-    for start in range(0, 5000, 500):
-        to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
-        stream.run_for(1 * MS)
-
-    publication = pair.add_publication(CHANNEL, 2000)
-
-    assert pair.run_until(lambda: publication.is_connected) > 900 * MS
-    assert stream.arrives_once_and_in_order()
 
 
 @pytest.mark.parametrize("seed", range(4))

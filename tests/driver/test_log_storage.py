@@ -73,6 +73,21 @@ def test_a_stream_flows_through_shared_memory(driver, channel, folders):
     assert objects() == []
 
 
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_a_duty_cycle_frees_no_more_logs_than_it_may(start_driver, limit):
+    driver = start_driver(resource_free_limit=limit)
+    publications = [driver.add_publication(IPC, stream_id) for stream_id in range(6)]
+    for publication in publications:
+        publication.close()
+    left = []
+
+    driver.run_for(15 * S, each=lambda: left.append(len(driver.driver.log_files())))
+
+    freed = [before - after for before, after in zip([6, *left], left, strict=False)]
+    assert max(freed) == min(limit, 6)
+    assert left[-1] == 0
+
+
 def room_taken(path):
     return path.stat().st_blocks * 512
 

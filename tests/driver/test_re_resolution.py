@@ -2,40 +2,9 @@
 
 import pytest
 
-from aeron_core.spi.hookspecs import hookimpl
-from aeron_core.testing.pair import MS, S, Simulation
+from aeron_core.testing.pair import MS, S
 
 CHANNEL = "aeron:udp?endpoint=node:20121"
-
-
-class Names:
-    """A plugin whose resolver knows where `node` is now."""
-
-    def __init__(self):
-        self.address = "10.0.0.2"
-        self.asked = []
-
-    def lookup(self, name, uri_key, is_re_lookup):
-        return name
-
-    def resolve(self, host, uri_key, is_re_resolution):
-        self.asked.append((host, uri_key, is_re_resolution))
-        return self.address
-
-    @hookimpl
-    def aeron_name_resolvers(self):
-        return {"names": lambda params: self}
-
-
-@pytest.fixture
-def names():
-    return Names()
-
-
-@pytest.fixture
-def simulation(memory_path, names):
-    with Simulation(memory_path, plugins=[names], idle_step_ns=5 * MS) as simulation:
-        yield simulation
 
 
 def publish(simulation, channel=CHANNEL, **settings):
@@ -78,6 +47,21 @@ def test_a_publication_follows_a_name_to_its_new_address(simulation, names, conn
     assert received == [b"found"]
     assert sender.counted("resolution_changes") == 1
     assert sender.errors() == []
+
+
+def test_the_address_that_a_reconnected_socket_got_is_stated(simulation, names):
+    driver = simulation.add_driver("10.0.0.1", "192.168.0.1", name_resolver="names")
+    publication = simulation.result(driver.connect().add_publication_async(CHANNEL, 1001))
+    (before,) = publication.local_addresses()
+    assert before.startswith("10.0.0.1:")
+
+    names.address = "192.168.0.2"
+    simulation.run_for(8 * S)
+
+    (after,) = publication.local_addresses()
+    assert after.startswith("192.168.0.1:")
+    assert driver.find_counter("snd-channel").label == f"snd-channel: {CHANNEL} {after}"
+    assert driver.find_counter("snd-local-sockaddr").label.endswith(f" {after}")
 
 
 def test_who_answers_is_not_looked_up_again(simulation, names):

@@ -6,9 +6,13 @@ import aeron_core
 
 
 def test_who_makes_a_driver_is_told_of_a_setting_that_has_no_effect(tmp_path):
-    settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m", "resource_free_limit": 7}
+    settings = {
+        "aeron_dir": tmp_path / "driver",
+        "counters_buffer_length": "1m",
+        "dynamic_libraries": ["x.so"],
+    }
 
-    with pytest.warns(UserWarning, match="AERON_DRIVER_RESOURCE_FREE_LIMIT.*without effect") as heard:
+    with pytest.warns(UserWarning, match="AERON_DRIVER_DYNAMIC_LIBRARIES.*without effect") as heard:
         aeron_core.MediaDriver.launch(settings).close()
 
     assert heard[0].filename == __file__

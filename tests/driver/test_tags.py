@@ -167,13 +167,37 @@ def test_a_subscription_by_session_tag_gets_that_session_alone(lone):
 def test_socket_buffers_of_another_length_than_those_that_are_there_are_refused(lone, add, key):
     lone.result(getattr(lone.client, add)(f"{ONE}|{key}=256k", 1001))
     lone.result(getattr(lone.client, add)(f"{ONE}|{key}=256k", 1002))
-    lone.result(getattr(lone.client, add)(ONE, 1003))
 
     error = refusal(lone, getattr(lone.client, add)(f"{ONE}|{key}=512k", 1004))
 
-    assert f"{key}=512k" in str(error)
+    assert f"{key}=524288" in str(error)
     assert "does not match existing value of 262144" in str(error)
     assert error.code is ErrorCode.GENERIC_ERROR
+
+
+@pytest.mark.parametrize(
+    ("add", "first", "second", "is_refused"),
+    [
+        ("add_publication_async", "|so-rcvbuf=256k", "", False),
+        ("add_publication_async", "", "|so-rcvbuf=128k", False),
+        ("add_publication_async", "", "|so-sndbuf=128k", True),
+        ("add_subscription_async", "|so-rcvbuf=256k", "", True),
+        ("add_subscription_async", "|so-rcvbuf=128k", "", False),
+        ("add_subscription_async", "", "|so-rcvbuf=128k", False),
+        ("add_subscription_async", "|so-sndbuf=256k", "", False),
+        ("add_subscription_async", "", "|so-sndbuf=128k", True),
+    ],
+)
+def test_who_names_no_lengths_asks_for_none_but_a_subscription_for_those_of_the_driver(
+    lone, add, first, second, is_refused
+):
+    lone.result(getattr(lone.client, add)(ONE + first, 1001))
+    registration = getattr(lone.client, add)(ONE + second, 1002)
+
+    if is_refused:
+        assert "does not match existing value of" in str(refusal(lone, registration))
+    else:
+        lone.result(registration)
 
 
 def test_an_mtu_beyond_the_send_buffer_of_the_channel_is_refused(lone):

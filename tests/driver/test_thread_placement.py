@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from aeron_core.agent import cpuset
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import ConfigurationError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 TASKS = Path("/proc/self/task")
@@ -70,6 +72,16 @@ def test_an_agent_runs_on_the_processor_that_it_was_given(launch):
     names = names_of(tasks() - before)
     assert os.sched_getaffinity(names["sender"]) == {cpu}
     assert os.sched_getaffinity(names["receiver"]) == os.sched_getaffinity(0)
+
+
+def test_a_driver_whose_control_group_cannot_be_read_does_not_start(launch, tmp_path, monkeypatch):
+    monkeypatch.setattr(cpuset.read_cpus, "__defaults__", (tmp_path / "none", tmp_path))
+    before = tasks()
+
+    with pytest.raises(ConfigurationError, match="cannot read the control group"):
+        launch(cpuset_affinity=True)
+
+    assert {"conductor", "sender", "receiver"}.isdisjoint(names_of(tasks() - before))
 
 
 def test_a_processor_that_is_not_there_is_an_error_of_the_driver_which_goes_on(launch):

@@ -93,6 +93,18 @@ CASES = [
     [("pub", f"{UDP}|tags=1,7"), ("pub", f"{OTHER}|tags=2,7")],
     [("pub", f"{UDP}|so-sndbuf=64k"), ("pub", f"{UDP}|so-sndbuf=128k")],
     [("sub", f"{UDP}|so-rcvbuf=256k"), ("sub", f"{UDP}|so-rcvbuf=512k")],
+    *(
+        [(verb, f"{UDP}{one}"), (verb, f"{UDP}{other}")]
+        for verb in ("pub", "sub")
+        for one, other in (
+            ("", "|so-rcvbuf=128k"),
+            ("", "|so-rcvbuf=256k"),
+            ("", "|so-sndbuf=128k"),
+            ("|so-rcvbuf=128k", ""),
+            ("|so-rcvbuf=256k", ""),
+            ("|so-sndbuf=128k", ""),
+        )
+    ),
     # Destinations of subscriptions.
     [("sub", MANUAL), ("dest", UDP)],
     [("sub", MANUAL), ("dest", "aeron:ipc")],

@@ -157,6 +157,8 @@ def test_no_other_variables_exist_but_directory_threading_and_our_own():
         "AERON_DIR",
         "AERON_THREADING_MODE",
         "AERON_THREAD_NAMING",
+        "AERON_CORE_RESOLVER_FALLBACK",
+        "AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS",
         "AERON_CORE_STORAGE",
         "AERON_CORE_ONE_WAY_LATENCY_INTERVAL",
         "AERON_CORE_UDP_GSO",
@@ -227,7 +229,7 @@ def test_values_may_be_written_in_several_ways(field, written, value):
     ("field", "value", "allowed"),
     [
         ("term_buffer_length", "64kb", "must be a size from 64k to 1g"),
-        ("term_buffer_length", "32k", "must be a size from 64k to 1g"),
+        ("term_buffer_length", "32k", "must be a power of two from 64k to 1g"),
         ("term_buffer_length", 1.5, "must be a size"),
         ("term_buffer_length", True, "must be a size"),
         ("mtu_length", 31, "must be a size from 32 to 65504"),

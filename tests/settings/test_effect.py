@@ -16,12 +16,14 @@ SOURCES = "\n".join(
     for path in sorted(root.rglob("*.py"))
     if OWN not in path.parents
 )
-# What channels fall back to is handed on by these two, not read one by one.
+# What channels fall back to, and what is lost on purpose, is handed on by these, not read one by one.
 DEFAULTS = "".join(
-    re.search(rf"def {name}\(.*?(?=\n    @property)", (OWN / "driver.py").read_text(encoding="utf-8"), re.S)[
-        0
-    ]
-    for name in ("publication_defaults", "subscription_defaults")
+    re.search(rf"def {name}\(.*?(?=\n    @property|\Z)", (OWN / file).read_text(encoding="utf-8"), re.S)[0]
+    for file, name in (
+        ("driver.py", "publication_defaults"),
+        ("driver.py", "subscription_defaults"),
+        ("diagnostics.py", "incoming_losses"),
+    )
 )
 SETTINGS = [(model, name) for model in (DriverSettings, ClientSettings) for name in model.model_fields]
 
@@ -47,9 +49,9 @@ def test_a_setting_is_read_unless_it_says_that_it_has_no_effect(model, name):
 @pytest.mark.parametrize(
     ("variable", "text"),
     [
-        ("AERON_EVENT_LOG", "all"),
-        ("AERON_UDP_CHANNEL_INCOMING_INTERCEPTORS", "loss"),
-        ("AERON_DRIVER_CPUSET_AFFINITY", "true"),
+        ("AERON_AGENT_ON_START_FUNCTION", "on_start"),
+        ("AERON_UDP_CHANNEL_OUTGOING_INTERCEPTORS", "loss"),
+        ("AERON_DRIVER_DYNAMIC_LIBRARIES", "libextra.so"),
     ],
 )
 def test_who_sets_what_has_no_effect_is_told(variable, text):

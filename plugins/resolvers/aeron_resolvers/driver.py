@@ -1,6 +1,6 @@
 """Names of drivers, which they tell one another over UDP.
 
-Names that no driver has are for the operating system.
+Names that no driver has are for another resolver, by default the operating system's.
 Invariant: sockets and tables are the conductor's; helper threads only read, and look up hosts.
 Source: aeron_driver_name_resolver.c.
 """
@@ -18,10 +18,10 @@ from aeron_core._native.datagrams import DatagramChannel, UdpSocket
 from aeron_core.addresses import InterfaceSpec, parse_address
 from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.spi.media import DatagramOptions
-from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams
+from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
 from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, Place, name_length
 from aeron_resolvers.packets import PacketChannel
-from aeron_resolvers.system import find_address
+from aeron_resolvers.system import SystemNameResolver, find_address
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -55,11 +55,13 @@ class _Bootstrap:
 
 
 class DriverNameResolver:
-    """Asks what other drivers have told, then the operating system."""
+    """Asks what other drivers have told, then the resolver that it falls back to."""
 
     def __init__(self, params: NameResolverParams) -> None:
         _check(params)
         self._params = params
+        self._fallback = params.fallback or SystemNameResolver(params)
+        self._working = self._fallback if isinstance(self._fallback, WorkingNameResolver) else None
         self._local = _local_address(params.interface)
         self._gossip: Gossip | None = None
         self._bootstraps: list[_Bootstrap] = []
@@ -72,6 +74,8 @@ class DriverNameResolver:
 
     def start(self, context: NameResolverContext) -> None:
         """See `WorkingNameResolver`; raises OSError where the interface cannot be bound."""
+        if self._working is not None:
+            self._working.start(context)
         params, now_ns = self._params, context.clock.nano_time()
         opener = context.open_datagrams or _open_socket
         self._context = context
@@ -103,12 +107,13 @@ class DriverNameResolver:
 
     def do_work(self, now_ns: int) -> int:
         """See `WorkingNameResolver`."""
+        work = 0 if self._working is None else self._working.do_work(now_ns)
         gossip = self._gossip
         if gossip is None or now_ns < self._deadline_ns:
-            return 0
+            return work
         self._deadline_ns = now_ns + _DUTY_CYCLE_NS
         now_ms = now_ns // _MS
-        work = self._receive(gossip, now_ms) + gossip.forget_silent(now_ms) + self._take_looked_up()
+        work += self._receive(gossip, now_ms) + gossip.forget_silent(now_ms) + self._take_looked_up()
         if now_ns >= self._bootstrap_deadline_ns:
             self._bootstrap_deadline_ns = now_ns + self._params.bootstrap_resolution_interval_ns
             self._look_up_bootstraps(gossip)
@@ -124,15 +129,17 @@ class DriverNameResolver:
         """See `WorkingNameResolver`."""
         if self._gossip is not None:
             self._channel.close()
+        if self._working is not None:
+            self._working.close()
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return `name`: drivers tell hosts, not ports of channels."""
-        return name
+        """Return what the fallback says: drivers tell hosts, not ports of channels."""
+        return self._fallback.lookup(name, uri_key, is_re_lookup)
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return the address of the driver of that name, else what the operating system says."""
+        """Return the address of the driver of that name, else what the fallback says."""
         found = None if self._gossip is None else self._gossip.find(host)
-        return found or find_address(host)
+        return found or self._fallback.resolve(host, uri_key, is_re_resolution)
 
     def _receive(self, gossip: Gossip, now_ms: int) -> int:
         received = 0
@@ -198,10 +205,18 @@ class DriverNameResolver:
 
     def _look_up(self, one: _Bootstrap) -> None:
         try:
-            host = find_address(one.host_port.host, (self._local.family,))
+            host = self._address_of(one.host_port.host)
         except Exception:
             host = None
         self._looked_up.append((one, host))
+
+    def _address_of(self, name: str) -> str | None:
+        """Return an address of a name of our own family."""
+        if isinstance(self._fallback, SystemNameResolver):
+            return find_address(name, (self._local.family,))
+        found = self._fallback.resolve(name, "endpoint", False)
+        is_ours = found is not None and SocketAddress.of(found, 0).family == self._local.family
+        return found if is_ours else None
 
     def _take_looked_up(self) -> int:
         count = 0

@@ -232,3 +232,41 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path):
                 invoker=True,
             )
     assert not (tmp_path / "driver").exists()
+
+
+ROWS = "service,10.0.0.3,10.0.0.4|first,10.0.0.1,10.0.0.1"
+
+
+def test_names_that_no_driver_has_are_for_the_fallback(simulation):
+    one = start(
+        simulation, "one", "10.0.0.1", resolver_fallback="csv_table", resolver_fallback_init_args=ROWS
+    )
+    client = simulation.add_driver("10.0.0.3").connect()
+    subscription = simulation.result(client.add_subscription_async("aeron:udp?endpoint=10.0.0.3:20121", 1))
+
+    publication = simulation.result(
+        one.connect().add_publication_async("aeron:udp?endpoint=service:20121", 1)
+    )
+
+    simulation.run_until(lambda: publication.is_connected and subscription.is_connected)
+    assert value(one, "NameEntry{name='service'") == 0
+
+
+def test_bootstrap_neighbours_are_found_by_the_fallback(simulation):
+    one = start(simulation, "one", "10.0.0.1")
+
+    start(
+        simulation,
+        "two",
+        "10.0.0.2",
+        "first:8050",
+        resolver_fallback="csv_table",
+        resolver_fallback_init_args=ROWS,
+    )
+
+    simulation.run_until(lambda: names(one) == 1)
+
+
+def test_gossip_does_not_fall_back_to_gossip(simulation):
+    with pytest.raises(ConfigurationError, match="resolver_fallback=driver: must be another one"):
+        start(simulation, "one", "10.0.0.1", resolver_fallback="driver")

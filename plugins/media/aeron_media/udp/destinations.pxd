@@ -19,6 +19,8 @@ cdef class Destinations:
     cdef bint _has_counter
     cdef CommandRing _orders        # of the conductor
     cdef Command _order
+    cdef CommandRing _reports       # to the conductor, of who is silent
+    cdef Command _report
 
     cdef int32_t start_round(self) noexcept nogil
     @cython.locals(index=int32_t)
@@ -28,9 +30,11 @@ cdef class Destinations:
         self, int64_t receiver_id, SocketAddress source, int64_t now_ns
     ) except -1 nogil
     cdef int32_t process(self, int64_t now_ns) except -1 nogil
-    @cython.locals(operation=int32_t)
+    @cython.locals(operation=int32_t, index=int32_t)
     cdef int32_t _execute(self, int64_t now_ns) except -1 nogil
     cdef int32_t _remove(self, int32_t index) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _forget_silent(self, int64_t now_ns) except -1 nogil
+    @cython.locals(index=int32_t)
+    cdef int32_t _report_silent(self, int64_t now_ns) except -1 nogil
     cdef int32_t _publish_count(self) except -1 nogil

@@ -1,6 +1,6 @@
 """To whom a channel with several destinations sends.
 
-    manual:  the conductor adds and removes them; they stay however silent they are
+    manual:  the conductor adds, moves and removes them; they stay however silent they are, and it is told who is
     dynamic: who sends a status message is one, until it has been silent for the timeout
 
 Invariant: all but the methods that the conductor calls, `order_...`, run on the sender.
@@ -10,6 +10,8 @@ Source: aeron_udp_destination_tracker.c.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+import cython
 
 from aeron_core._native import destination_table
 from aeron_core._native.commands import Command, CommandRing
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 #: How long a receiver may be silent. Source: AERON_UDP_DESTINATION_TRACKER_DESTINATION_TIMEOUT_NS.
 TIMEOUT_NS: Final = 5_000_000_000
 _ORDERS: Final = 64  # that wait for the sender; invented: it takes all of them in one cycle
+_REPORTS: Final = (
+    64  # of silent ones that wait for the conductor; invented: the others are told with the next sweep
+)
 
 
 class Destinations:
@@ -38,6 +43,8 @@ class Destinations:
         self._has_counter = count is not None
         self._orders = CommandRing(_ORDERS)
         self._order = Command()
+        self._reports = CommandRing(_REPORTS)
+        self._report = Command()
 
     def order_addition(self, address: SocketAddress, registration_id: int) -> bool:
         """Have the sender add one; return whether the order could be given."""
@@ -50,6 +57,18 @@ class Destinations:
     def order_removal_by_id(self, registration_id: int) -> bool:
         """Have the sender remove one by its registration; return whether the order could be given."""
         return self._orders.send(destination_table.ORDER_REMOVE_BY_ID, values=(registration_id,))
+
+    def order_change(self, registration_id: int, address: SocketAddress) -> bool:
+        """Have the sender move one to another address; return whether the order could be given."""
+        return self._orders.send(destination_table.ORDER_CHANGE, values=(registration_id,), control=address)
+
+    def order_reports(self) -> list[int]:
+        """Return the registration ids of those that the sender found silent since the last call."""
+        silent = []
+        report = Command()
+        while self._reports.receive(report):
+            silent.append(report.values[0])
+        return silent
 
     def start_round(self) -> int:
         """Return how many there are; another one is the first each time, so that none is always the last."""
@@ -81,15 +100,25 @@ class Destinations:
         """Carry out what the conductor ordered, and forget who was silent for too long; return 0."""
         while self._orders.poll(self._order):
             self._execute(now_ns)
-        if not self._is_manual and self._table.count > 0 and now_ns > self._sweep_deadline_ns:
-            self._forget_silent(now_ns)
+        if self._table.count > 0 and now_ns > self._sweep_deadline_ns:
+            if self._is_manual:
+                self._report_silent(now_ns)
+            else:
+                self._forget_silent(now_ns)
         return 0
 
     def _execute(self, now_ns: int) -> int:
         operation = self._order.operation()
         if operation == destination_table.ORDER_ADD:
             self._table.add(self._order.control, self._order.value(0), now_ns)
+            if self._table.count == 1:
+                self._sweep_deadline_ns = now_ns + self._timeout_ns
             return self._publish_count()
+        if operation == destination_table.ORDER_CHANGE:
+            index = self._table.find_registration(self._order.value(0))
+            if index != destination_table.MAX_DESTINATIONS:
+                self._table.set_address(index, self._order.control)
+            return 0
         if operation == destination_table.ORDER_REMOVE:
             return self._remove(self._table.find_address(self._order.control))
         return self._remove(self._table.find_registration(self._order.value(0)))
@@ -109,6 +138,19 @@ class Destinations:
         if self._table.count > 0:
             self._sweep_deadline_ns = self._table.earliest_activity_ns() + self._timeout_ns
         return self._publish_count()
+
+    def _report_silent(self, now_ns: int) -> int:
+        self._sweep_deadline_ns = now_ns + self._timeout_ns
+        index = self._table.find_silent(now_ns - self._timeout_ns, 0)
+        while index != destination_table.MAX_DESTINATIONS:
+            self._report.begin(destination_table.SILENT, cython.NULL)
+            self._report.set_value(0, self._table.registration_of(index))
+            if not self._reports.offer(self._report):
+                return 0
+            self._table.restart(index, now_ns)
+            index = self._table.find_silent(now_ns - self._timeout_ns, index + 1)
+        self._sweep_deadline_ns = self._table.earliest_activity_ns() + self._timeout_ns
+        return 0
 
     def _publish_count(self) -> int:
         if self._has_counter:

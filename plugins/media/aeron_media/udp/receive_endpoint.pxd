@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
@@ -16,6 +17,7 @@ from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
 from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
 
 
@@ -28,6 +30,9 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
     cdef bint _has_fixed_control
     cdef SocketAddress _fixed_control       # where all that is said goes, whoever the sender is
+    cdef SocketAddress _new_control         # to be; the receiver's while `_has_new_control`, else the conductor's
+    cdef AtomicLong _has_new_control
+    cdef AtomicLong _last_heard_ns          # when a valid packet came in, where there is a fixed control address
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
     cdef Setup _setup                       # frames are decoded into these again and again
@@ -40,6 +45,7 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
+    cdef IncomingLoss _incoming_loss        # deliberate, too
     cdef Clock _clock
     cdef bint _stamps_media                 # data, with the kernel's time of reception
     cdef bint _stamps_channel               # data, with ours
@@ -68,5 +74,6 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length, SocketAddress sender) except -1 nogil
     cdef int32_t _send_frame_to(self, int32_t length, SocketAddress control) except -1 nogil
+    cdef bint _is_lost(self, int64_t offset, int32_t length) except -1 nogil
     cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

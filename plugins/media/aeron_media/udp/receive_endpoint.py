@@ -8,11 +8,13 @@ Source: aeron_receive_channel_endpoint.c.
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.cell import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
 from aeron_core.endpoint_params import EndpointParams
 from aeron_core.protocol.frames.header import validate
@@ -20,6 +22,7 @@ from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
 if TYPE_CHECKING:
@@ -50,6 +53,9 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._channel = datagrams
         self._has_fixed_control = control is not None
         self._fixed_control = SocketAddress() if control is None else control.copy()
+        self._new_control = SocketAddress()
+        self._has_new_control = AtomicLong()
+        self._last_heard_ns = AtomicLong(params.clock.nano_time())
         self._source = SocketAddress()
         self._received = ReceiveBatch() if params.batch is None else params.batch
         self._setup = Setup()
@@ -62,6 +68,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
+        self._incoming_loss = IncomingLoss(params.incoming_losses)
         stamps = EndpointParams.parse(params.channel.uri)
         self._clock = params.clock
         self._stamps_media = stamps.media_rcv_timestamp_offset is not None
@@ -85,6 +92,22 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
         self._channel.close()
+
+    def last_heard_ns(self) -> int | None:
+        """See `ReceiveChannelEndpoint.last_heard_ns`; known where there is a fixed control address."""
+        return self._last_heard_ns.get_acquire() if self._has_fixed_control else None
+
+    def change_control(self, address: SocketAddress) -> bool:
+        """See `ReceiveChannelEndpoint.change_control`."""
+        if not self._has_fixed_control or self._has_new_control.get_acquire():
+            return False
+        local = self._channel.local_address()
+        if address.family != local.family:
+            raise OSError(errno.EAFNOSUPPORT, f"cannot answer at {address} from a socket bound to {local}")
+        self._new_control.assign(address)
+        # Release: the receiver that sees the order sees the whole address.
+        self._has_new_control.set_release(1)
+        return True
 
     def descriptor(self) -> int:
         """See `ReceiveChannelEndpoint.descriptor`."""
@@ -120,8 +143,10 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         frame_type = validate(self._received.buffer, offset, length)
         if frame_type < 0:
             return self._refuse(frame_type)
-        if self._loses_data and self._data_loss.should_drop():
+        if self._is_lost(offset, length):
             return 0
+        if self._has_fixed_control:
+            self._last_heard_ns.set_release(now_ns)
         if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
             return self._on_data(offset, length, now_ns)
         if frame_type == wire.TYPE_SETUP:
@@ -130,6 +155,13 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
             return self._on_rttm(offset, length, now_ns)
         # Frames that only a sender takes are valid, but not for us: ignored, as in the reference.
         return 0
+
+    def _is_lost(self, offset: int, length: int) -> bool:
+        if self._loses_data and self._data_loss.should_drop():
+            return True
+        return self._incoming_loss.is_any and self._incoming_loss.should_drop(
+            self._received.buffer, offset, length
+        )
 
     def _on_data(self, offset: int, length: int, now_ns: int) -> int:
         if self._stamps_media or self._stamps_channel:
@@ -208,6 +240,9 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _send_frame(self, length: int, sender: SocketAddress) -> int:
         if self._has_fixed_control:
+            if self._has_new_control.get_acquire():
+                self._fixed_control.assign(self._new_control)
+                self._has_new_control.set_release(0)
             return self._send_frame_to(length, self._fixed_control)
         return self._send_frame_to(length, sender)
 

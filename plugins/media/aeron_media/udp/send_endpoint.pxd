@@ -19,6 +19,7 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.udp.destinations cimport Destinations
 from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
 
 
@@ -45,6 +46,7 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
+    cdef IncomingLoss _incoming_loss        # deliberate, too
     cdef Clock _clock
     cdef bint _stamps                       # data, with the time of sending
     cdef int32_t _stamp_offset              # in the payload, or that of the reserved value
@@ -55,7 +57,7 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef Counter _naks_received
     cdef Counter _error_frames_received
 
-    @cython.locals(count=int32_t, turn=int32_t)
+    @cython.locals(count=int32_t, turn=int32_t, is_sent=bint)
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
@@ -74,5 +76,6 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _on_rare(
         self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns
     ) except -1 nogil
+    cdef bint _is_lost(self, int64_t offset, int32_t length) except -1 nogil
     cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

@@ -31,6 +31,7 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
+        self._incoming_loss = IncomingLoss(params.incoming_losses)
         self._clock = params.clock
         stamp_offset = EndpointParams.parse(params.channel.uri).channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
@@ -109,6 +111,20 @@ class UdpSendEndpoint(SendChannelEndpoint):
     def remove_destination_by_id(self, registration_id: int) -> bool:
         """See `SendChannelEndpoint.remove_destination_by_id`."""
         return self._is_multi_destination and self._destinations.order_removal_by_id(registration_id)
+
+    def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
+        """See `SendChannelEndpoint.change_destination`."""
+        family = self._channel.local_address().family
+        if address.family != family:
+            raise OSError(
+                errno.EAFNOSUPPORT,
+                f"cannot send to {address} from a socket bound to {self._channel.local_address()}",
+            )
+        return self._is_multi_destination and self._destinations.order_change(registration_id, address)
+
+    def take_silent_destinations(self) -> list[int]:
+        """See `SendChannelEndpoint.take_silent_destinations`."""
+        return self._destinations.order_reports() if self._is_multi_destination else []
 
     def change_remote(self, address: SocketAddress) -> bool:
         """See `SendChannelEndpoint.change_remote`."""
@@ -152,10 +168,14 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if count == 0:
             return batch.count
         self._fan_out.begin(batch)
+        is_sent = False
         for turn in range(count):
             self._destinations.copy_address(turn, self._remote)
-            self._fan_out.note(batch, self._send_to_remote(batch))
-        return self._fan_out.end(batch)
+            # Without an address, where a name is still being looked for.
+            if self._remote.is_set():
+                self._fan_out.note(batch, self._send_to_remote(batch))
+                is_sent = True
+        return self._fan_out.end(batch) if is_sent else batch.count
 
     def _send_to_remote(self, batch: SendBatch) -> int:
         if self._has_new_remote.get_acquire():
@@ -230,7 +250,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         frame_type = validate(self._received.buffer, offset, length)
         if frame_type < 0:
             return self._refuse(frame_type)
-        if self._loses_control and self._control_loss.should_drop():
+        if self._is_lost(offset, length):
             return 0
         if frame_type == wire.TYPE_SM:
             return self._on_status_message(offset, length, now_ns)
@@ -240,18 +260,29 @@ class UdpSendEndpoint(SendChannelEndpoint):
             return self._on_error(offset, length, now_ns)
         return self._on_rare(frame_type, offset, length, now_ns)
 
+    def _is_lost(self, offset: int, length: int) -> bool:
+        if self._loses_control and self._control_loss.should_drop():
+            return True
+        return self._incoming_loss.is_any and self._incoming_loss.should_drop(
+            self._received.buffer, offset, length
+        )
+
     def _on_status_message(self, offset: int, length: int, now_ns: int) -> int:
         self._sm.decode(self._received.buffer, offset, length)
         # The stream knows the length of its terms and looks closer.
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
         self._status_messages_received.increment_release()
+        found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
+        if (
+            found != cython.NULL
+            and cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns) != 0
+        ):
+            # Whoever makes up positions is not sent anything.
+            return 0
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
-        found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
-        if found == cython.NULL:
-            return 0
-        return cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns)
+        return 0
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
         self._nak.decode(self._received.buffer, offset, length)

@@ -122,7 +122,9 @@ class UdpTransport(MediaTransport):
 
 
 def _opener(params: EndpointParams) -> OpenDatagrams:
-    return open_datagrams if params.open_datagrams is None else params.open_datagrams
+    opener = open_datagrams if params.open_datagrams is None else params.open_datagrams
+    watch = params.watch_datagrams
+    return opener if watch is None else lambda options: watch(opener(options))
 
 
 def _multicast_options(params: EndpointParams, channel: UdpChannel) -> DatagramOptions:

@@ -1,0 +1,104 @@
+"""The processors that the control group of this process may use, and what is wrong with them as a choice.
+
+Only version 2 of control groups is looked at.
+Source: aeron_cpuset.c, aeron_topology.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+
+PROC_CGROUP: Final = Path("/proc/self/cgroup")
+CGROUP_ROOT: Final = Path("/sys/fs/cgroup")
+CPU_ROOT: Final = Path("/sys/devices/system/cpu")
+_CPUS_FILE: Final = "cpuset.cpus.effective"
+
+
+def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list[int]:
+    """Return the processors of the control group, or of the nearest one above it that names any, ascending.
+
+    Raises ConfigurationError where there is none.
+    """
+    group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
+    while True:
+        try:
+            return parse_cpus((group / _CPUS_FILE).read_text(encoding="ascii"))
+        except OSError:
+            if group == root or root not in group.parents:
+                raise ConfigurationError(
+                    f"no {_CPUS_FILE} in {root} nor below: cpuset_affinity needs version 2 of control groups"
+                ) from None
+            group = group.parent
+
+
+def _group_of(proc_cgroup: Path) -> Path:
+    try:
+        lines = proc_cgroup.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the control group of this process: {error}") from error
+    for line in lines:
+        # `id:controllers:path`; that of version 2 has id 0 and names no controllers.
+        if line.startswith("0::/"):
+            return Path(line.removeprefix("0::"))
+    raise ConfigurationError(
+        f"no control group of version 2 in {proc_cgroup}: cpuset_affinity needs one, as 0::/path"
+    )
+
+
+def parse_cpus(text: str) -> list[int]:
+    """Return the processors of a list as `0-3,8`, ascending and each once; raises ConfigurationError."""
+    cpus: set[int] = set()
+    try:
+        for part in text.strip().split(","):
+            first, dash, last = part.partition("-")
+            cpus.update(range(int(first), int(last if dash else first) + 1))
+    except ValueError:
+        raise ConfigurationError(f"processors {text.strip()!r}: must be as 0-3,8") from None
+    return sorted(cpus)
+
+
+def faults_of(cpus: Sequence[int], root: Path = CPU_ROOT) -> list[str]:
+    """Return what makes the processors a poor choice; nothing is said of what the system does not tell."""
+    return [*_partial_cores(cpus, root), *_spread(cpus, root)]
+
+
+def _partial_cores(cpus: Sequence[int], root: Path) -> list[str]:
+    faults = []
+    seen: set[int] = set()
+    for cpu in cpus:
+        siblings = _peers(root / f"cpu{cpu}" / "topology" / "thread_siblings_list")
+        missing = sorted(siblings.difference(cpus))
+        if missing and not seen & siblings:
+            names = ",".join(map(str, missing))
+            faults.append(f"the cpuset has processor {cpu} but not {names}, with which it shares a core")
+        seen |= siblings
+    return faults
+
+
+def _spread(cpus: Sequence[int], root: Path) -> list[str]:
+    if not cpus:
+        return []
+    first = root / f"cpu{cpus[0]}"
+    kinds = [("dies", first / "topology" / "die_cpus_list")]
+    kinds += [
+        ("level 3 caches", cache / "shared_cpu_list")
+        for cache in sorted(first.glob("cache/index*"))
+        if (cache / "level").read_text(encoding="ascii").strip() == "3"
+    ]
+    faults = []
+    for what, path in kinds:
+        peers = _peers(path)
+        if peers and not peers.issuperset(cpus):
+            faults.append(f"the cpuset spreads over several {what}")
+    return faults
+
+
+def _peers(path: Path) -> set[int]:
+    try:
+        return set(parse_cpus(path.read_text(encoding="ascii")))
+    except OSError:
+        return set()

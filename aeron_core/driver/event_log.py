@@ -1,0 +1,186 @@
+"""What happens in a driver, one line an event, in a file or on standard output.
+
+Anybody may tell of an event; a thread of its own writes it, so that nobody waits for a disk. Where nothing is to be
+logged there is no thread, and no socket is watched.
+Source: aeron_driver_agent.c.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Final, TextIO
+
+from aeron_core.driver import events
+from aeron_core.driver.frame_text import describe_frame, is_nak
+from aeron_core.driver.logged_datagrams import LoggedDatagrams
+from aeron_core.protocol import commands, responses
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.clock import Clock
+    from aeron_core._native.datagrams import DatagramChannel
+    from aeron_core.protocol.message import Message
+
+_NS: Final = 1_000_000_000
+#: Lines that wait to be written; more are dropped and counted. Invented: some 10 MB.
+MAX_WAITING: Final = 65536
+
+_EVENT_OF: Final[dict[type[Message], str]] = {
+    commands.AddPublication: "CMD_IN_ADD_PUBLICATION",
+    commands.RemovePublication: "CMD_IN_REMOVE_PUBLICATION",
+    commands.AddExclusivePublication: "CMD_IN_ADD_EXCLUSIVE_PUBLICATION",
+    commands.AddSubscription: "CMD_IN_ADD_SUBSCRIPTION",
+    commands.RemoveSubscription: "CMD_IN_REMOVE_SUBSCRIPTION",
+    commands.ClientKeepalive: "CMD_IN_KEEPALIVE_CLIENT",
+    commands.AddDestination: "CMD_IN_ADD_DESTINATION",
+    commands.RemoveDestination: "CMD_IN_REMOVE_DESTINATION",
+    commands.RemoveDestinationById: "CMD_IN_REMOVE_DESTINATION_BY_ID",
+    commands.AddRcvDestination: "CMD_IN_ADD_RCV_DESTINATION",
+    commands.RemoveRcvDestination: "CMD_IN_REMOVE_RCV_DESTINATION",
+    commands.AddCounter: "CMD_IN_ADD_COUNTER",
+    commands.RemoveCounter: "CMD_IN_REMOVE_COUNTER",
+    commands.ClientClose: "CMD_IN_CLIENT_CLOSE",
+    commands.TerminateDriver: "CMD_IN_TERMINATE_DRIVER",
+    commands.RejectImage: "CMD_IN_REJECT_IMAGE",
+    responses.OnPublicationReady: "CMD_OUT_PUBLICATION_READY",
+    responses.OnExclusivePublicationReady: "CMD_OUT_EXCLUSIVE_PUBLICATION_READY",
+    responses.OnSubscriptionReady: "CMD_OUT_SUBSCRIPTION_READY",
+    responses.OnAvailableImage: "CMD_OUT_AVAILABLE_IMAGE",
+    responses.OnUnavailableImage: "CMD_OUT_ON_UNAVAILABLE_IMAGE",
+    responses.OnOperationSuccess: "CMD_OUT_ON_OPERATION_SUCCESS",
+    responses.OnError: "CMD_OUT_ERROR",
+    responses.OnCounterReady: "CMD_OUT_COUNTER_READY",
+    responses.OnUnavailableCounter: "CMD_OUT_ON_UNAVAILABLE_COUNTER",
+    responses.OnClientTimeout: "CMD_OUT_ON_CLIENT_TIMEOUT",
+}
+
+
+class EventLog:
+    """Any thread may tell it of events."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        wanted: frozenset[str] = frozenset(),
+        file: Path | None = None,
+        max_length: int | None = None,
+    ) -> None:
+        self._clock = clock
+        self._wanted = wanted
+        self._dropped = 0
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+        self.is_on = bool(wanted)
+        self._output = _Output(file, max_length) if self.is_on else None
+
+    def note(self, event: str, /, **details: object) -> None:
+        """Log an event, if it is wanted."""
+        if event in self._wanted:
+            self._write(event, " ".join(f"{name}={value}" for name, value in details.items()))
+
+    def on_message(self, message: Message) -> None:
+        """Log a command or a response, if that is wanted."""
+        if not self.is_on:
+            return
+        event = _EVENT_OF.get(type(message))
+        if event in self._wanted:
+            names = (field.name for field in fields(message))
+            self.note(event, **{name: getattr(message, name) for name in names})
+
+    def watch(self) -> Callable[[DatagramChannel], DatagramChannel] | None:
+        """Return what has datagrams logged; None where nobody wants that."""
+        if self._wanted.isdisjoint({events.FRAME_IN, events.FRAME_OUT, events.NAK_SENT, events.NAK_RECEIVED}):
+            return None
+        return lambda channel: LoggedDatagrams(channel, self._on_received, self._on_sent)
+
+    def _on_received(self, data: bytes, peer: SocketAddress) -> None:
+        self._on_datagram(events.FRAME_IN, events.NAK_RECEIVED, data, peer)
+
+    def _on_sent(self, data: bytes, peer: SocketAddress) -> None:
+        self._on_datagram(events.FRAME_OUT, events.NAK_SENT, data, peer)
+
+    def _on_datagram(self, frame_event: str, nak_event: str, data: bytes, peer: SocketAddress) -> None:
+        for event in (frame_event, nak_event):
+            if event in self._wanted and (event is frame_event or is_nak(data)):
+                self._write(event, f"address={peer} {describe_frame(data)}")
+
+    def _write(self, event: str, text: str) -> None:
+        if self._lines.qsize() >= MAX_WAITING:
+            self._dropped += 1
+            return
+        if self._dropped:
+            text = f"{text} ({self._dropped} events before this one were dropped)"
+            self._dropped = 0
+        now_ns = self._clock.epoch_ns()
+        self._lines.put(f"[{now_ns // _NS}.{now_ns % _NS:09}] DRIVER: {event}: {text}\n")
+        if self._thread is None:
+            self._start()
+
+    def _start(self) -> None:
+        # With the first event: a driver that does not come to be leaves no thread behind.
+        with self._starting:
+            if self._thread is None and self._output is not None:
+                self._thread = threading.Thread(
+                    target=self._output.write_all,
+                    args=(self._lines.get,),
+                    name="aeron-event-log",
+                    daemon=True,
+                )
+                self._thread.start()
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        self.is_on = False
+        self._wanted = frozenset()
+        with self._starting:
+            thread, output = self._thread, self._output
+            self._output = None
+        if thread is not None:
+            self._lines.put(None)
+            thread.join()
+        if output is not None:
+            output.close()
+
+
+class _Output:
+    """Where lines go: a file, with a new one behind it whenever that is long enough, or standard output."""
+
+    def __init__(self, path: Path | None, max_length: int | None) -> None:
+        self._path = path
+        self._max_length = max_length
+        self._number = 0
+        self._file: TextIO | None = None if path is None else path.open("a", encoding="utf-8")
+
+    def write_all(self, take: Callable[[], str | None]) -> None:
+        """Write what `take` gives until that is None."""
+        while (line := take()) is not None:
+            file = self._file or sys.stdout
+            file.write(line)
+            file.flush()
+            if (
+                self._file is not None
+                and self._max_length is not None
+                and self._file.tell() >= self._max_length
+            ):
+                self._begin_next()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _begin_next(self) -> None:
+        assert self._file is not None
+        assert self._path is not None
+        self._file.close()
+        path = self._path
+        while path.exists():
+            self._number += 1
+            path = self._path.with_name(f"{self._path.name}.{self._number}")
+        self._file = path.open("a", encoding="utf-8")

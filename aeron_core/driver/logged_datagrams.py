@@ -1,0 +1,81 @@
+"""A socket whose datagrams somebody wants to see; takes the GIL for each call that brings or takes any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cython
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
+
+
+class LoggedDatagrams(DatagramChannel):
+    """Hands on all calls; the functions that are told of datagrams may run on any agent's thread."""
+
+    def __init__(
+        self,
+        channel: DatagramChannel,
+        on_received: Callable[[bytes, SocketAddress], None],
+        on_sent: Callable[[bytes, SocketAddress], None],
+    ) -> None:
+        self._channel = channel
+        self._on_received = on_received
+        self._on_sent = on_sent
+
+    def receive(self, batch: ReceiveBatch) -> int:
+        """See `DatagramChannel`."""
+        count = self._channel.receive(batch)
+        self._take_error()
+        if count > 0:
+            with cython.gil:
+                self._tell_received(batch, count)
+        return count
+
+    def send(self, batch: SendBatch, destination: SocketAddress) -> int:
+        """See `DatagramChannel`; what was not taken is not told."""
+        taken = self._channel.send(batch, destination)
+        self._take_error()
+        if taken > 0:
+            with cython.gil:
+                self._tell_sent(batch, taken, destination)
+        return taken
+
+    def descriptor(self) -> int:
+        """See `DatagramChannel`."""
+        return self._channel.descriptor()
+
+    def _take_error(self) -> int:
+        self.error_code = self._channel.error_code
+        self._channel.error_code = 0
+        return 0
+
+    def _tell_received(self, batch: ReceiveBatch, count: int) -> int:
+        for index in range(count):
+            source = SocketAddress()
+            batch.copy_source(index, source)
+            length = batch.length_of(index)
+            data = batch.buffer.get_bytes(batch.offset_of(index), length)
+            step = max(batch.segment_length_of(index), 1)
+            for start in range(0, length, step):
+                self._on_received(data[start : start + step], source)
+        return 0
+
+    def _tell_sent(self, batch: SendBatch, taken: int, destination: SocketAddress) -> int:
+        to = destination.copy()
+        for index in range(taken):
+            for datagram in batch.datagrams(index):
+                self._on_sent(datagram, to)
+        return 0
+
+    def local_address(self) -> SocketAddress:
+        """See `DatagramChannel`."""
+        return self._channel.local_address()
+
+    def connect(self, address: SocketAddress) -> None:
+        """See `DatagramChannel`."""
+        self._channel.connect(address)
+
+    def close(self) -> None:
+        """See `DatagramChannel`."""
+        self._channel.close()

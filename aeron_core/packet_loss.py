@@ -1,0 +1,136 @@
+"""Deliberate loss of what comes in: the interceptors `loss`, `fixed-loss` and `multi-gap-loss`, and their arguments.
+
+Source: aeron_udp_channel_transport_loss.c, aeron_fixed_loss_generator.c, aeron_multi_gap_loss_generator.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.values import INT32_MAX, INT32_MIN
+
+_SEED_BITS = 64
+_MASK_BITS = 32
+
+
+@dataclass(frozen=True)
+class RandomLoss:
+    """A share of the packets whose type is in the mask: bit n stands for frame type n."""
+
+    rate: float = 0.0
+    seed: int = 0
+    type_mask: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> RandomLoss:
+        """Return what `rate=0.1|seed=1|recv-msg-mask=0xF` says; without a mask nothing is lost."""
+        args = _Arguments("loss", text)
+        return cls(
+            args.rate("rate"),
+            args.integer("seed", 0, (1 << _SEED_BITS) - 1),
+            args.integer("recv-msg-mask", 0, (1 << _MASK_BITS) - 1, base=16),
+        )
+
+
+@dataclass(frozen=True)
+class FixedLoss:
+    """What reaches into one range of one term, once for each stream."""
+
+    term_id: int
+    term_offset: int
+    length: int
+
+    @classmethod
+    def parse(cls, text: str) -> FixedLoss:
+        """Return what `term-id=0|term-offset=0|length=1408` says."""
+        args = _Arguments("fixed-loss", text)
+        args.require("term-offset")
+        return cls(
+            args.integer("term-id", INT32_MIN, INT32_MAX),
+            args.integer("term-offset", 0, INT32_MAX),
+            args.integer("length", 0, INT32_MAX),
+        )
+
+
+@dataclass(frozen=True)
+class MultiGapLoss:
+    """Gaps at each multiple of `gap_radix`, a power of two, in one term; once for each stream."""
+
+    term_id: int
+    gap_radix: int
+    gap_length: int
+    total_gaps: int
+
+    @classmethod
+    def parse(cls, text: str) -> MultiGapLoss:
+        """Return what `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2` says; the radix is rounded up."""
+        args = _Arguments("multi-gap-loss", text)
+        radix = args.integer("gap-radix", 0, 1 << 30)
+        radix = 1 << max(0, radix - 1).bit_length()
+        return cls(
+            args.integer("term-id", INT32_MIN, INT32_MAX),
+            radix,
+            args.integer("gap-length", 0, radix - 1),
+            args.integer("total-gaps", 0, INT32_MAX),
+        )
+
+
+@dataclass(frozen=True)
+class IncomingLosses:
+    """What is lost of what comes in; nothing by default."""
+
+    random: RandomLoss | None = None
+    fixed: FixedLoss | None = None
+    multi_gap: MultiGapLoss | None = None
+
+    @classmethod
+    def parse(cls, names: Iterable[str], arguments: Mapping[str, str | None]) -> IncomingLosses:
+        """Return the named losses with their arguments, by name; raises ConfigurationError."""
+        wanted = set(names)
+        unknown = sorted(wanted.difference(arguments))
+        if unknown:
+            raise ConfigurationError(
+                f"udp_channel_incoming_interceptors={','.join(unknown)}: must be some of {', '.join(arguments)}"
+            )
+        texts = {name: arguments[name] or "" for name in wanted}
+        return cls(
+            RandomLoss.parse(texts["loss"]) if "loss" in wanted else None,
+            FixedLoss.parse(texts["fixed-loss"]) if "fixed-loss" in wanted else None,
+            MultiGapLoss.parse(texts["multi-gap-loss"]) if "multi-gap-loss" in wanted else None,
+        )
+
+
+class _Arguments:
+    """`key=value` pairs, separated by `|`; keys that nobody asks for are passed over."""
+
+    def __init__(self, owner: str, text: str) -> None:
+        self._owner = owner
+        self._text = text
+        self._values = dict(pair.split("=", 1) for pair in text.split("|") if "=" in pair)
+
+    def require(self, key: str) -> None:
+        if key not in self._values:
+            raise ConfigurationError(f"arguments of {self._owner} {self._text!r}: must have {key}")
+
+    def integer(self, key: str, minimum: int, maximum: int, *, base: int = 10) -> int:
+        try:
+            value = int(self._values.get(key, "0"), base)
+        except ValueError:
+            value = minimum - 1
+        if not minimum <= value <= maximum:
+            raise self._fault(key, f"must be a number from {minimum} to {maximum}")
+        return value
+
+    def rate(self, key: str) -> float:
+        try:
+            value = float(self._values.get(key, "0"))
+        except ValueError:
+            value = -1.0
+        if not 0.0 <= value <= 1.0:
+            raise self._fault(key, "must be a number from 0.0 to 1.0")
+        return value
+
+    def _fault(self, key: str, allowed: str) -> ConfigurationError:
+        return ConfigurationError(f"{key}={self._values.get(key)} of {self._owner} {self._text!r}: {allowed}")

@@ -1,0 +1,118 @@
+"""The processors of a control group, read from folders as the kernel shows them."""
+
+import pytest
+
+from aeron_core.agent import cpuset, placement
+from aeron_core.errors import ConfigurationError
+from aeron_core.settings import DriverSettings
+
+
+@pytest.fixture
+def groups(tmp_path, monkeypatch):
+    """Return a function that makes a control group of this process, with processors."""
+    root = tmp_path / "cgroup"
+    root.mkdir()
+    proc = tmp_path / "self"
+    monkeypatch.setattr(cpuset.read_cpus, "__defaults__", (proc, root))
+    monkeypatch.setattr(cpuset.faults_of, "__defaults__", (tmp_path / "cpu",))
+
+    def make(own, folder, cpus):
+        proc.write_text(f"12:cpuset:/old\n0::{own}\n")
+        (root / folder).mkdir(parents=True, exist_ok=True)
+        (root / folder / "cpuset.cpus.effective").write_text(f"{cpus}\n")
+
+    return make
+
+
+def describe(tmp_path, cpu, *, siblings, die="0-7", level_3="0-7"):
+    folder = tmp_path / "cpu" / f"cpu{cpu}"
+    for name, text in (
+        ("topology/thread_siblings_list", siblings),
+        ("topology/die_cpus_list", die),
+        ("cache/index3/level", "3"),
+        ("cache/index3/shared_cpu_list", level_3),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{text}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"), [("0", [0]), ("0-3", [0, 1, 2, 3]), ("8,2-3,2", [2, 3, 8]), ("1-2,4-5\n", [1, 2, 4, 5])]
+)
+def test_a_list_of_processors_is_read(text, cpus):
+    assert cpuset.parse_cpus(text) == cpus
+
+
+@pytest.mark.parametrize("text", ["", "x", "1-", "1,,2"])
+def test_what_is_no_list_of_processors_is_refused(text):
+    with pytest.raises(ConfigurationError, match="must be as 0-3,8"):
+        cpuset.parse_cpus(text)
+
+
+@pytest.mark.parametrize("folder", ["a/b", "a", "."])
+def test_the_nearest_group_that_names_processors_counts(groups, folder):
+    groups("/a/b", folder, "4-5")
+
+    assert cpuset.read_cpus() == [4, 5]
+
+
+def test_without_a_group_that_names_processors_nothing_starts(groups, tmp_path):
+    groups("/a", "other", "1")
+
+    with pytest.raises(ConfigurationError, match="version 2 of control groups"):
+        cpuset.read_cpus()
+
+
+def test_without_a_group_of_version_2_nothing_starts(tmp_path):
+    (tmp_path / "self").write_text("12:cpuset:/old\n")
+
+    with pytest.raises(ConfigurationError, match="0::/path"):
+        cpuset.read_cpus(tmp_path / "self", tmp_path)
+
+
+def test_affinities_count_the_processors_of_the_group(groups):
+    groups("/a", "a", "3,5,7")
+    settings = DriverSettings(cpuset_affinity=True, conductor_cpu_affinity=0, receiver_cpu_affinity=2)
+
+    assert placement.processors_of(settings) == (3, -1, 7)
+
+
+def test_without_the_setting_affinities_are_processors():
+    assert placement.processors_of(DriverSettings(sender_cpu_affinity=2)) == (-1, 2, -1)
+
+
+def test_an_affinity_beyond_the_group_is_refused(groups):
+    groups("/a", "a", "3,5")
+
+    with pytest.raises(ConfigurationError, match=r"sender_cpu_affinity=2: must be less than 2"):
+        placement.processors_of(DriverSettings(cpuset_affinity=True, sender_cpu_affinity=2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"siblings": "0,4"}, "has processor 0 but not 4"),
+        ({"siblings": "0", "die": "0"}, "several dies"),
+        ({"siblings": "0", "level_3": "0"}, "several level 3 caches"),
+    ],
+)
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_a_poor_choice_is_told_or_stops_the_start(groups, tmp_path, fields, fault, is_strict):
+    groups("/a", "a", "0-1")
+    describe(tmp_path, 0, **fields)
+    describe(tmp_path, 1, siblings="1")
+    settings = DriverSettings(cpuset_affinity=True, cpuset_warnings_as_errors=is_strict)
+
+    if is_strict:
+        with pytest.raises(ConfigurationError, match=fault):
+            placement.processors_of(settings)
+    else:
+        with pytest.warns(UserWarning, match=fault):
+            placement.processors_of(settings)
+
+
+def test_a_core_that_is_there_as_a_whole_is_no_fault(groups, tmp_path):
+    for cpu in (0, 1):
+        describe(tmp_path, cpu, siblings="0-1")
+
+    assert cpuset.faults_of([0, 1], tmp_path / "cpu") == []

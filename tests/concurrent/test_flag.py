@@ -1,0 +1,82 @@
+"""A flag that signal handlers set."""
+
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from aeron_core.concurrent import flag as module
+from aeron_core.concurrent.flag import Flag
+
+
+@pytest.fixture
+def interrupt_every_line():
+    """Return a function that has another one called before each line of the flag, as a signal handler might be."""
+
+    def begin(handler):
+        def trace(frame, event, argument):
+            if frame.f_code.co_filename != module.__file__:
+                return None
+            if event == "line":
+                handler()
+            return trace
+
+        sys.settrace(trace)
+
+    before = sys.gettrace()
+    yield begin
+    sys.settrace(before)
+
+
+def test_a_flag_is_set_once_and_for_all():
+    flag = Flag()
+    assert not flag.is_set()
+
+    flag.set()
+    flag.set()
+
+    assert flag.is_set()
+    assert [flag.wait(), flag.wait(0), flag.wait(1)] == [True] * 3
+
+
+def test_who_waits_for_a_flag_that_nobody_sets_waits_no_longer_than_it_said():
+    assert not Flag().wait(0)
+    assert not Flag().wait(0.001)
+
+
+def test_everybody_who_waits_is_woken():
+    flag = Flag()
+    threads = [threading.Thread(target=flag.wait) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+
+    flag.set()
+
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("method", ["set", "wait"])
+def test_a_handler_may_set_it_wherever_it_is_interrupted(interrupt_every_line, method):
+    flag = Flag()
+    interrupt_every_line(flag.set)
+
+    getattr(flag, method)()
+
+    assert flag.is_set()
+
+
+def test_a_signal_ends_the_wait():
+    flag = Flag()
+    before = signal.signal(signal.SIGALRM, lambda number, frame: flag.set())
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+        started = time.monotonic()
+        assert flag.wait(60)
+        assert time.monotonic() - started < 50
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,217 @@
+"""What a driver writes about what happens in it."""
+
+import re
+import threading
+import warnings
+
+import pytest
+
+from aeron_core.spi.hookspecs import hookimpl
+from aeron_core.testing import Link
+from aeron_core.testing.pair import MS, S, Simulation
+
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+LINE = re.compile(r"\[\d+\.\d{9}\] DRIVER: ([A-Z_]+): (.*)")
+
+
+class Logged:
+    """A pair of drivers that log into one file."""
+
+    def __init__(self, start_pair, path, events, **settings):
+        self.path = path / "events.log"
+        self.pair = start_pair(event_log=events, event_log_filename=self.path, **settings)
+
+    def lines(self):
+        """Close both drivers and return the events with what they say."""
+        for driver in self.pair.drivers:
+            driver.close()
+        self.pair.drivers.clear()
+        # Each driver's lines are in order, those of both need not be.
+        lines = sorted(self.path.read_text().splitlines(), key=lambda line: line.partition("]")[0])
+        return [LINE.fullmatch(line).groups() for line in lines]
+
+
+@pytest.fixture
+def log(start_pair, tmp_path):
+    return lambda events, **settings: Logged(start_pair, tmp_path, events, **settings)
+
+
+def stream(pair):
+    subscription = pair.add_subscription(CHANNEL, 1001)
+    publication = pair.add_publication(CHANNEL, 1001)
+    pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+    return publication, subscription
+
+
+def test_commands_and_answers_are_logged(log):
+    logged = log("0x3")
+    publication, subscription = stream(logged.pair)
+    publication.close()
+    subscription.close()
+    logged.pair.run_for(1 * S)
+
+    lines = logged.lines()
+
+    # A client's heartbeat is a counter, which comes with its first command.
+    events = [event for event, _ in lines if not event.endswith(("KEEPALIVE_CLIENT", "COUNTER_READY"))]
+    assert events[:8] == [
+        "CMD_IN_ADD_SUBSCRIPTION",
+        "CMD_OUT_SUBSCRIPTION_READY",
+        "CMD_IN_ADD_PUBLICATION",
+        "CMD_OUT_PUBLICATION_READY",
+        "CMD_OUT_AVAILABLE_IMAGE",
+        "CMD_IN_REMOVE_PUBLICATION",
+        "CMD_OUT_ON_OPERATION_SUCCESS",
+        "CMD_IN_REMOVE_SUBSCRIPTION",
+    ]
+    assert f"stream_id=1001 channel={CHANNEL}" in dict(lines)["CMD_IN_ADD_PUBLICATION"]
+
+
+def test_a_refusal_is_logged_with_its_text(log):
+    logged = log("CMD_OUT_ERROR")
+    registration = logged.pair.publisher.add_publication_async("aeron:udp?mtu=9", 1001)
+    logged.pair.run_until(lambda: registration.is_done)
+
+    ((event, text),) = logged.lines()
+
+    assert event == "CMD_OUT_ERROR"
+    assert "aeron:udp?mtu=9" in text
+
+
+def test_lives_of_channels_and_streams_are_logged(log):
+    logged = log("admin")
+    publication, subscription = stream(logged.pair)
+    publication.close()
+    subscription.close()
+    logged.pair.run_for(30 * S)
+
+    events = [event for event, _ in logged.lines() if not event.startswith("CMD_")]
+
+    assert sorted(events) == [
+        "RECEIVE_CHANNEL_CLOSE",
+        "RECEIVE_CHANNEL_CREATION",
+        "REMOVE_IMAGE_CLEANUP",
+        "REMOVE_PUBLICATION_CLEANUP",
+        "REMOVE_SUBSCRIPTION_CLEANUP",
+        "SEND_CHANNEL_CLOSE",
+        "SEND_CHANNEL_CREATION",
+    ]
+
+
+def test_frames_are_logged_with_their_fields(log):
+    logged = log("FRAME_IN,FRAME_OUT")
+    publication, _ = stream(logged.pair)
+
+    lines = logged.lines()
+
+    sent = [text for event, text in lines if event == "FRAME_OUT" and " SETUP " in text]
+    assert sent[0].startswith("address=10.0.0.2:20121 SETUP ")
+    assert f"session_id={publication.session_id} stream_id=1001" in sent[0]
+    assert any(event == "FRAME_IN" and " SM " in text for event, text in lines)
+
+
+def test_what_is_asked_for_again_is_logged_at_both_ends(log):
+    logged = log("NAK_SENT,NAK_RECEIVED")
+    publication, _ = stream(logged.pair)
+    logged.pair.network.set_link(Link(loss=1), destination=logged.pair.RECEIVER)
+    publication.offer(b"lost")
+    logged.pair.run_for(1 * MS)
+    logged.pair.network.set_link(Link(), destination=logged.pair.RECEIVER)
+    publication.offer(b"after")
+    logged.pair.run_for(50 * MS)
+
+    lines = logged.lines()
+
+    assert {event for event, _ in lines} == {"NAK_SENT", "NAK_RECEIVED"}
+    assert all("term_offset=0 length=64" in text for _, text in lines)
+
+
+def test_a_stream_arrives_while_its_frames_are_logged(log):
+    logged = log("all")
+    publication, subscription = stream(logged.pair)
+    received = []
+
+    for number in range(50):
+        logged.pair.run_until(lambda: publication.offer(b"%d" % number) > 0)  # noqa: B023 - runs now
+    logged.pair.run_until(
+        lambda: (
+            subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10)
+            and len(received) == 50
+        )
+    )
+
+    assert received == [b"%d" % number for number in range(50)]
+    assert {"FRAME_IN", "FRAME_OUT"} <= {event for event, _ in logged.lines()}
+
+
+def test_an_untethered_subscriber_that_is_left_behind_is_logged(log):
+    logged = log("UNTETHERED_SUBSCRIPTION_STATE_CHANGE")
+    pair = logged.pair
+    client = pair.subscriber
+    quick = pair.result(client.add_subscription_async("aeron:ipc", 7))
+    pair.result(client.add_subscription_async("aeron:ipc?tether=false", 7))
+    publication = pair.result(client.add_publication_async("aeron:ipc", 7))
+    pair.run_until(lambda: publication.is_connected)
+
+    pair.run_for(12 * S, each=lambda: (publication.offer(bytes(1000)), quick.poll(lambda *_: None, 100)))
+
+    assert "ACTIVE->LINGER" in logged.lines()[0][1]
+
+
+def test_names_that_are_resolved_are_logged(memory_path, tmp_path):
+    class Plugin:
+        def lookup(self, name, uri_key, is_re_lookup):
+            return name
+
+        def resolve(self, host, uri_key, is_re_resolution):
+            return "10.0.0.2"
+
+        @hookimpl
+        def aeron_name_resolvers(self):
+            return {"names": lambda params: self}
+
+    path = tmp_path / "events.log"
+    with Simulation(memory_path, plugins=[Plugin()]) as simulation:
+        driver = simulation.add_driver(
+            "10.0.0.1", name_resolver="names", event_log="50,52", event_log_filename=path
+        )
+        simulation.result(driver.connect().add_publication_async("aeron:udp?endpoint=node:1", 1))
+
+    events = [LINE.fullmatch(line).groups() for line in path.read_text().splitlines()]
+    assert events == [
+        ("NAME_RESOLUTION_LOOKUP", "name=node:1 is_re_lookup=False found=node:1"),
+        ("NAME_RESOLUTION_RESOLVE", "name=node is_re_resolution=False address=10.0.0.2"),
+    ]
+
+
+def test_a_file_that_is_long_enough_is_followed_by_another(log, tmp_path):
+    logged = log("all", event_log_file_max_length=2000)
+    stream(logged.pair)
+    logged.lines()
+
+    files = sorted(tmp_path.iterdir())
+
+    assert len(files) > 2
+    assert {file.name.rstrip("0123456789") for file in files} == {"events.log", "events.log."}
+    assert all(line.startswith("[") for file in files for line in file.read_text().splitlines())
+
+
+def test_a_driver_that_logs_nothing_has_no_thread_for_it(start_driver):
+    start_driver()
+
+    assert "aeron-event-log" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_an_unknown_event_is_told_at_the_start(start_driver):
+    with pytest.warns(UserWarning, match="no event 'GONE'"):
+        start_driver(event_log="GONE")
+
+
+def test_without_a_file_events_go_to_standard_output(start_driver, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        driver = start_driver(event_log="CMD_IN_ADD_COUNTER")
+    driver.result(driver.client.add_counter_async(77, b"", "a"))
+    driver.close()
+
+    assert "DRIVER: CMD_IN_ADD_COUNTER: client_id=" in capsys.readouterr().out

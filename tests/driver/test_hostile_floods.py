@@ -1,0 +1,136 @@
+"""More datagrams than any Aeron peer would send: what they can make a driver do and remember has bounds."""
+
+import pytest
+
+from aeron_core.protocol.frames.data import DataHeader
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.testing import SimulatedPeer, data_frame, encode_frame, frames_of
+from aeron_core.testing.pair import MS, S
+
+CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
+STREAM = {"session_id": 77, "stream_id": 1001}
+TERM = 64 * 1024
+STRANGER = "10.0.0.9:40000"
+
+
+@pytest.fixture
+def pair(start_pair):
+    # Not connected: a sender's socket hears strangers.
+    return start_pair(driver_connect=False)
+
+
+def setup(session_id):
+    return encode_frame(Setup(session_id=session_id, stream_id=1001, term_length=TERM, mtu=1408))
+
+
+def sm(receiver_id):
+    return encode_frame(StatusMessage(receiver_id=receiver_id, receiver_window=1024, **STREAM))
+
+
+def flood_with_receivers(pair, to_sender):
+    # Nothing was published yet, so that all of them say where the stream is.
+    for start in range(0, 5000, 500):
+        to_sender.send(*[sm(receiver_id=100 + start + n) for n in range(500)])
+        pair.run_for(10 * MS)
+
+
+def test_a_flood_of_receivers_is_heard_up_to_a_limit_and_logged_once(pair, stream, to_sender):
+    flood_with_receivers(pair, to_sender)
+
+    # One of those who are heard is the real receiver.
+    assert pair.sender.counted("status_messages_rejected") == 5000 - 4095
+    (record,) = pair.sender.errors()
+    assert record.text == (
+        "(11) more than 4096 receivers, session id=77 stream id=1001: status messages of others are ignored"
+    )
+    assert record.observation_count == 1
+    assert stream.arrives_once_and_in_order()
+
+
+def test_a_receiver_is_heard_again_once_those_of_a_flood_are_silent(pair, stream, to_sender):
+    flood_with_receivers(pair, to_sender)
+    pair.run_for(6 * S)
+    rejected = pair.sender.counted("status_messages_rejected")
+
+    to_sender.send(sm(receiver_id=9))
+    pair.run_for(1 * MS)
+
+    assert pair.sender.counted("status_messages_rejected") == rejected
+
+
+def test_a_flood_of_naks_doubles_data_on_the_wire_only(pair, stream, to_sender):
+    for _ in range(100):
+        stream.run_for(1 * MS)
+        for frame in frames_of(DataHeader, pair.sent()[-8:]):
+            length = TERM - frame.term_offset
+            nak = Nak(term_id=frame.term_id, term_offset=frame.term_offset, length=length, **STREAM)
+            to_sender.send(encode_frame(nak))
+
+    assert stream.arrives_once_and_in_order()
+    assert pair.sender.counted("retransmits_sent") > 100
+
+
+def test_a_flood_of_setups_makes_no_more_images_than_the_session_limit(start_pair, visit):
+    pair = start_pair(driver_connect=False, stream_session_limit=4)
+    stream = visit(pair)
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
+
+    stranger.send(*[setup(session_id=1000 + n) for n in range(100)])
+    stream.run_for(200 * MS)
+
+    assert len(pair.receiver.find_counters("rcv-hwm")) == 4
+    (record,) = pair.receiver.errors()
+    assert record.text == f"(11) exceeded session limit, stream id=1001 from {STRANGER}"
+    assert stream.arrives_once_and_in_order()
+
+
+def test_a_sender_beyond_the_session_limit_is_refused_once_a_second_however_often_it_asks(start_pair, visit):
+    pair = start_pair(driver_connect=False, stream_session_limit=1)
+    visit(pair)
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
+
+    for _ in range(25):
+        stranger.send(*[setup(session_id=1000)] * 10)
+        pair.run_for(100 * MS)
+
+    (record,) = pair.receiver.errors()
+    assert record.observation_count == 3
+
+
+def test_a_refused_sender_is_let_in_once_there_is_room(start_pair):
+    pair = start_pair(driver_connect=False, stream_session_limit=1)
+    pair.add_subscription(CHANNEL, 1001)
+    first, second = (pair.add_exclusive_publication(CHANNEL, 1001) for _ in range(2))
+    pair.run_until(lambda: first.is_connected)
+    pair.run_for(3 * S)
+    assert not second.is_connected
+
+    first.close()
+
+    pair.run_until(lambda: second.is_connected)
+
+
+def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_receiver):
+    pair.add_subscription(f"{CHANNEL}|session-id=5", 2000)
+    for start in range(0, 5000, 500):
+        to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
+        stream.run_for(1 * MS)
+
+    publication = pair.add_publication(f"{CHANNEL}|session-id=5", 2000)
+
+    pair.run_until(lambda: publication.is_connected)
+    assert stream.arrives_once_and_in_order()
+
+
+def test_sessions_whose_setup_never_came_do_not_keep_a_new_stream_away(pair, stream, to_receiver):
+    pair.add_subscription(CHANNEL, 2000)
+    for start in range(0, 5000, 500):
+        to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
+        stream.run_for(1 * MS)
+
+    publication = pair.add_publication(CHANNEL, 2000)
+
+    assert pair.run_until(lambda: publication.is_connected) > 900 * MS
+    assert stream.arrives_once_and_in_order()

@@ -1,0 +1,150 @@
+"""Subscriptions that name where their sender listens find it again when it has moved."""
+
+import pytest
+
+from aeron_core.protocol.frames.status_message import StatusMessage
+from aeron_core.testing import SimulatedPeer, frames_of
+from aeron_core.testing.pair import S
+
+CHANNEL = "aeron:udp?endpoint=10.0.0.1:20121|control=node:20120|control-mode=dynamic"
+MANUAL = "aeron:udp?control-mode=manual"
+
+
+def publish(simulation, address):
+    driver = simulation.add_driver(address)
+    channel = f"aeron:udp?control={address}:20120|control-mode=dynamic"
+    return driver, simulation.result(driver.connect().add_publication_async(channel, 1001))
+
+
+def subscribe(simulation, channel=CHANNEL, **settings):
+    driver = simulation.add_driver("10.0.0.1", name_resolver="names", **settings)
+    return driver, simulation.result(driver.connect().add_subscription_async(channel, 1001))
+
+
+def subscribe_by_destination(simulation):
+    driver = simulation.add_driver("10.0.0.1", name_resolver="names")
+    subscription = simulation.result(driver.connect().add_subscription_async(MANUAL, 1001))
+    simulation.result(subscription.add_destination_async(CHANNEL))
+    return driver, subscription
+
+
+def end(simulation, driver):
+    """Let a driver vanish without a word."""
+    for client in driver.clients:
+        client.close()
+    driver.clients.clear()
+    driver.is_stalled = True
+    simulation.network.partition("10.0.0.1", "10.0.0.2")
+
+
+@pytest.mark.parametrize("start", [subscribe, subscribe_by_destination])
+def test_a_subscription_follows_the_name_of_its_sender_to_a_new_address(simulation, names, start):
+    receiver, subscription = start(simulation)
+    old, _ = publish(simulation, "10.0.0.2")
+    simulation.run_until(lambda: subscription.is_connected)
+    end(simulation, old)
+    _, publication = publish(simulation, "10.0.0.3")
+    received = []
+
+    names.address = "10.0.0.3"
+    simulation.run_until(lambda: publication.is_connected, within_ns=10 * S)
+    publication.offer(b"found")
+    simulation.run_until(
+        lambda: subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
+    )
+
+    assert received == [b"found"]
+    assert receiver.counted("resolution_changes") == 1
+    assert receiver.errors() == []
+
+
+def test_a_sender_that_is_heard_is_not_looked_up_again(simulation, names):
+    receiver, subscription = subscribe(simulation)
+    publish(simulation, "10.0.0.2")
+    simulation.run_until(lambda: subscription.is_connected)
+    names.asked.clear()
+
+    simulation.run_for(30 * S)
+
+    assert names.asked == []
+    assert receiver.counted("resolution_changes") == 0
+
+
+def test_a_sender_that_was_never_heard_is_looked_up_every_timeout(simulation, names):
+    subscribe(simulation)
+    assert names.asked == [("node", "control", False)]
+    names.asked.clear()
+
+    simulation.run_for(5 * S)
+    assert names.asked == []
+    simulation.run_for(15 * S)
+
+    assert names.asked == [("node", "control", True)] * 3
+
+
+def test_bytes_that_are_no_frames_are_no_sign_of_life(simulation, names):
+    subscribe(simulation)
+    stranger = SimulatedPeer(simulation.network, "10.0.0.9", 1, ("10.0.0.1", 20121))
+    names.asked.clear()
+
+    for _ in range(8):
+        stranger.send(b"\xff" * 32)
+        simulation.run_for(1 * S)
+
+    assert names.asked == [("node", "control", True)]
+
+
+def test_with_an_interval_of_zero_nothing_is_looked_up_again(simulation, names):
+    subscribe(simulation, reresolution_check_interval_ns=0)
+    names.asked.clear()
+
+    simulation.run_for(20 * S)
+
+    assert names.asked == []
+
+
+def test_an_address_is_no_name(simulation, names):
+    subscribe(simulation, CHANNEL.replace("node", "10.0.0.2"))
+
+    simulation.run_for(20 * S)
+
+    assert names.asked == []
+
+
+def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names):
+    receiver, _ = subscribe(simulation)
+
+    names.address = "::1"
+    simulation.run_for(8 * S)
+
+    (error,) = receiver.errors()
+    assert "[::1]:20120" in error.text
+    assert receiver.counted("resolution_changes") == 0
+
+
+def test_what_was_found_for_a_subscription_that_is_closed_is_dropped(simulation, names):
+    receiver, subscription = subscribe(simulation)
+    lookups = []
+    simulation.start_lookup = lookups.append
+    simulation.run_for(8 * S)
+    subscription.close()
+    simulation.run_for(1 * S)
+
+    names.address = "10.0.0.3"
+    lookups.pop()()
+    simulation.run_for(1 * S)
+
+    assert lookups == []
+    assert receiver.counted("resolution_changes") == 0
+
+
+def test_the_question_for_a_setup_goes_to_the_new_address(simulation, names):
+    subscribe(simulation)
+
+    names.address = "10.0.0.3"
+    simulation.run_for(8 * S)
+
+    asked = simulation.network.sent(source="10.0.0.1", destination="10.0.0.3:20120")
+    assert {(sm.session_id, sm.stream_id, sm.flags) for sm in frames_of(StatusMessage, asked)} == {
+        (0, 0, 0x80)
+    }

@@ -1,0 +1,220 @@
+"""Destinations that clients named are found again when they have moved, or once there is somebody of that name."""
+
+import pytest
+
+from aeron_core.errors import ErrorCode, RegistrationError
+from aeron_core.testing.pair import S
+
+MANUAL = "aeron:udp?control=10.0.0.1:20120|control-mode=manual"
+NODE = "aeron:udp?endpoint=node:20121"
+
+
+class Sender:
+    """A driver with a publication whose destinations are named."""
+
+    def __init__(self, simulation, names, **settings):
+        self.simulation = simulation
+        self.names = names
+        self.driver = simulation.add_driver("10.0.0.1", name_resolver="names", **settings)
+        self.publication = simulation.result(self.driver.connect().add_publication_async(MANUAL, 1001))
+
+    def add(self, channel=NODE):
+        return self.simulation.result(self.publication.add_destination_async(channel))
+
+    def remove(self, channel=NODE):
+        return self.simulation.result(self.publication.remove_destination_async(channel))
+
+    @property
+    def destination_count(self):
+        return self.driver.find_counter("mdc-num-dest").value
+
+
+@pytest.fixture
+def sender(simulation, names):
+    return Sender(simulation, names)
+
+
+def subscribe(simulation, address):
+    driver = simulation.add_driver(address)
+    client = driver.connect()
+    channel = f"aeron:udp?endpoint={address}:20121"
+    return driver, simulation.result(client.add_subscription_async(channel, 1001))
+
+
+def end(simulation, driver):
+    """Let a driver vanish without a word."""
+    for client in driver.clients:
+        client.close()
+    driver.clients.clear()
+    driver.is_stalled = True
+    simulation.network.partition("10.0.0.1", "10.0.0.2")
+
+
+def test_a_destination_follows_its_name_to_a_new_address(simulation, names, sender):
+    sender.add()
+    old, first = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: first.is_connected)
+    end(simulation, old)
+    _, second = subscribe(simulation, "10.0.0.3")
+    received = []
+
+    names.address = "10.0.0.3"
+    simulation.run_until(lambda: second.is_connected, within_ns=12 * S)
+    simulation.run_until(lambda: sender.publication.offer(b"found") > 0)
+    simulation.run_until(
+        lambda: second.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
+    )
+
+    assert received == [b"found"]
+    assert sender.driver.counted("resolution_changes") == 1
+    assert sender.destination_count == 1
+
+
+def test_a_destination_that_is_heard_is_not_looked_up_again(simulation, names, sender):
+    sender.add()
+    _, subscription = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: subscription.is_connected)
+    names.asked.clear()
+
+    simulation.run_for(30 * S)
+
+    assert names.asked == []
+
+
+def test_a_silent_destination_is_looked_up_every_timeout(simulation, names, sender):
+    sender.add()
+    names.asked.clear()
+
+    simulation.run_for(5 * S)
+    assert names.asked == []
+    simulation.run_for(11 * S)
+
+    assert names.asked == [("node", "endpoint", True)] * 3
+    assert sender.driver.counted("resolution_changes") == 0
+
+
+def test_only_the_silent_one_of_two_is_looked_up(simulation, names, sender):
+    sender.add()
+    sender.add("aeron:udp?endpoint=other:20122")
+    _, subscription = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: subscription.is_connected)
+    names.asked.clear()
+
+    simulation.run_for(8 * S)
+
+    assert names.asked == [("other", "endpoint", True)]
+
+
+def test_a_receiver_that_restarts_at_the_same_address_is_heard_again(simulation, names, sender):
+    sender.add()
+    old, first = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: first.is_connected)
+    old.close()
+    simulation.drivers.remove(old)
+    simulation.run_for(7 * S)
+    _, second = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: second.is_connected)
+    names.asked.clear()
+
+    simulation.run_for(20 * S)
+
+    assert names.asked == []
+
+
+def test_a_destination_nobody_knows_is_added_and_found_later(simulation, names, sender):
+    names.address = None
+
+    sender.add()
+    simulation.run_for(12 * S)
+    assert sender.destination_count == 1
+    assert any("node:20121" in error.text for error in sender.driver.errors())
+
+    names.address = "10.0.0.2"
+    _, subscription = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: subscription.is_connected)
+    assert sender.driver.counted("resolution_changes") == 1
+
+
+def test_a_destination_nobody_knows_does_not_hold_up_the_others(simulation, names, sender):
+    sender.add("aeron:udp?endpoint=10.0.0.2:20121")
+    names.address = None
+    sender.add()
+    _, subscription = subscribe(simulation, "10.0.0.2")
+    simulation.run_until(lambda: subscription.is_connected and sender.publication.is_connected)
+    received = []
+
+    sender.publication.offer(b"here")
+    simulation.run_until(
+        lambda: subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10) and received
+    )
+
+    assert received == [b"here"]
+
+
+@pytest.mark.parametrize("address", ["10.0.0.2", None])
+def test_a_destination_is_removed_by_its_name_wherever_that_is_now(simulation, names, sender, address):
+    names.address = address
+    sender.add()
+    names.address = "10.0.0.7"
+
+    sender.remove()
+
+    simulation.run_until(lambda: sender.destination_count == 0)
+    names.asked.clear()
+    simulation.run_for(10 * S)
+    assert names.asked == []
+
+
+def test_a_destination_is_removed_by_the_address_that_its_name_has(simulation, names, sender):
+    sender.add()
+
+    sender.remove("aeron:udp?endpoint=10.0.0.2:20121")
+
+    simulation.run_until(lambda: sender.destination_count == 0)
+
+
+def test_a_destination_that_is_not_there_needs_no_removal(simulation, names, sender):
+    sender.add("aeron:udp?endpoint=10.0.0.5:20121")
+    names.address = None
+
+    sender.remove()
+    simulation.run_for(1 * S)
+
+    assert sender.destination_count == 1
+
+
+def test_a_destination_with_a_fault_other_than_its_name_is_refused(simulation, names, sender):
+    registration = sender.publication.add_destination_async("aeron:udp?endpoint=224.0.1.2:20121")
+    simulation.run_until(lambda: registration.is_done)
+
+    with pytest.raises(RegistrationError) as raised:
+        registration.poll()
+
+    assert raised.value.code is ErrorCode.GENERIC_ERROR
+    assert sender.destination_count == 0
+
+
+def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names, sender):
+    sender.add()
+
+    names.address = "::1"
+    simulation.run_for(8 * S)
+
+    (error,) = sender.driver.errors()
+    assert "[::1]:20121" in error.text
+    assert sender.driver.counted("resolution_changes") == 0
+
+
+def test_what_was_found_for_a_destination_that_was_removed_is_dropped(simulation, names, sender):
+    sender.add()
+    lookups = []
+    simulation.start_lookup = lookups.append
+    simulation.run_for(8 * S)
+    sender.remove()
+
+    names.address = "10.0.0.3"
+    lookups.pop()()
+    simulation.run_for(1 * S)
+
+    assert sender.driver.counted("resolution_changes") == 0
+    assert sender.destination_count == 0

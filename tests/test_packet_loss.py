@@ -1,0 +1,51 @@
+"""Arguments of the interceptors that lose what comes in."""
+
+import pytest
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.packet_loss import FixedLoss, IncomingLosses, MultiGapLoss, RandomLoss
+from aeron_core.settings import DriverSettings
+
+
+def test_a_share_is_of_the_types_in_the_mask():
+    assert RandomLoss.parse("rate=0.25|seed=7|recv-msg-mask=2a") == RandomLoss(0.25, 7, 0x2A)
+    assert RandomLoss.parse("recv-msg-mask=0xF|unknown=1") == RandomLoss(0.0, 0, 0xF)
+
+
+def test_a_range_needs_to_say_where_it_begins():
+    assert FixedLoss.parse("term-id=-3|term-offset=64|length=128") == FixedLoss(-3, 64, 128)
+    with pytest.raises(ConfigurationError, match="must have term-offset"):
+        FixedLoss.parse("term-id=1|length=128")
+
+
+@pytest.mark.parametrize(("radix", "rounded"), [(1, 1), (4096, 4096), (4097, 8192)])
+def test_a_radix_is_rounded_up_to_a_power_of_two(radix, rounded):
+    parsed = MultiGapLoss.parse(f"term-id=1|gap-radix={radix}|total-gaps=3")
+
+    assert parsed == MultiGapLoss(1, rounded, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fault"),
+    [
+        ({"udp_channel_incoming_interceptors": "gone"}, "must be some of loss, fixed-loss, multi-gap-loss"),
+        ({"udp_channel_incoming_interceptors": "fixed-loss"}, "must have term-offset"),
+        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "rate=2"}, "rate=2 of loss"),
+        ({"udp_channel_incoming_interceptors": "loss", "loss_args": "seed=x"}, "seed=x of loss"),
+        (
+            {
+                "udp_channel_incoming_interceptors": "multi-gap-loss",
+                "multi_gap_loss_args": "gap-radix=64|gap-length=64",
+            },
+            "gap-length=64 of multi-gap-loss",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_stops_the_start(settings, fault):
+    with pytest.raises(ConfigurationError, match=fault):
+        DriverSettings(**settings)
+
+
+def test_nothing_is_lost_by_default_and_arguments_alone_lose_nothing():
+    assert DriverSettings().incoming_losses == IncomingLosses()
+    assert DriverSettings(loss_args="rate=1|recv-msg-mask=ff").incoming_losses == IncomingLosses()
