@@ -85,7 +85,7 @@ def test_resolvers_and_idle_strategies_are_made_from_their_params(registry):
 
 
 def test_an_unknown_name_is_answered_with_what_is_installed(registry):
-    with pytest.raises(PluginError, match="no congestion control 'bbr'; installed: default, static"):
+    with pytest.raises(PluginError, match="no congestion control 'bbr'; installed: cubic, default, static"):
         registry.congestion_control("bbr", None, pytest.fail)
 
 
