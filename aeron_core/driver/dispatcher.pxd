@@ -52,6 +52,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef SystemCounters _counters
     cdef CommandRing _conductor
     cdef Command _event
+    cdef SocketAddress _nowhere
     cdef StatusMessage _elicitation
     cdef int32_t _session_limit
 
@@ -59,6 +60,9 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef int32_t _on_unknown_session(
         self, ReceiveChannelEndpoint endpoint, StreamInterest interest, int32_t session_id, SocketAddress source,
         int64_t now_ns
+    ) except -1 nogil
+    cdef int32_t elicit_setup(
+        self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id
     ) except -1 nogil
     cdef int32_t _elicit_setup(
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id, SocketAddress source

@@ -21,6 +21,7 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import wire
+from aeron_core._native.address import SocketAddress
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import LongMap, PointerMap
 from aeron_core.driver._native import operations
@@ -29,7 +30,6 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import ReceiveDispatcher
 
 if TYPE_CHECKING:
-    from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.system_counters import SystemCounters
@@ -148,6 +148,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event = Command()
         self._elicitation = StatusMessage()
         self._elicitation.flags = wire.SM_FLAG_SEND_SETUP
+        self._nowhere = SocketAddress()
         self._session_limit = session_limit
 
     def on_data(  # noqa: PLR0913
@@ -207,6 +208,10 @@ class Dispatcher(ReceiveDispatcher):
         if endpoint.send_status_message(self._elicitation, source) > 0:
             self._counters.status_messages_sent.increment_release()
         return 0
+
+    def elicit_setup(self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int) -> int:
+        """Ask for the SETUP of a session of which nothing has come yet, at the endpoint's control address."""
+        return self._elicit_setup(endpoint, session_id, stream_id, self._nowhere)
 
     def on_setup(
         self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int

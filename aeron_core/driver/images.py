@@ -132,6 +132,7 @@ class Images:
                 counters=counters,
                 is_rejoin=subscription.params.is_rejoin,
             )
+            stream.requests_response = bool(setup.flags & wire.SETUP_FLAG_SEND_RESPONSE)
             links = reserve_links((stream, each) for each in linked)
             undo.pop_all()
         self.streams.append(stream)

@@ -12,6 +12,7 @@ from aeron_core.driver.dispatcher cimport Dispatcher, StreamInterest
 from aeron_core.driver.polled_endpoints cimport PolledReceiveEndpoints
 from aeron_core.driver.publication_image cimport PublicationImage
 from aeron_core.driver.subscriber_positions cimport SubscriberPosition
+from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 
 
 cdef class Receiver(Agent):

@@ -21,6 +21,7 @@ from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.driver.polled_endpoints import PolledReceiveEndpoints
 from aeron_core.driver.publication_image import PublicationImage
 from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
     from aeron_core.driver.agent_params import AgentParams
@@ -117,6 +118,10 @@ class Receiver(Agent):
             cython.cast(Dispatcher, dispatcher).remove_cool_down(first, second)
         elif operation == operations.FORGET_SESSION:
             cython.cast(Dispatcher, dispatcher).forget_session(first, second)
+        elif operation == operations.ELICIT_SETUP:
+            cython.cast(Dispatcher, dispatcher).elicit_setup(
+                cython.cast(ReceiveChannelEndpoint, subject), first, second
+            )
         return 0
 
     def _execute_on_image(self) -> int:

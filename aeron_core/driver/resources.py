@@ -12,6 +12,7 @@ from aeron_core.driver.ipc_publications import IpcPublications
 from aeron_core.driver.network_publications import NetworkPublications
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.rejections import Rejections
+from aeron_core.driver.response_channels import ResponseChannels
 from aeron_core.driver.subscriptions import Subscriptions
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
@@ -44,6 +45,7 @@ class Resources:
         self.ipc = IpcPublications(context, self.subscriptions)
         self.network = NetworkPublications(context)
         self.images = Images(context, self.subscriptions)
+        self.response_channels = ResponseChannels(context, self.subscriptions, self.network, self.images)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         self._static_counters: dict[tuple[int, int], int] = {}
 
@@ -60,6 +62,7 @@ class Resources:
         self.network.on_timer(now_ns)
         self.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
+        self.response_channels.on_timer()
         self.subscriptions.on_timer()
         self.context.logs.retry_deletions()
 
@@ -79,7 +82,10 @@ class Resources:
             return None
 
         def resolved(channel: Channel) -> None:
+            image = self.response_channels.check(channel)
             self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
+            if image is not None:
+                self.response_channels.announce(image, client.publications[command.correlation_id].stream)
 
         return self._resolution.start(transport, uri, is_publication=True), resolved
 

@@ -31,6 +31,15 @@ class Subscription:
     params: SubscriptionParams
     endpoint: ReceiveEndpoint | None = None
 
+    @property
+    def awaits_response(self) -> bool:
+        """Whether it is not known yet which session it is for: no image is."""
+        return self.params.is_response and self.params.session_id is None
+
     def matches(self, stream: Stream) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""
-        return self.stream_id == stream.stream_id and self.params.session_id in (None, stream.session_id)
+        return (
+            not self.awaits_response
+            and self.stream_id == stream.stream_id
+            and self.params.session_id in (None, stream.session_id)
+        )

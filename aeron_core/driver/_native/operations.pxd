@@ -29,6 +29,7 @@ cpdef enum:
     ADD_IMAGE                    # dispatcher, image
     REMOVE_COOL_DOWN             # dispatcher; session id, stream id
     FORGET_SESSION               # dispatcher; session id, stream id: its image could not be made
+    ELICIT_SETUP                 # dispatcher, endpoint; session id, stream id
     REMOVE_IMAGE                 # dispatcher, image: nothing reaches it, it sends nothing; answered by RELEASED
     ADD_IMAGE_SUBSCRIBER         # image, subscriber position; answered by LINKED
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
@@ -39,6 +40,7 @@ cpdef enum:
     CREATE_IMAGE_REFUSED         # endpoint; session limit
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
     RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
+    RESPONSE_SETUP               # publication; session id of the responses to it
 
 # The life of a publication; see `published_stream`.
 cpdef enum:

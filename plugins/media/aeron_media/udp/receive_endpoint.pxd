@@ -25,6 +25,8 @@ cdef int64_t _TIMESTAMP_LENGTH
 @cython.final
 cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
+    cdef bint _has_fixed_control            # frames go there, wherever a stream comes from
+    cdef SocketAddress _fixed_control
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
     cdef Setup _setup                       # frames are decoded into these again and again
@@ -64,5 +66,6 @@ cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef int32_t _on_setup(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_rttm(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _send_frame(self, int32_t length, SocketAddress control) except -1 nogil
+    cdef int32_t _send_frame_to(self, int32_t length, SocketAddress control) except -1 nogil
     cdef int32_t _refuse(self, int32_t reason) except -1 nogil
     cdef int32_t _keep_error(self, SocketAddress peer) except -1 nogil

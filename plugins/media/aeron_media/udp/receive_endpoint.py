@@ -36,12 +36,16 @@ _TIMESTAMP_LENGTH = 8  # nanoseconds since the epoch
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     """Receives on one address; used by the receiver's thread, but for what `ChannelEndpoint` promises."""
 
-    def __init__(self, params: ReceiveEndpointParams, datagrams: DatagramChannel) -> None:
+    def __init__(
+        self, params: ReceiveEndpointParams, datagrams: DatagramChannel, control: SocketAddress | None = None
+    ) -> None:
         if params.dispatcher is None:
             raise TypeError("a receiving endpoint cannot be without a dispatcher")
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._channel = datagrams
+        self._has_fixed_control = control is not None
+        self._fixed_control = SocketAddress() if control is None else control.copy()
         self._source = SocketAddress()
         self._received = ReceiveBatch() if params.batch is None else params.batch
         self._setup = Setup()
@@ -199,6 +203,11 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         return self._send_frame(setup.encode(self._frame, 0), control)
 
     def _send_frame(self, length: int, control: SocketAddress) -> int:
+        if self._has_fixed_control:
+            return self._send_frame_to(length, self._fixed_control)
+        return self._send_frame_to(length, control)
+
+    def _send_frame_to(self, length: int, control: SocketAddress) -> int:
         if not control.is_set():
             return 0
         if self._loses_control and self._control_loss.should_drop():

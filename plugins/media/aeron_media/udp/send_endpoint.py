@@ -37,15 +37,30 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UdpSendEndpoint(SendChannelEndpoint):
-    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises."""
+    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
 
-    def __init__(self, params: SendEndpointParams, datagrams: DatagramChannel, remote: SocketAddress) -> None:
+    One that `answers` sends each stream to whoever has asked for its SETUP last.
+    """
+
+    _receivers_by_key: dict[int, SocketAddress]
+
+    def __init__(
+        self,
+        params: SendEndpointParams,
+        datagrams: DatagramChannel,
+        remote: SocketAddress,
+        *,
+        answers: bool = False,
+    ) -> None:
         self._channel = datagrams
         self._remote = remote.copy()
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
         self._survivors = SendBatch()
         self._streams = PointerMap()
+        self._answers = answers
+        self._receivers = PointerMap()
+        self._receivers_by_key = {}
         self._sm = StatusMessage()
         self._nak = Nak()
         self._error = ErrorFrame()
@@ -90,10 +105,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
         key = pair_key(stream.stream_id, stream.session_id)
         if self._streams.get(key) == cython.cast(cython.pointer(PyObject), stream):
             self._streams.remove(key)
+            if self._answers:
+                self._receivers.remove(key)
+                with cython.gil:
+                    self._receivers_by_key.pop(key, None)
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        if self._answers and not self._turn_to_receiver_of(stream):
+            return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())
         taken = self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
@@ -101,6 +122,24 @@ class UdpSendEndpoint(SendChannelEndpoint):
             self._keep_error(self._remote)
         self._bytes_sent.get_and_add(batch.length_of_first(taken))
         return taken
+
+    def _turn_to_receiver_of(self, stream: SendStream) -> bool:
+        """Return whether it is known where the responses go; before that nothing leaves."""
+        found = self._receivers.get(pair_key(stream.stream_id, stream.session_id))
+        if found == cython.NULL:
+            return False
+        self._remote.assign(cython.cast(SocketAddress, found))
+        return True
+
+    def _learn_receiver(self, key: int) -> int:
+        found = self._receivers.get(key)
+        if found == cython.NULL:
+            with cython.gil:
+                address = self._source.copy()
+                self._receivers_by_key[key] = address
+                return self._receivers.put(key, cython.cast(cython.pointer(PyObject), address))
+        cython.cast(SocketAddress, found).assign(self._source)
+        return 0
 
     def _send_survivors(self, batch: SendBatch) -> int:
         for index in range(batch.count):
@@ -179,6 +218,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
         found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
         if found == cython.NULL:
             return 0
+        if self._answers and self._sm.flags & wire.SM_FLAG_SEND_SETUP:
+            self._learn_receiver(pair_key(self._sm.stream_id, self._sm.session_id))
         return cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns)
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:

@@ -1,4 +1,4 @@
-"""The medium `udp`: unicast so far."""
+"""The medium `udp`: unicast and response channels so far."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ class UdpTransport(MediaTransport):
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
         channel = _udp_channel(params.channel)
-        if not channel.has_explicit_endpoint:
+        is_response = channel.params.is_response
+        if not channel.has_explicit_endpoint and not is_response:
             raise _no_address(channel)
         options = DatagramOptions(
             bind=channel.local_control,
-            connect=channel.remote if params.connects else None,
+            connect=channel.remote if params.connects and not is_response else None,
             sndbuf_length=params.sndbuf_length,
             rcvbuf_length=params.rcvbuf_length,
             wants_gso=params.uses_gso,
@@ -64,12 +65,12 @@ class UdpTransport(MediaTransport):
         # As in the reference: only where receivers are told the port by the URI, which names it.
         if channel.has_explicit_control:
             opener = self._ports.opener(params.wildcard_ports, opener)
-        return UdpSendEndpoint(params, opener(options), channel.remote)
+        return UdpSendEndpoint(params, opener(options), channel.remote, answers=is_response)
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _udp_channel(params.channel)
-        if not channel.has_explicit_endpoint:
+        if not channel.has_explicit_endpoint and not channel.params.is_response:
             raise _no_address(channel)
         has_media_timestamps = channel.params.media_rcv_timestamp_offset is not None
         options = DatagramOptions(
@@ -81,7 +82,8 @@ class UdpTransport(MediaTransport):
             wants_media_timestamps=has_media_timestamps,
         )
         opener = self._ports.opener(params.wildcard_ports, _opener(params))
-        return UdpReceiveEndpoint(params, opener(options))
+        control = channel.local_control if channel.params.is_response else None
+        return UdpReceiveEndpoint(params, opener(options), control)
 
 
 def _opener(params: EndpointParams) -> OpenDatagrams:
@@ -102,8 +104,12 @@ def _no_address(channel: UdpChannel) -> ChannelUriError:
 
 
 def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
+    if channel.params.is_response:
+        if not channel.has_explicit_control:
+            raise _no_address(channel)
+        return
     if channel.params.control_mode is not ControlMode.NONE:
-        raise _unsupported(channel.uri, "control-mode", "manual, dynamic and response")
+        raise _unsupported(channel.uri, "control-mode", "manual and dynamic")
     if channel.is_multicast:
         raise _unsupported(channel.uri, "endpoint", "multicast addresses")
     if channel.has_explicit_control and not is_publication:

@@ -21,7 +21,6 @@ def resolve(text, uri_key):
     [
         ("aeron:udp?control-mode=manual", True, "control-mode"),
         ("aeron:udp?control=127.0.0.1:1|control-mode=dynamic", True, "control-mode"),
-        ("aeron:udp?control=127.0.0.1:1|control-mode=response", True, "control-mode"),
         ("aeron:udp?endpoint=224.0.1.1:1|interface=127.0.0.1", True, "endpoint"),
         ("aeron:udp?endpoint=127.0.0.1:1|control=127.0.0.1:2", False, "control"),
     ],
