@@ -19,7 +19,7 @@ from aeron_core.channel_defaults import (
     SubscriptionDefaults,
     TaggedPublication,
 )
-from aeron_core.endpoint_params import EndpointParams
+from aeron_core.endpoint_params import ControlMode, EndpointParams
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.uri import ChannelUri
 
@@ -214,6 +214,9 @@ def _session_id(uri: ChannelUri, session_tag: int | None) -> int | None:
 
 def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: PublicationDefaults) -> int:
     length = uri.get_size("term-length", None)
+    if ControlMode.of(uri) is ControlMode.RESPONSE and uri.get("response-correlation-id") == "prototype":
+        # It only holds the socket for responses to come: nothing is ever offered.
+        return TERM_MIN_LENGTH
     if length is None:
         if tagged is not None:
             return tagged.term_length

@@ -101,6 +101,9 @@ class Conductor:
             self._on_publication_error()
         elif code == operations.RECEIVERS_REFUSED:
             self._on_receivers_refused()
+        elif code == operations.RESPONSE_SETUP:
+            publication = cast("NetworkPublication", self._event.target)
+            self.resources.response_channels.on_response_setup(publication, self._event.numbers[0])
 
     def _on_publication_error(self) -> None:
         event = self._event

@@ -55,6 +55,8 @@ cdef class NetworkPublication(Resender):
     cdef DataHeader _heartbeat
     cdef Rttm _rttm
     cdef ReplyBudget _rttm_replies
+    cdef bint _requests_response
+    cdef int64_t _response_setup_deadline_ns   # before it no other is handed to the conductor
     cdef Clock _clock
     cdef OneWaySchedule _one_way
     cdef LiveReceivers _receivers

@@ -110,6 +110,10 @@ class NetworkPublication(Resender):
         self._setup.mtu = params.mtu
         self._setup.ttl = params.ttl
         self._setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
+        self._requests_response = params.requests_response
+        if params.requests_response:
+            self._setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
+        self._response_setup_deadline_ns = params.now_ns
         self._heartbeat = DataHeader()
         self._heartbeat.frame_type = wire.TYPE_DATA
         self._heartbeat.session_id = params.session_id
@@ -365,8 +369,17 @@ class NetworkPublication(Resender):
         return self._send_scratch(self._rttm.encode(self._scratch, 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
-        """Take note of a response stream; this publication asked for none."""
-        return 0
+        """Tell the conductor of a response stream, if this publication asked for one."""
+        if not self._requests_response:
+            self._counters.invalid_packets.get_and_add(1)
+            return 0
+        # A receiver says it every 200 ms; whoever floods us with it does not flood the conductor.
+        if now_ns < self._response_setup_deadline_ns:
+            return 0
+        self._response_setup_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+        self._event.begin(operations.RESPONSE_SETUP, cython.cast(cython.pointer(PyObject), self))
+        self._event.set_number(0, setup.response_session_id)
+        return self._offer_event()
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
         """Send a part of the log again, if it is still there; return the bytes sent."""

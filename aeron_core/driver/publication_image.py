@@ -26,6 +26,7 @@ from aeron_core.logbuffer.rebuilder import insert
 from aeron_core.protocol.frames.data import validate_data_packet
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.congestion_control import RebuildState
@@ -57,6 +58,7 @@ class PublicationImage:
         self.time_of_last_packet_ns = AtomicLong(params.now_ns)
         self.is_draining = AtomicLong()
         self._is_rejected = AtomicLong()
+        self._response_session = AtomicLong()
         self.loss_count = AtomicLong()
         self.loss_bytes = AtomicLong()
         self._counters = params.system_counters
@@ -94,9 +96,10 @@ class PublicationImage:
         self._rejection = ErrorFrame()
         self._sm = StatusMessage()
         self._nak = Nak()
+        self._response_setup = ResponseSetup()
         self._rttm = Rttm()
         self._rttm_replies = ReplyBudget()
-        for frame in (self._rejection, self._sm, self._nak, self._rttm):
+        for frame in (self._rejection, self._sm, self._nak, self._rttm, self._response_setup):
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
 
@@ -115,6 +118,15 @@ class PublicationImage:
         self._rejection.text = reason
         # Release: who sees the image rejected sees why.
         self._is_rejected.set_release(1)
+
+    def announce_responses(self, session_id: int) -> None:
+        """Tell the sender with each status message by the clock which session answers it; for the conductor."""
+        # Of 64 bits the lower half is the session id, so that 0 says that there is none.
+        self._response_session.set_release(1 << 32 | (session_id & 0xFFFFFFFF))
+
+    def announce_no_responses(self) -> None:
+        """Tell the sender no more; for the conductor."""
+        self._response_session.set_release(0)
 
     def insert_packet(  # noqa: PLR0913
         self,
@@ -273,8 +285,15 @@ class PublicationImage:
             return self._send_error_if_due(now_ns)
         work = self._measure_rtt_if_due(now_ns)
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
+            if now_ns > self._sm_deadline_ns and self._response_session.get_acquire() != 0:
+                self._send_response_setup(now_ns)
             work += self._send_status_message(now_ns)
         return work
+
+    def _send_response_setup(self, now_ns: int) -> int:
+        # The upper half is cut off.
+        self._response_setup.response_session_id = self._response_session.get_acquire()
+        return self.connections.send_response_setup(self._response_setup, now_ns)
 
     def _send_error_if_due(self, now_ns: int) -> int:
         if not self._is_status_message_enabled or now_ns <= self._sm_deadline_ns:

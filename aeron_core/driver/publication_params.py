@@ -46,6 +46,7 @@ class NetworkPublicationParams(IpcPublicationParams):
     mtu: int
     ttl: int
     is_group: bool
+    requests_response: bool
     uses_gso: bool
     signals_eos: bool
     spies_simulate_connection: bool

@@ -14,6 +14,7 @@ from aeron_core.driver.network_publications import NetworkPublications
 from aeron_core.driver.receive_destinations import ReceiveDestinations
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.rejections import Rejections
+from aeron_core.driver.response_channels import ResponseChannels
 from aeron_core.driver.subscriptions import Subscriptions
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
@@ -47,6 +48,7 @@ class Resources:
         self.network = NetworkPublications(context, self.subscriptions)
         self.destinations = SendDestinations(context, resolution, self.network)
         self.images = Images(context, self.subscriptions)
+        self.response_channels = ResponseChannels(context, self.subscriptions, self.network, self.images)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         for user in (self.subscriptions, self.ipc, self.network):
             user.find_tagged = self.network.find_tagged_publication
@@ -67,6 +69,7 @@ class Resources:
         self.network.on_timer(now_ns)
         self.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
+        self.response_channels.on_timer()
         self.subscriptions.on_timer(now_ns)
         self.context.logs.retry_deletions()
 
@@ -86,7 +89,10 @@ class Resources:
             return None
 
         def resolved(channel: Channel) -> None:
+            image = self.response_channels.check(channel)
             self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
+            if image is not None:
+                self.response_channels.announce(image, client.publications[command.correlation_id].stream)
 
         return self._resolution.start(transport, uri, is_publication=True), resolved
 

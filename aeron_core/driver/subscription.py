@@ -36,6 +36,15 @@ class Subscription:
     #: Its destinations in shared memory and of spies, which have its registration id.
     beside: list[Subscription] = field(default_factory=list)
 
+    @property
+    def awaits_response(self) -> bool:
+        """Whether it is not known yet which session it is for: no image is."""
+        return self.params.is_response and self.params.session_id is None
+
     def matches(self, stream: Stream) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""
-        return self.stream_id == stream.stream_id and self.params.session_id in (None, stream.session_id)
+        return (
+            not self.awaits_response
+            and self.stream_id == stream.stream_id
+            and self.params.session_id in (None, stream.session_id)
+        )

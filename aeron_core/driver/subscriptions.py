@@ -186,6 +186,7 @@ class Subscriptions:
             if subscription.endpoint is endpoint
             and subscription.stream_id == stream_id
             and subscription.params.session_id in (None, session_id)
+            and not subscription.awaits_response
         ]
 
     def remove(self, subscription: Subscription, streams: Iterable[Stream], *, notify: bool = False) -> None:

@@ -36,6 +36,9 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef ReceiveBatch _received             # control frames
     cdef SendBatch _survivors               # of deliberate loss
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
+    cdef bint _answers                      # each stream goes to whoever asked for its SETUP
+    cdef PointerMap _receivers              # (stream id, session id) -> SocketAddress, borrowed
+    cdef dict _receivers_by_key             # keeps them alive
     cdef StatusMessage _sm                  # frames are decoded into these again and again
     cdef Nak _nak
     cdef ErrorFrame _error
@@ -59,6 +62,8 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
+    cdef bint _turn_to_receiver_of(self, SendStream stream) except -1 nogil
+    cdef int32_t _learn_receiver(self, int64_t key) except -1 nogil
     cdef int32_t _send_survivors(self, SendBatch batch) except -1 nogil
     @cython.locals(offset=int32_t, length=int32_t, step=int32_t)
     cdef bint _send_survivors_of(self, SendBatch batch, int32_t index) except -1 nogil

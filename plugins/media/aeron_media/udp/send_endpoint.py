@@ -41,7 +41,12 @@ AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UdpSendEndpoint(SendChannelEndpoint):
-    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises."""
+    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
+
+    That of a response channel sends each stream to whoever has asked for its SETUP last.
+    """
+
+    _receivers_by_key: dict[int, SocketAddress]
 
     def __init__(
         self,
@@ -51,6 +56,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         control: DatagramChannel | None = None,
         destinations: Destinations | None = None,
     ) -> None:
+        asked = EndpointParams.parse(params.channel.uri)
         self._channel = datagrams
         self._control = datagrams if control is None else control
         self._remote = remote.copy()
@@ -64,6 +70,9 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._received = ReceiveBatch(params.receive_slots)
         self._survivors = SendBatch()
         self._streams = PointerMap()
+        self._answers = asked.is_response
+        self._receivers = PointerMap()
+        self._receivers_by_key = {}
         self._sm = StatusMessage()
         self._nak = Nak()
         self._error = ErrorFrame()
@@ -74,7 +83,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
         self._clock = params.clock
-        stamp_offset = EndpointParams.parse(params.channel.uri).channel_snd_timestamp_offset
+        stamp_offset = asked.channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
         self._stamp_offset = stamp_offset or 0
         self._faults = FaultSlot()
@@ -112,7 +121,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def change_remote(self, address: SocketAddress) -> bool:
         """See `SendChannelEndpoint.change_remote`."""
-        if self._is_multi_destination or self._has_new_remote.get_acquire():
+        if self._is_multi_destination or self._answers or self._has_new_remote.get_acquire():
             return False
         if address.family != self._remote.family:
             raise OSError(
@@ -136,10 +145,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
         key = pair_key(stream.stream_id, stream.session_id)
         if self._streams.get(key) == cython.cast(cython.pointer(PyObject), stream):
             self._streams.remove(key)
+            if self._answers:
+                self._receivers.remove(key)
+                with cython.gil:
+                    self._receivers_by_key.pop(key, None)
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        if self._answers and not self._turn_to_receiver_of(stream):
+            return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())
         if self._is_multi_destination:
@@ -166,6 +181,24 @@ class UdpSendEndpoint(SendChannelEndpoint):
             self._keep_error(self._remote)
         self._bytes_sent.get_and_add(batch.length_of_first(taken))
         return taken
+
+    def _turn_to_receiver_of(self, stream: SendStream) -> bool:
+        """Return whether it is known where the responses go; before that nothing leaves."""
+        found = self._receivers.get(pair_key(stream.stream_id, stream.session_id))
+        if found == cython.NULL:
+            return False
+        self._remote.assign(cython.cast(SocketAddress, found))
+        return True
+
+    def _learn_receiver(self, key: int) -> int:
+        found = self._receivers.get(key)
+        if found == cython.NULL:
+            with cython.gil:
+                address = self._source.copy()
+                self._receivers_by_key[key] = address
+                return self._receivers.put(key, cython.cast(cython.pointer(PyObject), address))
+        cython.cast(SocketAddress, found).assign(self._source)
+        return 0
 
     def _send_survivors(self, batch: SendBatch) -> int:
         for index in range(batch.count):
@@ -251,6 +284,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
         found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
         if found == cython.NULL:
             return 0
+        if self._answers and self._sm.flags & wire.SM_FLAG_SEND_SETUP:
+            self._learn_receiver(pair_key(self._sm.stream_id, self._sm.session_id))
         return cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns)
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:

@@ -1,0 +1,232 @@
+"""Channels that answer other channels: each requester has a response stream of its own."""
+
+import pytest
+
+from aeron_core._native import wire
+from aeron_core.errors import AeronError
+from aeron_core.protocol.frames.response_setup import ResponseSetup
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
+from aeron_core.testing.pair import MS, S
+
+REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
+RESPONSES = "aeron:udp?control=10.0.0.2:20122|control-mode=response"
+
+
+class Requester:
+    """A client that asks on stream 1001 and hears on stream 1002."""
+
+    def __init__(self, pair, client=None):
+        client = client or pair.publisher
+        self.subscription = pair.result(client.add_subscription_async(RESPONSES, 1002))
+        channel = f"{REQUESTS}|response-correlation-id={self.subscription.registration_id}"
+        self.publication = pair.result(client.add_exclusive_publication_async(channel, 1001))
+        self.sink = Sink(self.subscription)
+
+
+def serve(pair, requests):
+    """Return a publication that answers the newest image of `requests`."""
+    image = requests.images[-1]
+    channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
+    return pair.result(pair.subscriber.add_exclusive_publication_async(channel, 1002))
+
+
+@pytest.fixture
+def requests(pair):
+    return pair.add_subscription(REQUESTS, 1001)
+
+
+def connect(pair, requests, client=None):
+    before = len(requests.images)
+    requester = Requester(pair, client)
+    pair.run_until(lambda: len(requests.images) > before)
+    responses = serve(pair, requests)
+    pair.run_until(lambda: responses.is_connected and requester.subscription.is_connected)
+    return requester, responses
+
+
+def test_a_requester_hears_the_responses_to_it(pair, requests):
+    requester, responses = connect(pair, requests)
+    asked = Sink(requests)
+
+    requester.publication.offer(b"question")
+    pair.run_until(lambda: asked.poll() == 0 and asked.all)
+    responses.offer(b"answer")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert asked.all == [b"question"]
+    assert requester.sink.all == [b"answer"]
+    assert [image.session_id for image in requester.subscription.images] == [responses.session_id]
+
+
+def test_each_of_several_requesters_hears_its_own_responses_alone(pair, requests):
+    first, to_first = connect(pair, requests)
+    second, to_second = connect(pair, requests)
+
+    for _ in range(3):
+        to_first.offer(b"to the first")
+        to_second.offer(b"to the second")
+        pair.run_for(10 * MS, each=lambda: (first.sink.poll(), second.sink.poll()))
+
+    assert first.sink.all == [b"to the first"] * 3
+    assert second.sink.all == [b"to the second"] * 3
+
+
+def test_everything_comes_over_a_link_that_loses(start_pair):
+    pair = start_pair(link=Link(loss=0.3, latency_ns=1 * MS), seed=4)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester, responses = connect(pair, requests)
+
+    for number in range(20):
+        pair.run_until(lambda number=number: responses.offer(b"%d" % number) > 0)
+    pair.run_until(lambda: (requester.sink.poll(), len(requester.sink.all) == 20)[1])
+
+    assert requester.sink.all == [b"%d" % number for number in range(20)]
+
+
+def test_a_request_asks_for_responses_in_its_setup_and_is_told_the_session_until_they_come(pair, requests):
+    requester, responses = connect(pair, requests)
+    pair.run_for(2 * S, each=requester.sink.poll)
+
+    told = frames_of(ResponseSetup, pair.answered())
+    setups = [frame for frame in frames_of(Setup, pair.sent()) if frame.stream_id == 1001]
+    assert all(frame.flags & wire.SETUP_FLAG_SEND_RESPONSE for frame in setups)
+    assert {(frame.session_id, frame.stream_id, frame.response_session_id) for frame in told} == {
+        (requester.publication.session_id, 1001, responses.session_id)
+    }
+    before = len(told)
+    pair.run_for(2 * S, each=requester.sink.poll)
+    assert len(frames_of(ResponseSetup, pair.answered())) == before
+
+
+def test_responses_go_nowhere_before_somebody_has_asked_for_them(pair, requests):
+    Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.network.set_link(Link(loss=1), destination=f"{pair.RECEIVER}:20122")
+
+    responses = serve(pair, requests)
+    pair.run_for(1 * S)
+
+    assert not responses.is_connected
+    assert [line for line in pair.network.log if line.source == f"{pair.RECEIVER}:20122"] == []
+
+
+def test_nothing_is_heard_before_the_session_of_the_responses_is_known(pair, requests):
+    requester = Requester(pair)
+    pair.run_for(1 * S)
+
+    assert requester.publication.is_connected
+    assert not requester.subscription.is_connected
+
+
+def test_a_requester_that_leaves_and_comes_again_is_answered_anew(pair, requests):
+    first, responses = connect(pair, requests)
+    first.publication.close()
+    first.subscription.close()
+    responses.close()
+    pair.run_until(lambda: not requests.images, within_ns=30 * S)
+
+    second, responses = connect(pair, requests)
+    responses.offer(b"again")
+    pair.run_until(lambda: second.sink.poll() == 0 and second.sink.all)
+
+    assert second.sink.all == [b"again"]
+
+
+def test_a_prototype_holds_the_socket_for_responses_to_come(pair, requests):
+    prototype = pair.result(
+        pair.subscriber.add_exclusive_publication_async(
+            f"{RESPONSES}|response-correlation-id=prototype", 1002
+        )
+    )
+    pair.run_for(1 * S)
+    requester, responses = connect(pair, requests)
+
+    responses.offer(b"answer")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert not prototype.is_connected
+    assert prototype.term_buffer_length == 64 * 1024
+    assert len(pair.receiver.find_counters("snd-channel")) == 1
+
+
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [
+        (
+            f"{REQUESTS}|response-correlation-id=77",
+            "unable to find response subscription for response-correlation-id=77",
+        ),
+        (RESPONSES, "control-mode=response was specified, but no response-correlation-id set"),
+        (f"{RESPONSES}|response-correlation-id=77", "image.correlationId=77 not found"),
+    ],
+)
+def test_a_publication_without_its_other_direction_is_refused(pair, channel, message):
+    with pytest.raises(AeronError, match=message):
+        pair.result(pair.subscriber.add_publication_async(channel, 1002))
+
+
+def test_an_image_that_asked_for_no_responses_gets_none(pair, requests):
+    pair.add_publication(REQUESTS, 1001)
+    pair.run_until(lambda: requests.images)
+
+    with pytest.raises(AeronError, match="did not request a response channel"):
+        serve(pair, requests)
+
+
+@pytest.mark.parametrize("sessions", [range(200), [5] * 200], ids=["many sessions", "one session"])
+def test_forged_response_setups_part_nobody_from_the_responses(start_pair, sessions):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester, responses = connect(pair, requests)
+    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
+
+    for session_id in sessions:
+        stranger.send(
+            encode_frame(
+                ResponseSetup(
+                    session_id=requester.publication.session_id,
+                    stream_id=1001,
+                    response_session_id=session_id,
+                )
+            )
+        )
+        pair.run_for(1 * MS)
+    responses.offer(b"answer")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert requester.sink.all == [b"answer"]
+    assert pair.sender.counted("conductor_proxy_fails") == 0
+
+
+def test_a_response_setup_that_was_forged_before_is_overruled_by_the_true_one(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
+    forged = ResponseSetup(
+        session_id=requester.publication.session_id, stream_id=1001, response_session_id=99
+    )
+
+    stranger.send(encode_frame(forged))
+    pair.run_for(500 * MS)
+    responses = serve(pair, requests)
+
+    pair.run_until(lambda: responses.is_connected and requester.subscription.is_connected)
+
+
+def test_a_response_setup_that_nobody_asked_for_is_counted(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    publication = pair.add_exclusive_publication(REQUESTS, 1001)
+    pair.run_until(lambda: requests.images)
+    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
+
+    stranger.send(encode_frame(ResponseSetup(session_id=publication.session_id, stream_id=1001)))
+    pair.run_for(10 * MS)
+
+    assert pair.sender.counted("invalid_packets") == 1
