@@ -53,6 +53,7 @@ cdef class PublicationImage:
     cdef StatusMessage _sm
     cdef Nak _nak
     cdef ResponseSetup _response_setup
+    cdef int64_t _last_response_session             # of `_response_session`, as last seen by the receiver
     cdef Rttm _rttm
     cdef ReplyBudget _rttm_replies
     cdef Clock _clock
@@ -94,8 +95,8 @@ cdef class PublicationImage:
     @cython.locals(start=int64_t, end=int64_t, sent=int32_t)
     cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count_loss(self, int64_t start, int64_t end) except -1 nogil
+    @cython.locals(session=int64_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _send_response_setup(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int32_t)
     cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, sent=int32_t)

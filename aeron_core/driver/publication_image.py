@@ -43,6 +43,7 @@ class PublicationImage:
     """One stream that is being received; see the module."""
 
     _has_measured_rtt: bool
+    _last_response_session: int
     _one_way: OneWayEstimate
 
     def __init__(self, params: ImageParams) -> None:
@@ -120,7 +121,10 @@ class PublicationImage:
         self._is_rejected.set_release(1)
 
     def announce_responses(self, session_id: int) -> None:
-        """Tell the sender with each status message by the clock which session answers it; for the conductor."""
+        """Tell the sender at once and with each status message by the clock which session answers it.
+
+        For the conductor.
+        """
         # Of 64 bits the lower half is the session id, so that 0 says that there is none.
         self._response_session.set_release(1 << 32 | (session_id & 0xFFFFFFFF))
 
@@ -284,16 +288,19 @@ class PublicationImage:
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
         work = self._measure_rtt_if_due(now_ns)
+        session = self._response_session.get_acquire()
+        if session != self._last_response_session:
+            self._last_response_session = session
+            if session != 0:
+                # The requester must not wait for the clock.
+                self._sm_deadline_ns = now_ns - 1
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
-            if now_ns > self._sm_deadline_ns and self._response_session.get_acquire() != 0:
-                self._send_response_setup(now_ns)
+            if now_ns > self._sm_deadline_ns and session != 0:
+                # The upper half is cut off.
+                self._response_setup.response_session_id = session
+                self.connections.send_response_setup(self._response_setup, now_ns)
             work += self._send_status_message(now_ns)
         return work
-
-    def _send_response_setup(self, now_ns: int) -> int:
-        # The upper half is cut off.
-        self._response_setup.response_session_id = self._response_session.get_acquire()
-        return self.connections.send_response_setup(self._response_setup, now_ns)
 
     def _send_error_if_due(self, now_ns: int) -> int:
         if not self._is_status_message_enabled or now_ns <= self._sm_deadline_ns:

@@ -139,6 +139,11 @@ class ReceiveEndpoint(ChannelEndpoint):
         if session_id is not None:
             self._elicit_setup(session_id, stream_id)
 
+    def elicit_setup_of(self, session_id: int, stream_id: int) -> None:
+        """Ask for a SETUP of one session, if it is known where its sender listens."""
+        if self.channel.elicits_setup:
+            self._elicit_setup(session_id, stream_id)
+
     def _elicit_setup(self, session_id: int, stream_id: int) -> None:
         self._elicitation_ns = self.context.clock.nano_time()
         self.context.receiver.send(

@@ -92,7 +92,7 @@ class Resources:
             image = self.response_channels.check(channel)
             self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
             if image is not None:
-                self.response_channels.announce(image, client.publications[command.correlation_id].stream)
+                self.response_channels.announce(image)
 
         return self._resolution.start(transport, uri, is_publication=True), resolved
 

@@ -7,13 +7,13 @@
                   ◄──RSP_SETUP, session of the responses── response-correlation-id=<image>
     subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
 
-RSP_SETUP is sent with each status message that is due by the clock until the response stream has a receiver.
+RSP_SETUP is sent at once, then with each status message that is due by the clock, while no response stream has a
+receiver; of several the newest is announced.
 Source: aeron_driver_conductor.c (on_response_setup, find_response_publication_image).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aeron_core.channel_params import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.images import Images
     from aeron_core.driver.network_publication import NetworkPublication
     from aeron_core.driver.network_publications import NetworkPublications
-    from aeron_core.driver.published_stream import PublishedStream
+    from aeron_core.driver.network_stream import NetworkStream
     from aeron_core.driver.subscription import Subscription
     from aeron_core.driver.subscriptions import Subscriptions
     from aeron_core.spi.media import Channel
@@ -46,7 +46,6 @@ class ResponseChannels:
         self._subscriptions = subscriptions
         self._publications = publications
         self._images = images
-        self._announced: list[tuple[ImageStream, PublishedStream]] = []
 
     def check(self, channel: Channel) -> ImageStream | None:
         """Refuse a publication whose other direction is not there; return the image that it answers."""
@@ -85,22 +84,31 @@ class ResponseChannels:
                 return subscription
         return None
 
-    def announce(self, image: ImageStream, responses: PublishedStream) -> None:
-        """Tell the sender of an image which session the responses have."""
-        image.image.announce_responses(responses.session_id)
-        self._announced.append((image, responses))
+    def announce(self, image: ImageStream) -> None:
+        """Tell the sender of an image which session the responses have, until somebody receives them."""
+        self._announce(image, self._answers().get(image.registration_id, []))
 
     def on_timer(self) -> None:
-        """Announce no longer what has arrived, or is gone."""
-        for image, responses in list(self._announced):
-            publication = next((s.publication for s in self._publications.streams if s is responses), None)
-            if (
-                publication is None
-                or publication.has_receivers.get_acquire()
-                or image not in self._images.streams
-            ):
-                image.image.announce_no_responses()
-                self._announced.remove((image, responses))
+        """Announce no longer what has arrived or is gone, and again what is received no more."""
+        answers = self._answers()
+        for image in self._images.streams:
+            if image.requests_response:
+                self._announce(image, answers.get(image.registration_id, []))
+
+    def _answers(self) -> dict[int, list[NetworkStream]]:
+        """Return the response streams by the correlation id of the image that they answer, oldest first."""
+        answers: dict[int, list[NetworkStream]] = {}
+        for stream in self._publications.streams:
+            if stream.params.is_response and stream.state == operations.PUBLICATION_ACTIVE:
+                answers.setdefault(stream.params.response_correlation_id, []).append(stream)
+        return answers
+
+    @staticmethod
+    def _announce(image: ImageStream, answers: list[NetworkStream]) -> None:
+        if not answers or any(stream.publication.has_receivers.get_acquire() for stream in answers):
+            image.image.announce_no_responses()
+        else:
+            image.image.announce_responses(answers[-1].session_id)
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
         """Have the subscription that waits for responses take those of a session."""
@@ -108,19 +116,14 @@ class ResponseChannels:
         if stream is None:
             return
         subscription = self._subscription_of(stream.params.response_correlation_id)
-        if subscription is None or not subscription.params.is_response or subscription.endpoint is None:
+        if subscription is None or subscription.endpoint is None or not subscription.params.is_response:
             return
-        endpoint = subscription.endpoint
-        if subscription.params.session_id != session_id:
+        if subscription.is_for_responses and subscription.params.session_id != session_id:
             # Who is connected stays so, whatever a forged frame says.
             if any(subscription in image.links for image in self._images.streams):
                 return
-            endpoint.unsubscribe(subscription)
-            subscription.params = replace(subscription.params, session_id=session_id)
-            endpoint.subscribe(subscription)
-        self.context.receiver.send(
-            operations.ELICIT_SETUP,
-            endpoint.dispatcher,
-            endpoint.native,
-            (session_id, subscription.stream_id),
-        )
+            subscription.endpoint.unsubscribe(subscription)
+            subscription.take_responses_of(session_id)
+            subscription.endpoint.subscribe(subscription)
+        elif subscription.params.session_id is not None:
+            subscription.endpoint.elicit_setup_of(subscription.params.session_id, subscription.stream_id)

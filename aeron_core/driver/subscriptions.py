@@ -230,6 +230,9 @@ def _subscription(
         stream_id=command.stream_id,
         params=params,
         endpoint=endpoint,
+        is_for_responses=kind is not SubscriptionKind.SPY
+        and params.is_response
+        and params.session_id is None,
     )
 
 

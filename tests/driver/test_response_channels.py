@@ -2,8 +2,9 @@
 
 import pytest
 
+from aeron_core import NOT_CONNECTED
 from aeron_core._native import wire
-from aeron_core.errors import AeronError
+from aeron_core.errors import AeronError, ErrorCode, RegistrationError
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
@@ -29,6 +30,12 @@ def serve(pair, requests):
     image = requests.images[-1]
     channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
     return pair.result(pair.subscriber.add_exclusive_publication_async(channel, 1002))
+
+
+def stranger_to(pair):
+    """Return somebody who sends to the socket that requests leave from."""
+    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
+    return SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
 
 
 @pytest.fixture
@@ -162,8 +169,10 @@ def test_a_prototype_holds_the_socket_for_responses_to_come(pair, requests):
     ],
 )
 def test_a_publication_without_its_other_direction_is_refused(pair, channel, message):
-    with pytest.raises(AeronError, match=message):
+    with pytest.raises(RegistrationError, match=message) as refused:
         pair.result(pair.subscriber.add_publication_async(channel, 1002))
+
+    assert refused.value.code is ErrorCode.GENERIC_ERROR
 
 
 def test_an_image_that_asked_for_no_responses_gets_none(pair, requests):
@@ -179,8 +188,7 @@ def test_forged_response_setups_part_nobody_from_the_responses(start_pair, sessi
     pair = start_pair(driver_connect=False)
     requests = pair.add_subscription(REQUESTS, 1001)
     requester, responses = connect(pair, requests)
-    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
+    stranger = stranger_to(pair)
 
     for session_id in sessions:
         stranger.send(
@@ -205,8 +213,7 @@ def test_a_response_setup_that_was_forged_before_is_overruled_by_the_true_one(st
     requests = pair.add_subscription(REQUESTS, 1001)
     requester = Requester(pair)
     pair.run_until(lambda: requests.images)
-    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
+    stranger = stranger_to(pair)
     forged = ResponseSetup(
         session_id=requester.publication.session_id, stream_id=1001, response_session_id=99
     )
@@ -223,10 +230,258 @@ def test_a_response_setup_that_nobody_asked_for_is_counted(start_pair):
     requests = pair.add_subscription(REQUESTS, 1001)
     publication = pair.add_exclusive_publication(REQUESTS, 1001)
     pair.run_until(lambda: requests.images)
-    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
+    stranger = stranger_to(pair)
 
     stranger.send(encode_frame(ResponseSetup(session_id=publication.session_id, stream_id=1001)))
     pair.run_for(10 * MS)
 
     assert pair.sender.counted("invalid_packets") == 1
+
+
+@pytest.mark.parametrize(("session_id", "stream_id"), [(7, 1001), (None, 1002)])
+def test_a_response_setup_of_another_stream_is_ignored(start_pair, session_id, stream_id):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+
+    stranger_to(pair).send(
+        encode_frame(
+            ResponseSetup(
+                session_id=requester.publication.session_id if session_id is None else session_id,
+                stream_id=stream_id,
+                response_session_id=99,
+            )
+        )
+    )
+    pair.run_for(100 * MS)
+
+    assert pair.sender.counted("invalid_packets") == 0
+    responses = serve(pair, requests)
+    pair.run_until(lambda: responses.is_connected)
+
+
+def test_a_response_setup_that_is_cut_short_is_counted(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    frame = encode_frame(
+        ResponseSetup(session_id=requester.publication.session_id, stream_id=1001, response_session_id=99)
+    )
+
+    stranger_to(pair).send(frame[:-4])
+    pair.run_for(10 * MS)
+
+    assert pair.sender.counted("invalid_packets") == 1
+    assert not requester.subscription.images
+
+
+def test_a_response_setup_for_a_subscription_that_has_gone_does_nothing(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    requester.subscription.close()
+    responses = serve(pair, requests)
+
+    pair.run_for(2 * S)
+
+    assert not responses.is_connected
+    assert pair.sender.errors() == []
+    assert pair.sender.find_counters("rcv-channel") == []
+
+
+def test_a_requester_is_told_of_its_responses_at_once(pair, requests):
+    Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.run_for(1 * S)
+
+    responses = serve(pair, requests)
+
+    assert pair.run_until(lambda: frames_of(ResponseSetup, pair.answered())) < 5 * MS
+    pair.run_until(lambda: responses.is_connected)
+
+
+@pytest.mark.parametrize("leaves", ["subscription", "publication", "client"])
+def test_who_answers_is_not_connected_once_the_requester_has_left(pair, requests, leaves):
+    client = pair.sender.connect()
+    requester, responses = connect(pair, requests, client)
+
+    if leaves == "client":
+        client.close()
+    else:
+        getattr(requester, leaves).close()
+
+    if leaves == "publication":
+        # The responses go on: who has asked may have said all that there was to say.
+        pair.run_until(lambda: not requests.images, within_ns=30 * S)
+        assert responses.is_connected
+    else:
+        pair.run_until(lambda: not responses.is_connected, within_ns=3 * S)
+        assert responses.offer(b"too late") == NOT_CONNECTED
+
+
+def test_who_answers_is_not_connected_once_the_requester_has_died(pair, requests):
+    _, responses = connect(pair, requests)
+
+    pair.sender.is_stalled = True
+
+    pair.run_until(lambda: not responses.is_connected, within_ns=7 * S)
+    assert responses.offer(b"too late") == NOT_CONNECTED
+    pair.run_until(lambda: not requests.images, within_ns=30 * S)
+
+
+def test_a_requester_that_was_cut_off_is_connected_again(pair, requests):
+    requester, responses = connect(pair, requests)
+    pair.network.set_link(Link(loss=1))
+    pair.run_until(lambda: not responses.is_connected, within_ns=20 * S)
+    pair.run_for(2 * S)
+
+    pair.network.set_link(Link())
+    pair.run_until(lambda: responses.is_connected, within_ns=20 * S)
+    responses.offer(b"back")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert requester.sink.all == [b"back"]
+
+
+def test_of_two_that_answer_one_requester_the_first_is_heard(pair, requests):
+    requester, first = connect(pair, requests)
+    second = serve(pair, requests)
+    pair.run_for(2 * S, each=requester.sink.poll)
+
+    assert not second.is_connected
+    assert [image.session_id for image in requester.subscription.images] == [first.session_id]
+
+
+def test_another_that_answers_takes_over_when_the_first_has_gone(pair, requests):
+    requester, first = connect(pair, requests)
+    second = serve(pair, requests)
+    first.close()
+
+    pair.run_until(lambda: second.is_connected, within_ns=30 * S)
+    second.offer(b"from the second")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert requester.sink.all == [b"from the second"]
+
+
+def test_one_that_answered_last_and_has_gone_leaves_the_requester_to_the_one_before(pair, requests):
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
+    first, second = serve(pair, requests), serve(pair, requests)
+    second.close()
+    pair.run_for(2 * S)
+
+    pair.network.set_link(Link(), source=pair.RECEIVER)
+
+    pair.run_until(lambda: first.is_connected)
+    assert [image.session_id for image in requester.subscription.images] == [first.session_id]
+
+
+def test_clients_that_answer_one_requester_share_a_publication(pair, requests):
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    channel = f"{RESPONSES}|response-correlation-id={requests.images[-1].correlation_id}"
+
+    first, second = (pair.result(pair.subscriber.add_publication_async(channel, 1002)) for _ in range(2))
+    pair.run_until(lambda: first.is_connected and second.is_connected)
+
+    assert first.original_registration_id == second.original_registration_id
+    assert len(requester.subscription.images) == 1
+
+
+def test_a_subscription_that_names_a_session_takes_no_other(pair, requests):
+    subscription = pair.result(pair.publisher.add_subscription_async(f"{RESPONSES}|session-id=5", 1002))
+    channel = f"{REQUESTS}|response-correlation-id={subscription.registration_id}"
+    pair.add_exclusive_publication(channel, 1001)
+    pair.run_until(lambda: requests.images)
+    answers = f"{RESPONSES}|response-correlation-id={requests.images[-1].correlation_id}"
+
+    wrong = pair.result(pair.subscriber.add_exclusive_publication_async(f"{answers}|session-id=6", 1002))
+    pair.run_for(2 * S)
+    right = pair.result(pair.subscriber.add_exclusive_publication_async(f"{answers}|session-id=5", 1002))
+    pair.run_until(lambda: right.is_connected)
+
+    assert not wrong.is_connected
+
+
+def test_requesters_that_share_a_socket_come_and_go_by_themselves(pair, requests):
+    channel = f"{RESPONSES}|endpoint={pair.SENDER}:20123"
+    waiting = pair.result(pair.publisher.add_subscription_async(channel, 1003))
+    for _ in range(2):
+        subscription = pair.result(pair.publisher.add_subscription_async(channel, 1002))
+        request = pair.add_publication(
+            f"{REQUESTS}|response-correlation-id={subscription.registration_id}", 1001
+        )
+        pair.run_until(lambda: requests.images)
+        responses = serve(pair, requests)
+        pair.run_until(lambda subscription=subscription: subscription.is_connected)
+        for resource in (responses, request, subscription):
+            resource.close()
+        pair.run_until(lambda: not requests.images, within_ns=30 * S)
+
+    assert len(pair.sender.find_counters("rcv-channel")) == 1
+    waiting.close()
+    pair.run_until(lambda: not pair.sender.find_counters("rcv-channel"), within_ns=30 * S)
+
+
+def test_a_spy_sees_what_requesters_are_answered(pair, requests):
+    spy = pair.add_subscription(f"aeron-spy:{RESPONSES}", 1002)
+    _, responses = connect(pair, requests)
+    seen = Sink(spy)
+
+    responses.offer(b"answer")
+    pair.run_until(lambda: seen.poll() == 0 and seen.all)
+
+    assert seen.all == [b"answer"]
+
+
+@pytest.mark.parametrize("control", ["", f"|endpoint={'10.0.0.1'}:20123"])
+def test_responses_can_be_subscribed_to_without_knowing_where_they_come_from(pair, control):
+    subscription = pair.result(
+        pair.publisher.add_subscription_async(f"aeron:udp?control-mode=response{control}", 1002)
+    )
+
+    assert pair.result(
+        pair.publisher.add_publication_async(
+            f"{REQUESTS}|response-correlation-id={subscription.registration_id}", 1001
+        )
+    )
+
+
+@pytest.mark.parametrize("is_first_of_responses", [True, False])
+def test_responses_share_no_socket_with_other_subscriptions_of_their_stream(pair, is_first_of_responses):
+    channels = [
+        "aeron:udp?endpoint=10.0.0.1:20123|control-mode=response",
+        "aeron:udp?endpoint=10.0.0.1:20123",
+    ]
+    first, second = channels if is_first_of_responses else channels[::-1]
+    pair.result(pair.publisher.add_subscription_async(first, 1002))
+
+    with pytest.raises(RegistrationError, match="option conflicts with existing subscription") as refused:
+        pair.result(pair.publisher.add_subscription_async(second, 1002))
+
+    assert refused.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_a_prototype_may_ask_for_long_terms_and_has_short_ones(pair):
+    prototype = pair.result(
+        pair.subscriber.add_publication_async(
+            f"{RESPONSES}|response-correlation-id=prototype|term-length=1m|pub-wnd=256k", 1002
+        )
+    )
+
+    assert prototype.term_buffer_length == 64 * 1024
+
+
+def test_a_prototype_over_shared_memory_is_an_ordinary_publication(pair):
+    publication = pair.result(
+        pair.subscriber.add_publication_async(
+            "aeron:ipc?control-mode=response|response-correlation-id=prototype|term-length=128k", 1002
+        )
+    )
+
+    assert publication.term_buffer_length == 128 * 1024
