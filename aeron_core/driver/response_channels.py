@@ -8,7 +8,7 @@
     subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
 
 RSP_SETUP is sent at once, then with each status message that is due by the clock, while no response stream has a
-receiver; of several the newest is announced.
+receiver; of several the newest is announced. Over IPC there is nothing to send: see `IpcPublications`.
 Source: aeron_driver_conductor.c (on_response_setup, find_response_publication_image).
 """
 

@@ -168,6 +168,18 @@ class Subscriptions:
             if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
         ]
 
+    def of_responses(self, registration_id: int, stream_id: int) -> Subscription | None:
+        """Return the subscription to IPC streams that a request names as that of its responses."""
+        for subscription in self.all:
+            if (
+                subscription.registration_id == registration_id
+                and subscription.stream_id == stream_id
+                and subscription.kind is SubscriptionKind.SHARED_MEMORY
+                and subscription.is_for_responses
+            ):
+                return subscription
+        return None
+
     def of_spies(self, stream: NetworkStream) -> list[Subscription]:
         """Return the spies that a new network publication is linked to."""
         return [
