@@ -110,12 +110,12 @@ class Conductor:
         publication = cast("NetworkPublication", event.target)
         source = event.source
         error_code, has_group_tag = event.numbers[:2]
-        receiver_id, group_tag = event.values[:2]
+        receiver_id, group_tag, destination_registration_id = event.values[:3]
         packed = source.packed
         self._context.clients.send(
             responses.OnPublicationError(
                 publication.registration_id,
-                -1,
+                destination_registration_id,
                 publication.session_id,
                 publication.stream_id,
                 receiver_id,

@@ -328,7 +328,9 @@ class NetworkPublication(Resender):
             self._counters.retransmit_overflow.increment_release()
         return 0
 
-    def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
+    def on_error(
+        self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
+    ) -> int:
         """Take a receiver's refusal: it no longer counts, and the publisher is told."""
         self._flow_control.on_error(error, now_ns)
         if not self._receivers.forget(error.receiver_id):
@@ -340,6 +342,7 @@ class NetworkPublication(Resender):
         self._event.set_number(1, 1 if error.flags & wire.ERR_FLAG_HAS_GROUP_TAG else 0)
         self._event.set_value(0, error.receiver_id)
         self._event.set_value(1, error.group_tag)
+        self._event.set_value(2, destination_registration_id)
         self._event.set_text(error._text, 0, error.text_length)
         self._event.source.assign(source)
         return self._offer_event()

@@ -75,6 +75,7 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_status_message(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_nak(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    @cython.locals(destination_id=int64_t)
     cdef int32_t _on_error(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_rare(
         self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns

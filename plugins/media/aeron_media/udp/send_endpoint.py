@@ -306,7 +306,12 @@ class UdpSendEndpoint(SendChannelEndpoint):
         found = self._streams.get(pair_key(self._error.stream_id, self._error.session_id))
         if found == cython.NULL:
             return 0
-        return cython.cast(SendStream, found).on_error(self._error, self._source, now_ns)
+        destination_id = (
+            self._destinations.registration_of(self._error.receiver_id, self._source)
+            if self._is_multi_destination
+            else -1
+        )
+        return cython.cast(SendStream, found).on_error(self._error, destination_id, self._source, now_ns)
 
     def _on_rare(self, frame_type: int, offset: int, length: int, now_ns: int) -> int:
         if frame_type == wire.TYPE_RTTM:
