@@ -96,9 +96,9 @@ class Resources:
 
         return self._resolution.start(transport, uri, is_publication=True), resolved
 
-    def remove_publication(self, client: Client, command: commands.RemovePublication) -> None:
+    def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
         """End a client's use of a publication."""
-        link = client.publications.pop(command.registration_id, None)
+        link = None if client is None else client.publications.pop(command.registration_id, None)
         if link is None:
             raise CommandRefusedError(
                 f"unknown publication registration id={command.registration_id} of client "
@@ -135,9 +135,9 @@ class Resources:
     ) -> None:
         self.subscriptions.add_network(client, command, transport, channel, self.images.streams)
 
-    def remove_subscription(self, client: Client, command: commands.RemoveSubscription) -> None:
+    def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
         """End a subscription."""
-        subscription = client.subscriptions.pop(command.registration_id, None)
+        subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
                 f"unknown subscription registration id={command.registration_id} of client "
@@ -179,9 +179,9 @@ class Resources:
             self._static_counters[key] = counter_id
         self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))
 
-    def remove_counter(self, client: Client, command: commands.RemoveCounter) -> None:
+    def remove_counter(self, client: Client | None, command: commands.RemoveCounter) -> None:
         """Free a counter of a client."""
-        counter_id = client.counters.pop(command.registration_id, None)
+        counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(
                 f"unknown counter registration id={command.registration_id} of client {command.client_id}",
