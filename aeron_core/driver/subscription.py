@@ -43,6 +43,11 @@ class Subscription:
         """Whether it is not known yet which session it is for: no stream is."""
         return self.is_for_responses and self.params.session_id is None
 
+    @property
+    def clashes_with_others(self) -> bool:
+        """Whether only subscriptions to responses may share its streams: not once its session is known."""
+        return self.params.is_response and (self.awaits_response or not self.is_for_responses)
+
     def take_responses_of(self, session_id: int) -> None:
         """Be for one session from now on."""
         self.params = replace(self.params, session_id=session_id)

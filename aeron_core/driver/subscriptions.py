@@ -147,7 +147,7 @@ class Subscriptions:
             for key, asked, existing in (
                 ("reliable", params.is_reliable, other.params.is_reliable),
                 ("rejoin", params.is_rejoin, other.params.is_rejoin),
-                ("control-mode=response", params.is_response, other.params.is_response),
+                ("control-mode=response", params.is_response, other.clashes_with_others),
             ):
                 if asked != existing:
                     raise CommandRefusedError(

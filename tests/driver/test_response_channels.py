@@ -467,6 +467,16 @@ def test_responses_share_no_socket_with_other_subscriptions_of_their_stream(pair
     assert refused.value.code is ErrorCode.GENERIC_ERROR
 
 
+def test_responses_that_have_come_may_be_subscribed_to_by_others(pair, requests):
+    _, responses = connect(pair, requests)
+    channel = f"aeron:udp?control={pair.RECEIVER}:20122|session-id={responses.session_id}"
+
+    other = pair.result(pair.publisher.add_subscription_async(channel, 1002))
+
+    pair.run_until(lambda: other.is_connected)
+    assert len(pair.sender.find_counters("rcv-channel")) == 1
+
+
 def test_a_prototype_may_ask_for_long_terms_and_has_short_ones(pair):
     prototype = pair.result(
         pair.subscriber.add_publication_async(
