@@ -104,6 +104,8 @@ class Conductor:
         elif code == operations.RESPONSE_SETUP:
             publication = cast("NetworkPublication", self._event.target)
             self.resources.response_channels.on_response_setup(publication, self._event.numbers[0])
+        elif code == operations.RESPONSE_CONNECTED:
+            self.resources.response_channels.announce_all()
 
     def _on_publication_error(self) -> None:
         event = self._event

@@ -111,9 +111,10 @@ class NetworkPublication(Resender):
         self._setup.ttl = params.ttl
         self._setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
         self._requests_response = params.requests_response
+        self._is_response = params.is_response
         if params.requests_response:
             self._setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
-        self._response_setup_deadline_ns = params.now_ns
+        self._response_event_deadline_ns = params.now_ns
         self._heartbeat = DataHeader()
         self._heartbeat.frame_type = wire.TYPE_DATA
         self._heartbeat.session_id = params.session_id
@@ -275,12 +276,22 @@ class NetworkPublication(Resender):
                 self.has_unicast_eos.set_release(1)
         elif not self._receivers.note(sm.receiver_id, now_ns):
             return self._refuse_receiver()
-        self.has_receivers.set_release(1 if self._receivers.count() > 0 else 0)
+        self._set_has_receivers(self._receivers.count() > 0, now_ns)
         self._has_initial_connection = True
         position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
         self.sender_limit.set_release(limit)
         return 0
+
+    def _set_has_receivers(self, has_receivers: bool, now_ns: int) -> int:
+        is_first = has_receivers and not self.has_receivers.get_acquire()
+        self.has_receivers.set_release(has_receivers)
+        if not is_first or not self._is_response or now_ns < self._response_event_deadline_ns:
+            return 0
+        # Whom it answers need not be told of it any more. The conductor sees so by itself, but later.
+        self._response_event_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+        self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), self))
+        return self._offer_event()
 
     def _refuse_receiver(self) -> int:
         self._counters.status_messages_rejected.increment_release()
@@ -377,9 +388,9 @@ class NetworkPublication(Resender):
             self._counters.invalid_packets.get_and_add(1)
             return 0
         # A receiver says it every 200 ms; whoever floods us with it does not flood the conductor.
-        if now_ns < self._response_setup_deadline_ns:
+        if now_ns < self._response_event_deadline_ns:
             return 0
-        self._response_setup_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+        self._response_event_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
         self._event.begin(operations.RESPONSE_SETUP, cython.cast(cython.pointer(PyObject), self))
         self._event.set_number(0, setup.response_session_id)
         return self._offer_event()

@@ -256,6 +256,7 @@ class NetworkPublications(Publications):
             is_group=endpoint.channel.is_group,
             requests_response=not params.is_response
             and params.response_correlation_id != NULL_CORRELATION_ID,
+            is_response=params.is_response,
             uses_gso=self.context.uses_gso,
             signals_eos=params.signal_eos,
             spies_simulate_connection=params.spies_simulate_connection,

@@ -47,6 +47,7 @@ class NetworkPublicationParams(IpcPublicationParams):
     ttl: int
     is_group: bool
     requests_response: bool
+    is_response: bool
     uses_gso: bool
     signals_eos: bool
     spies_simulate_connection: bool

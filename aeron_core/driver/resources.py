@@ -69,7 +69,7 @@ class Resources:
         self.network.on_timer(now_ns)
         self.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
-        self.response_channels.on_timer()
+        self.response_channels.announce_all()
         self.subscriptions.on_timer(now_ns)
         self.context.logs.retry_deletions()
 

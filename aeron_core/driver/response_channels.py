@@ -88,7 +88,7 @@ class ResponseChannels:
         """Tell the sender of an image which session the responses have, until somebody receives them."""
         self._announce(image, self._answers().get(image.registration_id, []))
 
-    def on_timer(self) -> None:
+    def announce_all(self) -> None:
         """Announce no longer what has arrived or is gone, and again what is received no more."""
         answers = self._answers()
         for image in self._images.streams:
@@ -105,7 +105,8 @@ class ResponseChannels:
 
     @staticmethod
     def _announce(image: ImageStream, answers: list[NetworkStream]) -> None:
-        if not answers or any(stream.publication.has_receivers.get_acquire() for stream in answers):
+        is_heard = any(stream.publication.has_receivers.get_acquire() for stream in answers)
+        if not answers or is_heard or image.image.is_end_of_stream.get_acquire():
             image.image.announce_no_responses()
         else:
             image.image.announce_responses(answers[-1].session_id)

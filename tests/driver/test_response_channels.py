@@ -303,6 +303,17 @@ def test_a_requester_is_told_of_its_responses_at_once(pair, requests):
     pair.run_until(lambda: responses.is_connected)
 
 
+def test_a_requester_is_not_told_again_once_the_responses_are_received(pair, requests):
+    _, responses = connect(pair, requests)
+    pair.run_for(10 * MS)
+    told = len(frames_of(ResponseSetup, pair.answered()))
+
+    pair.run_for(2 * S)
+
+    assert responses.is_connected
+    assert len(frames_of(ResponseSetup, pair.answered())) == told
+
+
 @pytest.mark.parametrize("leaves", ["subscription", "publication", "client"])
 def test_who_answers_is_not_connected_once_the_requester_has_left(pair, requests, leaves):
     client = pair.sender.connect()

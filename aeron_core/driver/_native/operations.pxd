@@ -43,6 +43,7 @@ cpdef enum:
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
     RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
     RESPONSE_SETUP               # publication; session id of the responses to it
+    RESPONSE_CONNECTED           # publication of responses: somebody receives it
 
 # The life of a publication; see `published_stream`.
 cpdef enum:
