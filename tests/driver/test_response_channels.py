@@ -7,8 +7,9 @@ from aeron_core._native import wire
 from aeron_core.errors import AeronError, ErrorCode, RegistrationError
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.setup import Setup
+from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
-from aeron_core.testing.pair import MS, S
+from aeron_core.testing.pair import MS, S, Simulation
 
 REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
 RESPONSES = "aeron:udp?control=10.0.0.2:20122|control-mode=response"
@@ -506,3 +507,71 @@ def test_a_prototype_over_shared_memory_is_an_ordinary_publication(pair):
     )
 
     assert publication.term_buffer_length == 128 * 1024
+
+
+def ask_in_its_place(pair, responses, **fields):
+    """Have a stranger ask for a SETUP of responses to somebody else."""
+    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20122))
+    sm = StatusMessage(
+        session_id=responses.session_id, stream_id=1002, flags=wire.SM_FLAG_SEND_SETUP, **fields
+    )
+    stranger.send(encode_frame(sm))
+    pair.run_for(100 * MS)
+    return stranger
+
+
+def test_nobody_can_ask_for_responses_that_somebody_else_receives(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester, responses = connect(pair, requests)
+
+    stranger = ask_in_its_place(pair, responses)
+    responses.offer(b"a secret")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+    pair.run_for(1 * S)
+
+    assert requester.sink.all == [b"a secret"]
+    assert stranger.receive() == []
+
+
+def test_who_asked_before_the_requester_does_not_keep_it_from_its_responses(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
+    responses = serve(pair, requests)
+    ask_in_its_place(pair, responses)
+    pair.network.set_link(Link(), source=pair.RECEIVER)
+
+    pair.run_until(lambda: responses.is_connected)
+
+    assert requester.subscription.is_connected
+
+
+def test_responses_over_ipv6(memory_path):
+    with Simulation(memory_path) as simulation:
+        asking, answering = (simulation.add_driver(host).connect() for host in ("fd00::1", "fd00::2"))
+        channel = "aeron:udp?control=[fd00::2]:20122|control-mode=response"
+        subscription = simulation.result(asking.add_subscription_async(channel, 1002))
+        requests = simulation.result(
+            answering.add_subscription_async("aeron:udp?endpoint=[fd00::2]:20121", 1001)
+        )
+        simulation.result(
+            asking.add_publication_async(
+                f"aeron:udp?endpoint=[fd00::2]:20121|response-correlation-id={subscription.registration_id}",
+                1001,
+            )
+        )
+        simulation.run_until(lambda: requests.images)
+        responses = simulation.result(
+            answering.add_publication_async(
+                f"{channel}|response-correlation-id={requests.images[0].correlation_id}", 1002
+            )
+        )
+        sink = Sink(subscription)
+
+        simulation.run_until(lambda: responses.offer(b"answer") > 0)
+        simulation.run_until(lambda: sink.poll() == 0 and sink.all)
+
+        assert sink.all == [b"answer"]

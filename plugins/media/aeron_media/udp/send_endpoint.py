@@ -40,13 +40,27 @@ if TYPE_CHECKING:
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
+#: How long who receives responses may be silent before somebody else can ask for them in its place.
+#: Source: AERON_SEND_CHANNEL_ENDPOINT_DESTINATION_TIMEOUT_NS, of which the reference makes no such use.
+RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
+
+
+class ResponseReceiver:
+    """To whom the responses of one stream go."""
+
+    def __init__(self, address: SocketAddress) -> None:
+        self.address = address
+        self.receives_until_ns = 0
+
+
 class UdpSendEndpoint(SendChannelEndpoint):
     """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
 
-    That of a response channel sends each stream to whoever has asked for its SETUP last.
+    That of a response channel sends each stream to whoever has asked for its SETUP last. Unlike with the reference,
+    nobody can ask for what somebody else receives already.
     """
 
-    _receivers_by_key: dict[int, SocketAddress]
+    _receivers_by_key: dict[int, ResponseReceiver]
 
     def __init__(
         self,
@@ -73,6 +87,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._answers = asked.is_response
         self._receivers = PointerMap()
         self._receivers_by_key = {}
+        self._receiver_timeout_ns = RESPONSE_RECEIVER_TIMEOUT_NS
         self._sm = StatusMessage()
         self._nak = Nak()
         self._error = ErrorFrame()
@@ -187,18 +202,31 @@ class UdpSendEndpoint(SendChannelEndpoint):
         found = self._receivers.get(pair_key(stream.stream_id, stream.session_id))
         if found == cython.NULL:
             return False
-        self._remote.assign(cython.cast(SocketAddress, found))
+        self._remote.assign(cython.cast(ResponseReceiver, found).address)
         return True
 
-    def _learn_receiver(self, key: int) -> int:
+    def _note_receiver(self, now_ns: int) -> int:
+        """Take a status message as a question for responses, or as a sign that they are received."""
+        key = pair_key(self._sm.stream_id, self._sm.session_id)
         found = self._receivers.get(key)
+        if not self._sm.flags & wire.SM_FLAG_SEND_SETUP:
+            if found != cython.NULL and cython.cast(ResponseReceiver, found).address.equals(self._source):
+                is_end = self._sm.flags & wire.SM_FLAG_EOS
+                cython.cast(ResponseReceiver, found).receives_until_ns = (
+                    0 if is_end else now_ns + self._receiver_timeout_ns
+                )
+            return 0
         if found == cython.NULL:
-            with cython.gil:
-                address = self._source.copy()
-                self._receivers_by_key[key] = address
-                return self._receivers.put(key, cython.cast(cython.pointer(PyObject), address))
-        cython.cast(SocketAddress, found).assign(self._source)
+            return self._add_receiver(key)
+        if now_ns >= cython.cast(ResponseReceiver, found).receives_until_ns:
+            cython.cast(ResponseReceiver, found).address.assign(self._source)
         return 0
+
+    def _add_receiver(self, key: int) -> int:
+        with cython.gil:
+            receiver = ResponseReceiver(self._source.copy())
+            self._receivers_by_key[key] = receiver
+            return self._receivers.put(key, cython.cast(cython.pointer(PyObject), receiver))
 
     def _send_survivors(self, batch: SendBatch) -> int:
         for index in range(batch.count):
@@ -284,8 +312,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
         found = self._streams.get(pair_key(self._sm.stream_id, self._sm.session_id))
         if found == cython.NULL:
             return 0
-        if self._answers and self._sm.flags & wire.SM_FLAG_SEND_SETUP:
-            self._learn_receiver(pair_key(self._sm.stream_id, self._sm.session_id))
+        if self._answers:
+            self._note_receiver(now_ns)
         return cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns)
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
