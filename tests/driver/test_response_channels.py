@@ -7,8 +7,7 @@ from aeron_core._native import wire
 from aeron_core.errors import AeronError, ErrorCode, RegistrationError
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.setup import Setup
-from aeron_core.protocol.frames.status_message import StatusMessage
-from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
+from aeron_core.testing import Link, Sink, frames_of
 from aeron_core.testing.pair import MS, S, Simulation
 
 REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
@@ -31,12 +30,6 @@ def serve(pair, requests):
     image = requests.images[-1]
     channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
     return pair.result(pair.subscriber.add_exclusive_publication_async(channel, 1002))
-
-
-def stranger_to(pair):
-    """Return somebody who sends to the socket that requests leave from."""
-    source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
-    return SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
 
 
 @pytest.fixture
@@ -182,100 +175,6 @@ def test_an_image_that_asked_for_no_responses_gets_none(pair, requests):
 
     with pytest.raises(AeronError, match="did not request a response channel"):
         serve(pair, requests)
-
-
-@pytest.mark.parametrize("sessions", [range(200), [5] * 200], ids=["many sessions", "one session"])
-def test_forged_response_setups_part_nobody_from_the_responses(start_pair, sessions):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    requester, responses = connect(pair, requests)
-    stranger = stranger_to(pair)
-
-    for session_id in sessions:
-        stranger.send(
-            encode_frame(
-                ResponseSetup(
-                    session_id=requester.publication.session_id,
-                    stream_id=1001,
-                    response_session_id=session_id,
-                )
-            )
-        )
-        pair.run_for(1 * MS)
-    responses.offer(b"answer")
-    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
-
-    assert requester.sink.all == [b"answer"]
-    assert pair.sender.counted("conductor_proxy_fails") == 0
-
-
-def test_a_response_setup_that_was_forged_before_is_overruled_by_the_true_one(start_pair):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    requester = Requester(pair)
-    pair.run_until(lambda: requests.images)
-    stranger = stranger_to(pair)
-    forged = ResponseSetup(
-        session_id=requester.publication.session_id, stream_id=1001, response_session_id=99
-    )
-
-    stranger.send(encode_frame(forged))
-    pair.run_for(500 * MS)
-    responses = serve(pair, requests)
-
-    pair.run_until(lambda: responses.is_connected and requester.subscription.is_connected)
-
-
-def test_a_response_setup_that_nobody_asked_for_is_counted(start_pair):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    publication = pair.add_exclusive_publication(REQUESTS, 1001)
-    pair.run_until(lambda: requests.images)
-    stranger = stranger_to(pair)
-
-    stranger.send(encode_frame(ResponseSetup(session_id=publication.session_id, stream_id=1001)))
-    pair.run_for(10 * MS)
-
-    assert pair.sender.counted("invalid_packets") == 1
-
-
-@pytest.mark.parametrize(("session_id", "stream_id"), [(7, 1001), (None, 1002)])
-def test_a_response_setup_of_another_stream_is_ignored(start_pair, session_id, stream_id):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    requester = Requester(pair)
-    pair.run_until(lambda: requests.images)
-
-    stranger_to(pair).send(
-        encode_frame(
-            ResponseSetup(
-                session_id=requester.publication.session_id if session_id is None else session_id,
-                stream_id=stream_id,
-                response_session_id=99,
-            )
-        )
-    )
-    pair.run_for(100 * MS)
-
-    assert pair.sender.counted("invalid_packets") == 0
-    responses = serve(pair, requests)
-    pair.run_until(lambda: responses.is_connected)
-
-
-def test_a_response_setup_that_is_cut_short_is_counted(start_pair):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    requester = Requester(pair)
-    pair.run_until(lambda: requests.images)
-    frame = encode_frame(
-        ResponseSetup(session_id=requester.publication.session_id, stream_id=1001, response_session_id=99)
-    )
-
-    stranger_to(pair).send(frame[:-4])
-    pair.run_for(10 * MS)
-
-    assert pair.sender.counted("invalid_packets") == 1
-    assert not requester.subscription.images
 
 
 def test_a_response_setup_for_a_subscription_that_has_gone_does_nothing(start_pair):
@@ -507,46 +406,6 @@ def test_a_prototype_over_shared_memory_is_an_ordinary_publication(pair):
     )
 
     assert publication.term_buffer_length == 128 * 1024
-
-
-def ask_in_its_place(pair, responses, **fields):
-    """Have a stranger ask for a SETUP of responses to somebody else."""
-    stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20122))
-    sm = StatusMessage(
-        session_id=responses.session_id, stream_id=1002, flags=wire.SM_FLAG_SEND_SETUP, **fields
-    )
-    stranger.send(encode_frame(sm))
-    pair.run_for(100 * MS)
-    return stranger
-
-
-def test_nobody_can_ask_for_responses_that_somebody_else_receives(start_pair):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    requester, responses = connect(pair, requests)
-
-    stranger = ask_in_its_place(pair, responses)
-    responses.offer(b"a secret")
-    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
-    pair.run_for(1 * S)
-
-    assert requester.sink.all == [b"a secret"]
-    assert stranger.receive() == []
-
-
-def test_who_asked_before_the_requester_does_not_keep_it_from_its_responses(start_pair):
-    pair = start_pair(driver_connect=False)
-    requests = pair.add_subscription(REQUESTS, 1001)
-    requester = Requester(pair)
-    pair.run_until(lambda: requests.images)
-    pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
-    responses = serve(pair, requests)
-    ask_in_its_place(pair, responses)
-    pair.network.set_link(Link(), source=pair.RECEIVER)
-
-    pair.run_until(lambda: responses.is_connected)
-
-    assert requester.subscription.is_connected
 
 
 def test_responses_over_ipv6(memory_path):
