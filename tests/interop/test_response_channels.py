@@ -63,7 +63,7 @@ def image_of(requests, publication):
 
 
 def connect_requester(asking, answering, requests, channels):
-    """Return the publication and the subscription of responses to one more requester."""
+    """Return the publication and the subscription of responses to one more requester, and its requests."""
     request_channel, response_channel = channels
     responses = asking.add_subscription(response_channel, 1002)
     separator = "|" if "?" in request_channel else "?"
@@ -76,14 +76,14 @@ def connect_requester(asking, answering, requests, channels):
     )
     answer.await_connected(timeout=DEADLINE_S)
     responses.await_connected(timeout=DEADLINE_S)
-    return answer, responses
+    return answer, responses, request
 
 
 def check_two_requesters(asking, answering, channels):
     requests = answering.add_subscription(channels[0], 1001)
     pairs = [connect_requester(asking, answering, requests, channels) for _ in range(2)]
 
-    for answer, responses in pairs:
+    for answer, responses, _ in pairs:
         assert [image.session_id for image in responses.images] == [answer.session_id]
         assert relay(answer, responses) == list(range(COUNT))
 
@@ -114,6 +114,57 @@ def test_each_of_two_requesters_over_shared_memory_is_answered_on_a_stream_of_it
     directory = {"ours": our_driver, "theirs": foreign_driver}[driver]()
     with aeron_core.connect(directory) as asking, aeron_core.connect(directory) as answering:
         check_two_requesters(asking, answering, ("aeron:ipc", "aeron:ipc?control-mode=response"))
+
+
+@pytest.mark.compatible(
+    "response channels, a requester comes again", "{requester_driver} asks, {responder_driver} answers"
+)
+@pytest.mark.parametrize(
+    ("requester", "responder"),
+    [("ours", "theirs"), ("theirs", "ours"), ("ours", "ours"), ("theirs", "theirs")],
+)
+def test_a_requester_that_has_left_is_noticed_and_one_that_comes_again_is_answered(
+    our_driver, foreign_driver, udp_channel, response_channel, requester, responder
+):
+    drivers = {"ours": our_driver, "theirs": foreign_driver}
+    channels = udp_channel, response_channel
+    with (
+        aeron_core.connect(drivers[requester]()) as asking,
+        aeron_core.connect(drivers[responder]()) as answering,
+    ):
+        requests = answering.add_subscription(udp_channel, 1001)
+        for _ in range(2):
+            answer, responses, request = connect_requester(asking, answering, requests, channels)
+            assert relay(answer, responses) == list(range(COUNT))
+
+            responses.close()
+            request.close()
+
+            await_that(lambda answer=answer: not answer.is_connected)
+            # The real driver lowers the limit some time after that.
+            await_that(lambda answer=answer: answer.offer(b"too late") == aeron_core.NOT_CONNECTED)
+            await_that(lambda: not requests.images)
+            answer.close()
+
+
+@pytest.mark.compatible("response channels, IPC, two answer one", "{driver_driver}")
+@pytest.mark.parametrize("driver", ["ours", "theirs"])
+def test_two_that_answer_one_requester_over_shared_memory_are_both_heard(our_driver, foreign_driver, driver):
+    directory = {"ours": our_driver, "theirs": foreign_driver}[driver]()
+    channels = "aeron:ipc", "aeron:ipc?control-mode=response"
+    with aeron_core.connect(directory) as asking, aeron_core.connect(directory) as answering:
+        requests = answering.add_subscription("aeron:ipc", 1001)
+        first, responses, request = connect_requester(asking, answering, requests, channels)
+        image = image_of(requests, request)
+
+        second = answering.add_exclusive_publication(
+            f"{channels[1]}|response-correlation-id={image.correlation_id}", 1002
+        )
+        second.await_connected(timeout=DEADLINE_S)
+
+        await_that(
+            lambda: {image.session_id for image in responses.images} == {first.session_id, second.session_id}
+        )
 
 
 def check_echo(start, clients, asking, answering, directories, channels):
