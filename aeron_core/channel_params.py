@@ -104,6 +104,11 @@ class PublicationParams:
         max_resend = _max_resend(uri, defaults)
         mtu = _mtu(uri, tagged, defaults)
         window_length = _publication_window_length(uri, mtu, term_length, defaults)
+        is_response = endpoint.is_response and not uri.is_ipc
+        if is_response and uri.get("response-correlation-id") == "prototype":
+            # It only holds the socket for responses to come: nothing is ever offered.
+            term_length = TERM_MIN_LENGTH
+            window_length = min(window_length, term_length // 2)
         start = _start_position(uri, term_length)
         params = cls(
             endpoint=endpoint,
@@ -125,7 +130,7 @@ class PublicationParams:
             spies_simulate_connection=uri.get_bool("ssc", defaults.spies_simulate_connection),
             response_correlation_id=_response_correlation_id(uri),
             untethered=_untethered_timeouts(uri, defaults),
-            is_response=endpoint.is_response and not uri.is_ipc,
+            is_response=is_response,
             flow_control=uri.get("fc"),
         )
         _check_mtu_fits_socket(uri, params, defaults)

@@ -1,11 +1,14 @@
 """The examples of the documentation run as they stand there."""
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import aeron_core
 
 ROOT = Path(__file__).parent.parent
 
@@ -66,3 +69,34 @@ def test_the_examples_of_how_to_test_a_plugin_run(tmp_path):
 
     assert done.returncode == 0, done.stdout
     assert "13 passed" in done.stdout
+
+
+@pytest.mark.system
+def test_the_examples_of_how_to_answer_requests_run():
+    # An address of this process alone, so that nothing else on the machine has the ports of the page.
+    host = f"127.9.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
+    respond, ask = (
+        block.replace("localhost", host)
+        for block in python_blocks(ROOT / "docs" / "how-to" / "answer-requests.md")[:2]
+    )
+    with aeron_core.MediaDriver.launch_embedded() as driver:
+        environment = os.environ | {"AERON_DIR": str(driver.aeron_dir)}
+        responder = subprocess.Popen([sys.executable, "-c", respond], env=environment, stderr=subprocess.PIPE)
+        try:
+            asked = [
+                subprocess.run(
+                    [sys.executable, "-c", ask],
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                    check=False,
+                    env=environment,
+                )
+                for _ in range(2)
+            ]
+            assert responder.poll() is None, responder.stderr.read()
+        finally:
+            responder.kill()
+            responder.communicate()
+
+    assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'IS ANYBODY THERE?'\n")] * 2

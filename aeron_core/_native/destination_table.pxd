@@ -39,10 +39,10 @@ cdef class DestinationTable:
     cdef int32_t find_registration(self, int64_t registration_id) noexcept nogil
     cdef int32_t find_silent(self, int64_t since_ns, int32_t start) noexcept nogil
     cdef int32_t note(self, int32_t index, int64_t receiver_id, int64_t now_ns) noexcept nogil
+    cdef int64_t registration_of(self, int32_t index) noexcept nogil
     cdef int64_t earliest_activity_ns(self) noexcept nogil
     cdef int32_t set_address(self, int32_t index, SocketAddress address) noexcept nogil
     cdef int32_t restart(self, int32_t index, int64_t now_ns) noexcept nogil
-    cdef int64_t registration_of(self, int32_t index) noexcept nogil
     cdef int32_t copy_address(self, int32_t index, SocketAddress into) noexcept nogil
 
 

@@ -109,6 +109,9 @@ cdef class DestinationTable:
         self._rows[index].time_of_last_activity_ns = now_ns
         return 0
 
+    cdef int64_t registration_of(self, int32_t index) noexcept nogil:
+        return self._rows[index].registration_id
+
     cdef int64_t earliest_activity_ns(self) noexcept nogil:
         cdef int32_t i
         cdef int64_t earliest = 0x7FFFFFFFFFFFFFFF
@@ -127,9 +130,6 @@ cdef class DestinationTable:
         self._rows[index].knows_receiver = False
         self._rows[index].time_of_last_activity_ns = now_ns
         return 0
-
-    cdef int64_t registration_of(self, int32_t index) noexcept nogil:
-        return self._rows[index].registration_id
 
     cdef int32_t copy_address(self, int32_t index, SocketAddress into) noexcept nogil:
         memcpy(&into._storage, &self._rows[index].address, sizeof(sockaddr_storage))

@@ -127,9 +127,9 @@ class CommandHandler:
             case commands.AddSubscription():
                 return self._resources.add_subscription(self._client(command), command)
             case commands.RemovePublication():
-                self._resources.remove_publication(self._client(command), command)
+                self._resources.remove_publication(self._clients.get(command.client_id), command)
             case commands.RemoveSubscription():
-                self._resources.remove_subscription(self._client(command), command)
+                self._resources.remove_subscription(self._clients.get(command.client_id), command)
             case commands.AddDestination():
                 return self._resources.destinations.add(command)
             case commands.RemoveDestination():
@@ -142,7 +142,7 @@ class CommandHandler:
                 self._client(command)
                 self._resources.add_static_counter(command)
             case commands.RemoveCounter():
-                self._resources.remove_counter(self._client(command), command)
+                self._resources.remove_counter(self._clients.get(command.client_id), command)
             case commands.AddRcvDestination():
                 return self._resources.receive_destinations.add(command)
             case commands.RemoveRcvDestination():

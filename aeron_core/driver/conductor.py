@@ -102,18 +102,23 @@ class Conductor:
             self._on_publication_error()
         elif code == operations.RECEIVERS_REFUSED:
             self._on_receivers_refused()
+        elif code == operations.RESPONSE_SETUP:
+            publication = cast("NetworkPublication", self._event.target)
+            self.resources.response_channels.on_response_setup(publication, self._event.numbers[0])
+        elif code == operations.RESPONSE_CONNECTED:
+            self.resources.response_channels.announce_all()
 
     def _on_publication_error(self) -> None:
         event = self._event
         publication = cast("NetworkPublication", event.target)
         source = event.source
         error_code, has_group_tag = event.numbers[:2]
-        receiver_id, group_tag = event.values[:2]
+        receiver_id, group_tag, destination_registration_id = event.values[:3]
         packed = source.packed
         self._context.clients.send(
             responses.OnPublicationError(
                 publication.registration_id,
-                -1,
+                destination_registration_id,
                 publication.session_id,
                 publication.stream_id,
                 receiver_id,

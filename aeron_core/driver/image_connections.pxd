@@ -6,6 +6,7 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.nak cimport Nak
+from aeron_core.protocol.frames.response_setup cimport ResponseSetup
 from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
@@ -48,5 +49,7 @@ cdef class ImageConnections:
     cdef int32_t send_nak(self, Nak nak, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
+    @cython.locals(i=int32_t, sent=int32_t)
+    cdef int32_t send_response_setup(self, ResponseSetup setup, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_error(self, ErrorFrame error) except -1 nogil

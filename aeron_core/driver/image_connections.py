@@ -20,6 +20,7 @@ from aeron_core._native.pointers import PointerList
 if TYPE_CHECKING:
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
+    from aeron_core.protocol.frames.response_setup import ResponseSetup
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
@@ -165,6 +166,21 @@ class ImageConnections:
                 self._is_answered(item, now_ns)
                 and cython.cast(ImageConnection, item).endpoint.send_rttm(
                     rttm, cython.cast(ImageConnection, item)._control
+                )
+                > 0
+            ):
+                sent += 1
+        return sent
+
+    def send_response_setup(self, setup: ResponseSetup, now_ns: int) -> int:
+        """Tell of a response stream by each way that is alive or the only one; return how many were told."""
+        sent = 0
+        for i in range(self._all.size):
+            item = self._all.at(i)
+            if (
+                self._is_answered(item, now_ns)
+                and cython.cast(ImageConnection, item).endpoint.send_response_setup(
+                    setup, cython.cast(ImageConnection, item)._control
                 )
                 > 0
             ):

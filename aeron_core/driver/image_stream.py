@@ -68,6 +68,7 @@ class ImageStream(Stream):
         self.channel = channel
         self.counters = counters
         self.state = ImageState.ACTIVE
+        self.requests_response = False
         self._source = source
         self._is_rejoin = is_rejoin
         self._untethered = untethered

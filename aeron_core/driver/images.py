@@ -144,6 +144,7 @@ class Images:
                 connections=connections,
                 untethered=subscription.params.untethered,
             )
+            stream.requests_response = bool(setup.flags & wire.SETUP_FLAG_SEND_RESPONSE)
             links = reserve_links((stream, each) for each in linked)
             undo.pop_all()
         self.streams.append(stream)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.client import Client
     from aeron_core.driver.context import DriverContext
     from aeron_core.driver.log_storage import StoredLog
+    from aeron_core.driver.subscription import Subscription
     from aeron_core.driver.subscriptions import Subscriptions
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri import ChannelUri
@@ -108,14 +109,30 @@ class IpcPublications(Publications):
                     publisher_limit=stream.counters[1],
                 )
             )
-            links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
+            asking = self._asking(params, command.stream_id)
+            waiting = self._subscriptions.of_ipc(stream)
+            if asking is not None and asking not in waiting:
+                waiting.append(asking)
+            links = reserve_links((stream, each) for each in waiting)
             undo.pop_all()
+        if asking is not None:
+            asking.take_responses_of(session_id)
         self.streams.append(stream)
         # Before the sender looks after the stream: whoever waited for it sees it from its start.
         for link in links:
             link.establish()
         stream.start()
         return stream
+
+    def _asking(self, params: PublicationParams, stream_id: int) -> Subscription | None:
+        """Return the subscription to which a new stream brings responses, of which that is the latest.
+
+        Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
+        """
+        for requests in self.streams:
+            if requests.registration_id == params.response_correlation_id:
+                return self._subscriptions.of_responses(requests.params.response_correlation_id, stream_id)
+        return None
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""

@@ -55,6 +55,9 @@ cdef class NetworkPublication(Resender):
     cdef DataHeader _heartbeat
     cdef Rttm _rttm
     cdef ReplyBudget _rttm_replies
+    cdef bint _requests_response
+    cdef bint _is_response
+    cdef int64_t _response_event_deadline_ns   # before it no other is handed to the conductor
     cdef Clock _clock
     cdef OneWaySchedule _one_way
     cdef LiveReceivers _receivers
@@ -89,6 +92,8 @@ cdef class NetworkPublication(Resender):
     @cython.locals(limit=int64_t, position=int64_t)
     cdef int32_t _idle(self, int64_t now_ns) except -1 nogil
     cdef int32_t _forget_silent_receivers(self, int64_t now_ns) except -1 nogil
+    @cython.locals(is_first=bint)
+    cdef int32_t _set_has_receivers(self, bint has_receivers, int64_t now_ns) except -1 nogil
     cdef int32_t _refuse_receiver(self) except -1 nogil
     cdef int32_t _offer_event(self) except -1 nogil
     cdef bint _has_subscribers(self, int64_t now_ns) except -1 nogil

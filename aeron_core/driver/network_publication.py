@@ -110,6 +110,11 @@ class NetworkPublication(Resender):
         self._setup.mtu = params.mtu
         self._setup.ttl = params.ttl
         self._setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
+        self._requests_response = params.requests_response
+        self._is_response = params.is_response
+        if params.requests_response:
+            self._setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
+        self._response_event_deadline_ns = params.now_ns
         self._heartbeat = DataHeader()
         self._heartbeat.frame_type = wire.TYPE_DATA
         self._heartbeat.session_id = params.session_id
@@ -272,12 +277,22 @@ class NetworkPublication(Resender):
                 self.has_unicast_eos.set_release(1)
         elif not self._receivers.note(sm.receiver_id, now_ns):
             return self._refuse_receiver()
-        self.has_receivers.set_release(1 if self._receivers.count() > 0 else 0)
+        self._set_has_receivers(self._receivers.count() > 0, now_ns)
         self._has_initial_connection = True
         position = sm.position(self.log.initial_term_id, self.log.position_bits_to_shift)
         limit = self._flow_control.on_status_message(sm, position, self.sender_limit.get(), now_ns)
         self.sender_limit.set_release(limit)
         return 0
+
+    def _set_has_receivers(self, has_receivers: bool, now_ns: int) -> int:
+        is_first = has_receivers and not self.has_receivers.get_acquire()
+        self.has_receivers.set_release(has_receivers)
+        if not is_first or not self._is_response or now_ns < self._response_event_deadline_ns:
+            return 0
+        # Whom it answers need not be told of it any more. The conductor sees so by itself, but later.
+        self._response_event_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+        self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), self))
+        return self._offer_event()
 
     def _refuse_receiver(self) -> int:
         self._counters.status_messages_rejected.increment_release()
@@ -325,7 +340,9 @@ class NetworkPublication(Resender):
             self._counters.retransmit_overflow.increment_release()
         return 0
 
-    def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
+    def on_error(
+        self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
+    ) -> int:
         """Take a receiver's refusal: it no longer counts, and the publisher is told."""
         self._flow_control.on_error(error, now_ns)
         if not self._receivers.forget(error.receiver_id):
@@ -337,6 +354,7 @@ class NetworkPublication(Resender):
         self._event.set_number(1, 1 if error.flags & wire.ERR_FLAG_HAS_GROUP_TAG else 0)
         self._event.set_value(0, error.receiver_id)
         self._event.set_value(1, error.group_tag)
+        self._event.set_value(2, destination_registration_id)
         self._event.set_text(error._text, 0, error.text_length)
         self._event.source.assign(source)
         return self._offer_event()
@@ -366,8 +384,17 @@ class NetworkPublication(Resender):
         return self._send_scratch(self._rttm.encode(self._scratch, 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
-        """Take note of a response stream; this publication asked for none."""
-        return 0
+        """Tell the conductor of a response stream, if this publication asked for one."""
+        if not self._requests_response:
+            self._counters.invalid_packets.get_and_add(1)
+            return 0
+        # A receiver says it every 200 ms; whoever floods us with it does not flood the conductor.
+        if now_ns < self._response_event_deadline_ns:
+            return 0
+        self._response_event_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+        self._event.begin(operations.RESPONSE_SETUP, cython.cast(cython.pointer(PyObject), self))
+        self._event.set_number(0, setup.response_session_id)
+        return self._offer_event()
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
         """Send a part of the log again, if it is still there; return the bytes sent."""

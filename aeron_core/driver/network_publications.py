@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core.channel_defaults import TaggedPublication
-from aeron_core.channel_params import PublicationParams
+from aeron_core.channel_params import NULL_CORRELATION_ID, PublicationParams
 from aeron_core.driver import stream_counters
 from aeron_core.driver.ipc_publications import start_position
 from aeron_core.driver.network_publication import NetworkPublication
@@ -255,6 +255,9 @@ class NetworkPublications(Publications):
             mtu=params.mtu,
             ttl=params.endpoint.ttl or settings.socket_multicast_ttl,
             is_group=endpoint.channel.is_group,
+            requests_response=not params.is_response
+            and params.response_correlation_id != NULL_CORRELATION_ID,
+            is_response=params.is_response,
             uses_gso=self.context.uses_gso,
             signals_eos=params.signal_eos,
             spies_simulate_connection=params.spies_simulate_connection,

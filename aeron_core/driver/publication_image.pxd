@@ -20,6 +20,7 @@ from aeron_core.logbuffer.rebuilder cimport insert
 from aeron_core.protocol.frames.data cimport validate_data_packet
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.nak cimport Nak
+from aeron_core.protocol.frames.response_setup cimport ResponseSetup
 from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.congestion_control cimport CongestionControl, RebuildState
@@ -38,6 +39,7 @@ cdef class PublicationImage:
     cdef readonly AtomicLong is_end_of_stream       # 1 once the sender said so
     cdef readonly AtomicLong time_of_last_packet_ns
     cdef readonly AtomicLong is_draining            # 1: status messages say EOS; written by the conductor
+    cdef AtomicLong _response_session               # that answers this stream, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
     cdef readonly AtomicLong loss_count             # gaps found so far
     cdef readonly AtomicLong loss_bytes             # bytes in them
@@ -50,6 +52,8 @@ cdef class PublicationImage:
     cdef ErrorFrame _rejection                      # what is sent while rejected; written before that
     cdef StatusMessage _sm
     cdef Nak _nak
+    cdef ResponseSetup _response_setup
+    cdef int64_t _last_response_session             # of `_response_session`, as last seen by the receiver
     cdef Rttm _rttm
     cdef ReplyBudget _rttm_replies
     cdef Clock _clock
@@ -91,6 +95,7 @@ cdef class PublicationImage:
     @cython.locals(start=int64_t, end=int64_t, sent=int32_t)
     cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil
     cdef int32_t _count_loss(self, int64_t start, int64_t end) except -1 nogil
+    @cython.locals(session=int64_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int32_t)
     cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil

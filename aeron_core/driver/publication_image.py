@@ -26,6 +26,7 @@ from aeron_core.logbuffer.rebuilder import insert
 from aeron_core.protocol.frames.data import validate_data_packet
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.congestion_control import RebuildState
@@ -42,6 +43,7 @@ class PublicationImage:
     """One stream that is being received; see the module."""
 
     _has_measured_rtt: bool
+    _last_response_session: int
     _one_way: OneWayEstimate
 
     def __init__(self, params: ImageParams) -> None:
@@ -57,6 +59,7 @@ class PublicationImage:
         self.time_of_last_packet_ns = AtomicLong(params.now_ns)
         self.is_draining = AtomicLong()
         self._is_rejected = AtomicLong()
+        self._response_session = AtomicLong()
         self.loss_count = AtomicLong()
         self.loss_bytes = AtomicLong()
         self._counters = params.system_counters
@@ -94,9 +97,10 @@ class PublicationImage:
         self._rejection = ErrorFrame()
         self._sm = StatusMessage()
         self._nak = Nak()
+        self._response_setup = ResponseSetup()
         self._rttm = Rttm()
         self._rttm_replies = ReplyBudget()
-        for frame in (self._rejection, self._sm, self._nak, self._rttm):
+        for frame in (self._rejection, self._sm, self._nak, self._rttm, self._response_setup):
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
 
@@ -115,6 +119,18 @@ class PublicationImage:
         self._rejection.text = reason
         # Release: who sees the image rejected sees why.
         self._is_rejected.set_release(1)
+
+    def announce_responses(self, session_id: int) -> None:
+        """Tell the sender at once and with each status message by the clock which session answers it.
+
+        For the conductor.
+        """
+        # Of 64 bits the lower half is the session id, so that 0 says that there is none.
+        self._response_session.set_release(1 << 32 | (session_id & 0xFFFFFFFF))
+
+    def announce_no_responses(self) -> None:
+        """Tell the sender no more; for the conductor."""
+        self._response_session.set_release(0)
 
     def insert_packet(  # noqa: PLR0913
         self,
@@ -272,7 +288,17 @@ class PublicationImage:
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
         work = self._measure_rtt_if_due(now_ns)
+        session = self._response_session.get_acquire()
+        if session != self._last_response_session:
+            self._last_response_session = session
+            if session != 0:
+                # The requester must not wait for the clock.
+                self._sm_deadline_ns = now_ns - 1
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
+            if now_ns > self._sm_deadline_ns and session != 0:
+                # The upper half is cut off.
+                self._response_setup.response_session_id = session
+                self.connections.send_response_setup(self._response_setup, now_ns)
             work += self._send_status_message(now_ns)
         return work
 

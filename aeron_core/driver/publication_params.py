@@ -46,6 +46,8 @@ class NetworkPublicationParams(IpcPublicationParams):
     mtu: int
     ttl: int
     is_group: bool
+    requests_response: bool
+    is_response: bool
     uses_gso: bool
     signals_eos: bool
     spies_simulate_connection: bool

@@ -37,7 +37,6 @@ class ReceiveDestinations:
     def add(self, command: AddRcvDestination) -> Unfinished | None:
         """Receive at one more address, from shared memory, or as a spy."""
         uri = ChannelUri.parse(command.channel)
-        check_destination(uri, is_send=False)
         transport = self._context.media_of(uri)
         if uri.is_spy:
             self._params(uri)
@@ -47,6 +46,8 @@ class ReceiveDestinations:
         if transport.is_shared_memory:
             self._add_beside(command, SubscriptionKind.SHARED_MEMORY, uri)
             return None
+        # Unlike what is received by a socket, the others may say more than an address: it is of no effect.
+        check_destination(uri, is_send=False)
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, lambda channel: self._add_network(command, transport, channel)
 

@@ -44,6 +44,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         super().__init__(context, transport, channel, registration_id)
         self.image_count = 0
         self._elicitation_ns = 0
+        self._awaited_count = 0
         self.group_tag = group_tag
         self._interests: dict[int, StreamInterest] = {}
         # (stream id, session id or None for all sessions) -> how many subscriptions want it
@@ -124,10 +125,13 @@ class ReceiveEndpoint(ChannelEndpoint):
     @property
     def is_unused(self) -> bool:
         """Whether neither subscriptions nor images need the endpoint."""
-        return not self._wanted and self.image_count == 0
+        return not self._wanted and self._awaited_count == 0 and self.image_count == 0
 
     def subscribe(self, subscription: Subscription) -> None:
         """Want what a subscription wants."""
+        if subscription.awaits_response:
+            self._awaited_count += 1
+            return
         stream_id, session_id = subscription.stream_id, subscription.params.session_id
         interest = self._interests.get(stream_id)
         if interest is None:
@@ -149,6 +153,11 @@ class ReceiveEndpoint(ChannelEndpoint):
             if session_id is not None:
                 self._elicit_setup(control, session_id, stream_id)
 
+    def elicit_setup_of(self, session_id: int, stream_id: int) -> None:
+        """Ask for a SETUP of one session, if it is known where its sender listens."""
+        for control in self.controls:
+            self._elicit_setup(control, session_id, stream_id)
+
     def _elicit_setup(self, control: ControlAddress, session_id: int, stream_id: int) -> None:
         self._elicitation_ns = self.context.clock.nano_time()
         self.context.receiver.send(
@@ -165,6 +174,9 @@ class ReceiveEndpoint(ChannelEndpoint):
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Want no longer what only that subscription wanted."""
+        if subscription.awaits_response:
+            self._awaited_count -= 1
+            return
         stream_id, session_id = subscription.stream_id, subscription.params.session_id
         self._wanted[stream_id, session_id] -= 1
         if self._wanted[stream_id, session_id] > 0:

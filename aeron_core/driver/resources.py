@@ -14,6 +14,7 @@ from aeron_core.driver.network_publications import NetworkPublications
 from aeron_core.driver.receive_destinations import ReceiveDestinations
 from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.driver.rejections import Rejections
+from aeron_core.driver.response_channels import ResponseChannels
 from aeron_core.driver.subscriptions import Subscriptions
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
@@ -47,6 +48,7 @@ class Resources:
         self.network = NetworkPublications(context, self.subscriptions)
         self.destinations = SendDestinations(context, resolution, self.network)
         self.images = Images(context, self.subscriptions)
+        self.response_channels = ResponseChannels(context, self.subscriptions, self.network, self.images)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         for user in (self.subscriptions, self.ipc, self.network):
             user.find_tagged = self.network.find_tagged_publication
@@ -67,6 +69,7 @@ class Resources:
         self.network.on_timer(now_ns)
         self.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
+        self.response_channels.announce_all()
         self.subscriptions.on_timer(now_ns)
         self.context.logs.retry_deletions()
 
@@ -86,13 +89,16 @@ class Resources:
             return None
 
         def resolved(channel: Channel) -> None:
+            image = self.response_channels.check(channel)
             self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
+            if image is not None:
+                self.response_channels.announce(image)
 
         return self._resolution.start(transport, uri, is_publication=True), resolved
 
-    def remove_publication(self, client: Client, command: commands.RemovePublication) -> None:
+    def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
         """End a client's use of a publication."""
-        link = client.publications.pop(command.registration_id, None)
+        link = None if client is None else client.publications.pop(command.registration_id, None)
         if link is None:
             raise CommandRefusedError(
                 f"unknown publication registration id={command.registration_id} of client "
@@ -129,9 +135,9 @@ class Resources:
     ) -> None:
         self.subscriptions.add_network(client, command, transport, channel, self.images.streams)
 
-    def remove_subscription(self, client: Client, command: commands.RemoveSubscription) -> None:
+    def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
         """End a subscription."""
-        subscription = client.subscriptions.pop(command.registration_id, None)
+        subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
                 f"unknown subscription registration id={command.registration_id} of client "
@@ -173,9 +179,9 @@ class Resources:
             self._static_counters[key] = counter_id
         self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))
 
-    def remove_counter(self, client: Client, command: commands.RemoveCounter) -> None:
+    def remove_counter(self, client: Client | None, command: commands.RemoveCounter) -> None:
         """Free a counter of a client."""
-        counter_id = client.counters.pop(command.registration_id, None)
+        counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(
                 f"unknown counter registration id={command.registration_id} of client {command.client_id}",

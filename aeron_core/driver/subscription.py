@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -33,9 +33,29 @@ class Subscription:
     params: SubscriptionParams
     endpoint: ReceiveEndpoint | None = None
     spied: Channel | None = None  # of publications of this driver
+    #: Whether it takes the session of the responses to a request, whichever that will be.
+    is_for_responses: bool = False
     #: Its destinations in shared memory and of spies, which have its registration id.
     beside: list[Subscription] = field(default_factory=list)
 
+    @property
+    def awaits_response(self) -> bool:
+        """Whether it is not known yet which session it is for: no stream is."""
+        return self.is_for_responses and self.params.session_id is None
+
+    @property
+    def clashes_with_others(self) -> bool:
+        """Whether only subscriptions to responses may share its streams: not once its session is known."""
+        return self.params.is_response and (self.awaits_response or not self.is_for_responses)
+
+    def take_responses_of(self, session_id: int) -> None:
+        """Be for one session from now on."""
+        self.params = replace(self.params, session_id=session_id)
+
     def matches(self, stream: Stream) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""
-        return self.stream_id == stream.stream_id and self.params.session_id in (None, stream.session_id)
+        return (
+            not self.awaits_response
+            and self.stream_id == stream.stream_id
+            and self.params.session_id in (None, stream.session_id)
+        )

@@ -149,7 +149,7 @@ class Subscriptions:
             for key, asked, existing in (
                 ("reliable", params.is_reliable, other.params.is_reliable),
                 ("rejoin", params.is_rejoin, other.params.is_rejoin),
-                ("control-mode=response", params.is_response, other.params.is_response),
+                ("control-mode=response", params.is_response, other.clashes_with_others),
             ):
                 if asked != existing:
                     raise CommandRefusedError(
@@ -170,6 +170,18 @@ class Subscriptions:
             if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
         ]
 
+    def of_responses(self, registration_id: int, stream_id: int) -> Subscription | None:
+        """Return the subscription to IPC streams that a request names as that of its responses."""
+        for subscription in self.all:
+            if (
+                subscription.registration_id == registration_id
+                and subscription.stream_id == stream_id
+                and subscription.kind is SubscriptionKind.SHARED_MEMORY
+                and subscription.is_for_responses
+            ):
+                return subscription
+        return None
+
     def of_spies(self, stream: NetworkStream) -> list[Subscription]:
         """Return the spies that a new network publication is linked to."""
         return [
@@ -188,6 +200,7 @@ class Subscriptions:
             if subscription.endpoint is endpoint
             and subscription.stream_id == stream_id
             and subscription.params.session_id in (None, session_id)
+            and not subscription.awaits_response
         ]
 
     def remove(self, subscription: Subscription, streams: Iterable[Stream], *, notify: bool = False) -> None:
@@ -237,6 +250,9 @@ def _subscription(
         stream_id=command.stream_id,
         params=params,
         endpoint=endpoint,
+        is_for_responses=kind is not SubscriptionKind.SPY
+        and params.is_response
+        and params.session_id is None,
     )
 
 

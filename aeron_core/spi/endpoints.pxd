@@ -17,7 +17,9 @@ cdef class SendStream:
     cdef readonly int32_t stream_id
     cdef int32_t on_status_message(self, StatusMessage sm, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t on_nak(self, Nak nak, SocketAddress source, int64_t now_ns) except -1 nogil
-    cdef int32_t on_error(self, ErrorFrame error, SocketAddress source, int64_t now_ns) except -1 nogil
+    cdef int32_t on_error(
+        self, ErrorFrame error, int64_t destination_registration_id, SocketAddress source, int64_t now_ns
+    ) except -1 nogil
     cdef int32_t on_rttm(self, Rttm rttm, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t on_response_setup(
         self, ResponseSetup setup, SocketAddress source, int64_t now_ns

@@ -49,8 +49,10 @@ class SendStream:
         """Take a request for a retransmission."""
         return 0
 
-    def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's refusal."""
+    def on_error(
+        self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
+    ) -> int:
+        """Take a receiver's refusal; -1 for who is no destination that a client has added."""
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:

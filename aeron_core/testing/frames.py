@@ -11,6 +11,7 @@ from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.header import Frame
 from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -24,6 +25,7 @@ _TYPES: dict[int, type[Frame]] = {
     wire.TYPE_ERR: ErrorFrame,
     wire.TYPE_SETUP: Setup,
     wire.TYPE_RTTM: Rttm,
+    wire.TYPE_RSP_SETUP: ResponseSetup,
 }
 F = TypeVar("F", bound=Frame)
 

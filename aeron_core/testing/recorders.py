@@ -50,7 +50,9 @@ class RecordingSendStream(SendStream):
         with cython.gil:
             return self._record("nak", nak, source, now_ns)
 
-    def on_error(self, error: ErrorFrame, source: SocketAddress, now_ns: int) -> int:
+    def on_error(
+        self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
+    ) -> int:
         """See `SendStream.on_error`."""
         with cython.gil:
             return self._record("error", error, source, now_ns)

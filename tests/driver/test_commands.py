@@ -85,13 +85,36 @@ def test_a_command_that_cannot_be_carried_out_is_refused_with_its_code(raw, comm
     assert error.error_message
 
 
-def test_a_publication_of_another_client_cannot_be_removed(lone, raw):
-    publication = lone.add_publication("aeron:ipc", 1)
-    command = commands.RemovePublication(CLIENT_ID, 7, publication.registration_id)
+@pytest.mark.parametrize(
+    ("command", "verb", "arguments", "code"),
+    [
+        (commands.RemovePublication, "add_publication", ("aeron:ipc", 1), ErrorCode.UNKNOWN_PUBLICATION),
+        (commands.RemoveSubscription, "add_subscription", ("aeron:ipc", 1), ErrorCode.UNKNOWN_SUBSCRIPTION),
+        (commands.RemoveCounter, "add_counter", (1001, b"", "label"), ErrorCode.UNKNOWN_COUNTER),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+def test_what_another_client_has_cannot_be_removed(lone, raw, command, verb, arguments, code):
+    # The reference lets any client remove any subscription.
+    registration = getattr(lone.client, f"{verb}_async")(*arguments)
+    registered = lone.result(registration)
+    removal = command(CLIENT_ID, 7, registered.registration_id)
 
-    (error,) = raw.ask(command.TYPE_ID, command.encode())
+    (error,) = raw.ask(removal.TYPE_ID, removal.encode())
 
-    assert error.error_code == ErrorCode.UNKNOWN_PUBLICATION
+    assert error.error_code == code
+
+
+@pytest.mark.parametrize(
+    "command", [commands.RemovePublication, commands.RemoveSubscription, commands.RemoveCounter]
+)
+def test_who_has_nothing_to_remove_becomes_no_client(lone, raw, command):
+    removal = command(CLIENT_ID, 7, 99)
+
+    raw.ask(removal.TYPE_ID, removal.encode())
+
+    assert [type(answer) for answer in raw.answers] == [responses.OnError]
+    assert lone.driver.find_counters(f"client-heartbeat: id={CLIENT_ID}") == []
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,36 @@ def test_the_publisher_is_told_who_refused_and_why(pair, rejecting):
     assert pair.sender.counted("error_frames_received") == pair.receiver.counted("error_frames_sent") > 0
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_the_publisher_is_told_which_of_its_destinations_has_refused(pair, index):
+    told = []
+    publisher = pair.sender.connect(on_publication_error=told.append)
+    publication = pair.result(publisher.add_publication_async("aeron:udp?control-mode=manual", 1001))
+    channels = [f"aeron:udp?endpoint={pair.RECEIVER}:{port}" for port in (20121, 20131)]
+    subscriptions = [pair.add_subscription(channel, 1001) for channel in channels]
+    ids = [pair.result(publication.add_destination_async(channel)) for channel in channels]
+    pair.run_until(lambda: all(each.is_connected for each in subscriptions))
+
+    reject(pair, pair.subscriber, subscriptions[index].images[0].correlation_id, "not wanted")
+    pair.run_for(300 * MS)
+
+    assert [frame.destination_registration_id for frame in told] == [ids[index]]
+
+
+def test_a_destination_that_made_itself_known_has_no_id(pair):
+    told = []
+    publisher = pair.sender.connect(on_publication_error=told.append)
+    control = f"control={pair.SENDER}:20120|control-mode=dynamic"
+    publication = pair.result(publisher.add_publication_async(f"aeron:udp?{control}", 1001))
+    subscription = pair.add_subscription(f"aeron:udp?endpoint={pair.RECEIVER}:20121|{control}", 1001)
+    pair.run_until(lambda: publication.is_connected and subscription.is_connected)
+
+    reject(pair, pair.subscriber, subscription.images[0].correlation_id, "not wanted")
+    pair.run_for(300 * MS)
+
+    assert [frame.destination_registration_id for frame in told] == [-1]
+
+
 def test_errors_take_the_place_of_status_messages_every_200_ms(pair, rejecting):
     rejecting.reject()
     before = len(pair.answered())

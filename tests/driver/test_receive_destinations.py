@@ -244,6 +244,25 @@ def test_a_destination_that_cannot_be_is_refused(pair, mds, channel, code):
     assert pair.receiver.find_counters("rcv-local-sockaddr") == []
 
 
+@pytest.mark.parametrize(
+    "channel",
+    [
+        "aeron:ipc?control-mode=response",
+        "aeron:ipc?response-correlation-id=5|mtu=8k",
+        "aeron-spy:aeron:udp?endpoint=10.0.0.2:20121|control-mode=response|so-rcvbuf=1m",
+    ],
+)
+def test_what_a_destination_without_a_socket_says_of_sockets_and_responses_has_no_effect(pair, mds, channel):
+    pair.result(mds.add_destination_async(channel))
+    publication = pair.result(
+        pair.subscriber.add_publication_async(channel.removeprefix("aeron-spy:").partition("|")[0], 1001)
+    )
+
+    pair.run_until(lambda: mds.images)
+
+    assert mds.images[0].session_id == publication.session_id
+
+
 @pytest.mark.parametrize("verb", ["add_destination_async", "remove_destination_async"])
 def test_a_subscription_of_one_address_takes_no_destinations(pair, verb):
     subscription = pair.add_subscription(ONE, 1001)

@@ -62,3 +62,26 @@ def test_a_publisher_over_ipc_is_told_the_same_by_either_driver(our_driver, fore
 
     assert (frame.error_code, frame.error_message) == (ErrorCode.IMAGE_REJECTED, "not wanted")
     assert (frame.source, frame.receiver_id, frame.group_tag) == ((host, 0), -1, -1)
+
+
+@pytest.mark.compatible("image rejected, manual MDC", "{sender_driver} tells which destination has refused")
+@pytest.mark.parametrize("sender", ["ours", "theirs"])
+def test_the_publisher_is_told_which_destination_has_refused(
+    our_driver, foreign_driver, udp_channels, sender
+):
+    drivers = {"ours": our_driver(), "theirs": foreign_driver()}
+    heard: queue.Queue = queue.Queue()
+    handlers = aeron_core.ClientHandlers(on_publication_error=heard.put)
+    with (
+        aeron_core.connect(drivers.pop(sender), handlers=handlers) as publisher,
+        aeron_core.connect(*drivers.values()) as subscriber,
+    ):
+        subscriptions = [subscriber.add_subscription(channel, 1001) for channel in udp_channels]
+        publication = publisher.add_publication("aeron:udp?control-mode=manual", 1001)
+        ids = [publication.add_destination(channel) for channel in udp_channels]
+        for subscription in subscriptions:
+            subscription.await_connected(timeout=30)
+
+        subscriptions[1].images[0].reject("not wanted")
+
+        assert heard.get(timeout=30).destination_registration_id == ids[1]

@@ -42,6 +42,8 @@ cpdef enum:
     CREATE_IMAGE_REFUSED         # endpoint; session limit
     PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
     RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
+    RESPONSE_SETUP               # publication; session id of the responses to it
+    RESPONSE_CONNECTED           # publication of responses: somebody receives it
 
 # The life of a publication; see `published_stream`.
 cpdef enum:

@@ -3,6 +3,9 @@
     foreign.py driver DIR                               until SIGTERM
     foreign.py send DIR CHANNEL STREAM COUNT [exclusive]
     foreign.py receive DIR CHANNEL STREAM COUNT
+    foreign.py ask DIR REQUESTS RESPONSES COUNT         sends messages, and takes what is answered
+    foreign.py answer DIR REQUESTS RESPONSES COUNT IMAGE
+                                                        sends back what an image brings
     foreign.py watch DIR CHANNEL STREAM                 until killed
     foreign.py stall DIR CHANNEL STREAM                 until killed; reads nothing
 
@@ -17,6 +20,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 
 import pyaeron
 from messages import Checksum, message
@@ -75,6 +79,57 @@ def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[st
     return {"received": received, "checksum": checksum.hexdigest()}
 
 
+def ask(directory: str, requests: str, responses: str, count: int) -> dict[str, object]:
+    checksum = Checksum()
+    received = sent = 0
+
+    def on_message(buffer: pyaeron.BufferView, header: pyaeron.Header) -> None:
+        nonlocal received
+        checksum.add(buffer.tobytes())
+        received += 1
+
+    with pyaeron.Aeron(dir=directory) as aeron:
+        # pyaeron does not tell registration ids; that of a command is the next correlation id, if nobody else asks.
+        registration_id = aeron.next_correlation_id() + 1
+        subscription = aeron.add_subscription(responses, 1002)
+        separator = "|" if "?" in requests else "?"
+        channel = f"{requests}{separator}response-correlation-id={registration_id}"
+        publication = aeron.add_exclusive_publication(channel, 1001)
+        print("ready", flush=True)
+        subscription.await_connected(60)
+        publication.await_connected(60)
+        deadline = time.monotonic() + DEADLINE_S
+        while received < count and time.monotonic() < deadline:
+            if sent < count and publication.offer(message(sent)):
+                sent += 1
+            subscription.poll(on_message, 50)
+    return {"sent": sent, "received": received, "checksum": checksum.hexdigest()}
+
+
+def answer(directory: str, requests: str, responses: str, count: int, image_id: str) -> dict[str, object]:
+    pending: deque[bytes] = deque()
+    answered = 0
+
+    # One function for all polls: pyaeron keeps what it has of a message by it.
+    def on_message(buffer: pyaeron.BufferView, header: pyaeron.Header) -> None:
+        pending.append(buffer.tobytes())
+
+    with pyaeron.Aeron(dir=directory) as aeron:
+        subscription = aeron.add_subscription(requests, 1001)
+        channel = f"{responses}|response-correlation-id={image_id}"
+        publication = aeron.add_exclusive_publication(channel, 1002)
+        print("ready", flush=True)
+        publication.await_connected(60)
+        deadline = time.monotonic() + DEADLINE_S
+        while answered < count and time.monotonic() < deadline:
+            subscription.poll(on_message, 50)
+            while pending and publication.offer(pending[0]):
+                pending.popleft()
+                answered += 1
+        publication.close()
+    return {"answered": answered}
+
+
 def watch(directory: str, channel: str, stream_id: int, *, reads: bool) -> None:
     received = False
 
@@ -103,6 +158,9 @@ if __name__ == "__main__":
         run_driver(directory)
     elif command in ("watch", "stall"):
         watch(directory, rest[0], int(rest[1]), reads=command == "watch")
+    elif command in ("ask", "answer"):
+        action = ask if command == "ask" else answer
+        print(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])), flush=True)
     else:
         action = send if command == "send" else receive
         print(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])), flush=True)

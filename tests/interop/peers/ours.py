@@ -1,10 +1,11 @@
-"""Our client, in a process of its own; the same commands as `foreign.py`, without `driver`."""
+"""Our client, in a process of its own; the same commands as `foreign.py`, without `driver`, `watch` and `stall`."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
+from collections import deque
 
 from messages import Checksum, message
 
@@ -49,7 +50,57 @@ def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[st
     return {"received": received, "checksum": checksum.hexdigest()}
 
 
+def ask(directory: str, requests: str, responses: str, count: int) -> dict[str, object]:
+    checksum = Checksum()
+    received = sent = 0
+
+    def on_message(buffer: memoryview, header: aeron_core.Header) -> None:
+        nonlocal received
+        checksum.add(bytes(buffer))
+        received += 1
+
+    with aeron_core.connect(directory) as aeron:
+        subscription = aeron.add_subscription(responses, 1002)
+        separator = "|" if "?" in requests else "?"
+        channel = f"{requests}{separator}response-correlation-id={subscription.registration_id}"
+        publication = aeron.add_exclusive_publication(channel, 1001)
+        print("ready", flush=True)
+        subscription.await_connected(60)
+        publication.await_connected(60)
+        assembler = aeron_core.FragmentAssembler(on_message)
+        deadline = time.monotonic() + DEADLINE_S
+        while received < count and time.monotonic() < deadline:
+            if sent < count and publication.offer(message(sent)) > 0:
+                sent += 1
+            subscription.poll(assembler, 50)
+    return {"sent": sent, "received": received, "checksum": checksum.hexdigest()}
+
+
+def answer(directory: str, requests: str, responses: str, count: int, image_id: str) -> dict[str, object]:
+    pending: deque[bytes] = deque()
+    answered = 0
+    with aeron_core.connect(directory) as aeron:
+        subscription = aeron.add_subscription(requests, 1001)
+        channel = f"{responses}|response-correlation-id={image_id}"
+        publication = aeron.add_exclusive_publication(channel, 1002)
+        print("ready", flush=True)
+        publication.await_connected(60)
+        assembler = aeron_core.FragmentAssembler(lambda buffer, _: pending.append(bytes(buffer)))
+        deadline = time.monotonic() + DEADLINE_S
+        while answered < count and time.monotonic() < deadline:
+            subscription.poll(assembler, 50)
+            while pending and publication.offer(pending[0]) > 0:
+                pending.popleft()
+                answered += 1
+        publication.close()
+    return {"answered": answered}
+
+
 if __name__ == "__main__":
     command, directory, *rest = sys.argv[1:]
-    action = send if command == "send" else receive
-    print(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])), flush=True)
+    if command in ("ask", "answer"):
+        action = ask if command == "ask" else answer
+        print(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])), flush=True)
+    else:
+        action = send if command == "send" else receive
+        print(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])), flush=True)

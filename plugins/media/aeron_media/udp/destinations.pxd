@@ -29,6 +29,8 @@ cdef class Destinations:
     cdef int32_t on_status_message(
         self, int64_t receiver_id, SocketAddress source, int64_t now_ns
     ) except -1 nogil
+    @cython.locals(index=int32_t)
+    cdef int64_t registration_of(self, int64_t receiver_id, SocketAddress source) noexcept nogil
     cdef int32_t process(self, int64_t now_ns) except -1 nogil
     @cython.locals(operation=int32_t, index=int32_t)
     cdef int32_t _execute(self, int64_t now_ns) except -1 nogil

@@ -96,6 +96,13 @@ class Destinations:
             self._publish_count()
         return self._table.note(index, receiver_id, now_ns)
 
+    def registration_of(self, receiver_id: int, source: SocketAddress) -> int:
+        """Return the registration id of the destination that a receiver is, -1 where no client added it."""
+        index = self._table.find_receiver(receiver_id, source)
+        if index == destination_table.MAX_DESTINATIONS:
+            return -1
+        return self._table.registration_of(index)
+
     def process(self, now_ns: int) -> int:
         """Carry out what the conductor ordered, and forget who was silent for too long; return 0."""
         while self._orders.poll(self._order):

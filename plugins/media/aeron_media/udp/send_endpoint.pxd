@@ -24,6 +24,12 @@ from aeron_media.udp.loss cimport LossGenerator
 
 
 @cython.final
+cdef class ResponseReceiver:
+    cdef SocketAddress address
+    cdef int64_t receives_until_ns          # nobody takes its place before
+
+
+@cython.final
 cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef DatagramChannel _channel           # that data leaves by
     cdef DatagramChannel _control           # where receivers are heard: the same, but for multicast
@@ -37,6 +43,10 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef ReceiveBatch _received             # control frames
     cdef SendBatch _survivors               # of deliberate loss
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
+    cdef bint _answers                      # each stream goes to whoever asked for its SETUP
+    cdef PointerMap _receivers              # (stream id, session id) -> ResponseReceiver, borrowed
+    cdef dict _receivers_by_key             # keeps them alive
+    cdef int64_t _receiver_timeout_ns
     cdef StatusMessage _sm                  # frames are decoded into these again and again
     cdef Nak _nak
     cdef ErrorFrame _error
@@ -61,6 +71,10 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
+    cdef bint _turn_to_receiver_of(self, SendStream stream) except -1 nogil
+    @cython.locals(key=int64_t, is_end=bint)
+    cdef int32_t _note_receiver(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _add_receiver(self, int64_t key) except -1 nogil
     cdef int32_t _send_survivors(self, SendBatch batch) except -1 nogil
     @cython.locals(offset=int32_t, length=int32_t, step=int32_t)
     cdef bint _send_survivors_of(self, SendBatch batch, int32_t index) except -1 nogil
@@ -72,6 +86,7 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _on_packet(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_status_message(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_nak(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
+    @cython.locals(destination_id=int64_t)
     cdef int32_t _on_error(self, int64_t offset, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _on_rare(
         self, int32_t frame_type, int64_t offset, int32_t length, int64_t now_ns

@@ -41,8 +41,27 @@ if TYPE_CHECKING:
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
+#: How long who receives responses may be silent before somebody else can ask for them in its place.
+#: Source: AERON_SEND_CHANNEL_ENDPOINT_DESTINATION_TIMEOUT_NS, of which the reference makes no such use.
+RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
+
+
+class ResponseReceiver:
+    """To whom the responses of one stream go."""
+
+    def __init__(self, address: SocketAddress) -> None:
+        self.address = address
+        self.receives_until_ns = 0
+
+
 class UdpSendEndpoint(SendChannelEndpoint):
-    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises."""
+    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
+
+    That of a response channel sends each stream to whoever has asked for its SETUP last. Unlike with the reference,
+    nobody can ask for what somebody else receives already.
+    """
+
+    _receivers_by_key: dict[int, ResponseReceiver]
 
     def __init__(
         self,
@@ -52,6 +71,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         control: DatagramChannel | None = None,
         destinations: Destinations | None = None,
     ) -> None:
+        asked = EndpointParams.parse(params.channel.uri)
         self._channel = datagrams
         self._control = datagrams if control is None else control
         self._remote = remote.copy()
@@ -65,6 +85,10 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._received = ReceiveBatch(params.receive_slots)
         self._survivors = SendBatch()
         self._streams = PointerMap()
+        self._answers = asked.is_response
+        self._receivers = PointerMap()
+        self._receivers_by_key = {}
+        self._receiver_timeout_ns = RESPONSE_RECEIVER_TIMEOUT_NS
         self._sm = StatusMessage()
         self._nak = Nak()
         self._error = ErrorFrame()
@@ -76,7 +100,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._loses_control = params.control_loss.rate > 0
         self._incoming_loss = IncomingLoss(params.incoming_losses)
         self._clock = params.clock
-        stamp_offset = EndpointParams.parse(params.channel.uri).channel_snd_timestamp_offset
+        stamp_offset = asked.channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
         self._stamp_offset = stamp_offset or 0
         self._faults = FaultSlot()
@@ -128,7 +152,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def change_remote(self, address: SocketAddress) -> bool:
         """See `SendChannelEndpoint.change_remote`."""
-        if self._is_multi_destination or self._has_new_remote.get_acquire():
+        if self._is_multi_destination or self._answers or self._has_new_remote.get_acquire():
             return False
         if address.family != self._remote.family:
             raise OSError(
@@ -152,10 +176,16 @@ class UdpSendEndpoint(SendChannelEndpoint):
         key = pair_key(stream.stream_id, stream.session_id)
         if self._streams.get(key) == cython.cast(cython.pointer(PyObject), stream):
             self._streams.remove(key)
+            if self._answers:
+                self._receivers.remove(key)
+                with cython.gil:
+                    self._receivers_by_key.pop(key, None)
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        if self._answers and not self._turn_to_receiver_of(stream):
+            return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())
         if self._is_multi_destination:
@@ -186,6 +216,37 @@ class UdpSendEndpoint(SendChannelEndpoint):
             self._keep_error(self._remote)
         self._bytes_sent.get_and_add(batch.length_of_first(taken))
         return taken
+
+    def _turn_to_receiver_of(self, stream: SendStream) -> bool:
+        """Return whether it is known where the responses go; before that nothing leaves."""
+        found = self._receivers.get(pair_key(stream.stream_id, stream.session_id))
+        if found == cython.NULL:
+            return False
+        self._remote.assign(cython.cast(ResponseReceiver, found).address)
+        return True
+
+    def _note_receiver(self, now_ns: int) -> int:
+        """Take a status message as a question for responses, or as a sign that they are received."""
+        key = pair_key(self._sm.stream_id, self._sm.session_id)
+        found = self._receivers.get(key)
+        if not self._sm.flags & wire.SM_FLAG_SEND_SETUP:
+            if found != cython.NULL and cython.cast(ResponseReceiver, found).address.equals(self._source):
+                is_end = self._sm.flags & wire.SM_FLAG_EOS
+                cython.cast(ResponseReceiver, found).receives_until_ns = (
+                    0 if is_end else now_ns + self._receiver_timeout_ns
+                )
+            return 0
+        if found == cython.NULL:
+            return self._add_receiver(key)
+        if now_ns >= cython.cast(ResponseReceiver, found).receives_until_ns:
+            cython.cast(ResponseReceiver, found).address.assign(self._source)
+        return 0
+
+    def _add_receiver(self, key: int) -> int:
+        with cython.gil:
+            receiver = ResponseReceiver(self._source.copy())
+            self._receivers_by_key[key] = receiver
+            return self._receivers.put(key, cython.cast(cython.pointer(PyObject), receiver))
 
     def _send_survivors(self, batch: SendBatch) -> int:
         for index in range(batch.count):
@@ -282,6 +343,8 @@ class UdpSendEndpoint(SendChannelEndpoint):
             return 0
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
+        if self._answers and found != cython.NULL:
+            self._note_receiver(now_ns)
         return 0
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
@@ -302,7 +365,12 @@ class UdpSendEndpoint(SendChannelEndpoint):
         found = self._streams.get(pair_key(self._error.stream_id, self._error.session_id))
         if found == cython.NULL:
             return 0
-        return cython.cast(SendStream, found).on_error(self._error, self._source, now_ns)
+        destination_id = (
+            self._destinations.registration_of(self._error.receiver_id, self._source)
+            if self._is_multi_destination
+            else -1
+        )
+        return cython.cast(SendStream, found).on_error(self._error, destination_id, self._source, now_ns)
 
     def _on_rare(self, frame_type: int, offset: int, length: int, now_ns: int) -> int:
         if frame_type == wire.TYPE_RTTM:

@@ -1,11 +1,10 @@
-"""The medium `udp`: unicast, multicast and multi-destination-cast."""
+"""The medium `udp`: unicast, multicast, multi-destination-cast and response channels."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from aeron_core.endpoint_params import ControlMode
-from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.errors import ChannelUriError
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
     Channel,
@@ -48,23 +47,23 @@ class UdpTransport(MediaTransport):
 
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
         """See `MediaTransport.resolve_channel`."""
-        channel = derive_channel(uri, resolve, is_publication=is_publication)
-        _check_supported(channel, is_publication=is_publication)
-        return channel
+        return derive_channel(uri, resolve, is_publication=is_publication)
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
         channel = _udp_channel(params.channel)
         if channel.is_multicast:
             return self._open_to_group(params, channel)
-        if not channel.has_explicit_endpoint and not channel.is_multi_destination:
+        is_response = channel.params.is_response
+        if not (channel.has_explicit_endpoint or channel.is_multi_destination or is_response):
             raise _no_destination(channel) if channel.has_explicit_control else _no_address(channel)
         destinations = None
         if channel.is_multi_destination:
             destinations = Destinations(is_manual=channel.is_manual, count=params.destination_count)
+        has_one_remote = destinations is None and not is_response
         options = DatagramOptions(
             bind=channel.local_control,
-            connect=channel.remote if params.connects and destinations is None else None,
+            connect=channel.remote if params.connects and has_one_remote else None,
             sndbuf_length=params.sndbuf_length,
             rcvbuf_length=params.rcvbuf_length,
             wants_gso=params.uses_gso,
@@ -98,7 +97,7 @@ class UdpTransport(MediaTransport):
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _udp_channel(params.channel)
-        if not channel.has_explicit_endpoint and not channel.has_explicit_control:
+        if not (channel.has_explicit_endpoint or channel.has_explicit_control or channel.params.is_response):
             raise _no_address(channel)
         has_media_timestamps = channel.params.media_rcv_timestamp_offset is not None
         if channel.is_multicast:
@@ -155,15 +154,3 @@ def _no_destination(channel: UdpChannel) -> ChannelUriError:
     return channel.uri.fault(
         "control", "'control' parameter requires that either 'endpoint' or 'control-mode' is specified"
     )
-
-
-def _check_supported(channel: UdpChannel, *, is_publication: bool) -> None:
-    if not is_publication and channel.params.control_mode is ControlMode.MANUAL:
-        # What it receives at are its destinations, which are channels of their own.
-        return
-    if channel.params.control_mode is ControlMode.RESPONSE:
-        raise _unsupported(channel.uri, "control-mode", "response channels")
-
-
-def _unsupported(uri: ChannelUri, key: str, what: str) -> ChannelUriError:
-    return uri.fault(key, f"{what} are not supported by this driver yet", ErrorCode.NOT_SUPPORTED)

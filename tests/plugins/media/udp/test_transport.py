@@ -5,7 +5,7 @@ from aeron_media.udp.transport import UdpTransport
 
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
-from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Channel, SendEndpointParams
 from aeron_core.testing import data_frame
 from aeron_core.uri import ChannelUri
@@ -14,19 +14,6 @@ from aeron_core.uri import ChannelUri
 def resolve(text, uri_key):
     host, _, port = text.rpartition(":")
     return SocketAddress.of(host, int(port))
-
-
-@pytest.mark.parametrize(
-    ("uri", "is_publication", "key"),
-    [
-        ("aeron:udp?control=127.0.0.1:1|control-mode=response", True, "control-mode"),
-    ],
-)
-def test_what_is_not_supported_yet_is_refused_by_its_key(uri, is_publication, key):
-    with pytest.raises(ChannelUriError, match=f"^{key}=.* are not supported by this driver yet") as caught:
-        UdpTransport().resolve_channel(ChannelUri.parse(uri), resolve, is_publication=is_publication)
-
-    assert caught.value.code is ErrorCode.NOT_SUPPORTED
 
 
 def test_a_channel_known_by_its_tag_alone_cannot_be_opened(lab):

@@ -1,0 +1,130 @@
+"""Channels that answer other channels: each subscriber of a request stream gets a response stream of its own.
+
+    requester                                              responder
+    subscription, control-mode=response (no session yet)
+    publication, response-correlation-id=<subscription> ──SETUP, SEND_RESPONSE──► image
+                                                           publication, control-mode=response,
+                  ◄──RSP_SETUP, session of the responses── response-correlation-id=<image>
+    subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
+
+RSP_SETUP is sent at once, then with each status message that is due by the clock, while no response stream has a
+receiver; of several the newest is announced. Over IPC there is nothing to send: see `IpcPublications`.
+Source: aeron_driver_conductor.c (on_response_setup, find_response_publication_image).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.channel_params import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
+from aeron_core.driver._native import operations
+from aeron_core.driver.refusal import CommandRefusedError
+
+if TYPE_CHECKING:
+    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.image_stream import ImageStream
+    from aeron_core.driver.images import Images
+    from aeron_core.driver.network_publication import NetworkPublication
+    from aeron_core.driver.network_publications import NetworkPublications
+    from aeron_core.driver.network_stream import NetworkStream
+    from aeron_core.driver.subscription import Subscription
+    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.spi.media import Channel
+
+
+class ResponseChannels:
+    """Brings requests and responses together; used by the conductor only."""
+
+    def __init__(
+        self,
+        context: DriverContext,
+        subscriptions: Subscriptions,
+        publications: NetworkPublications,
+        images: Images,
+    ) -> None:
+        self.context = context
+        self._subscriptions = subscriptions
+        self._publications = publications
+        self._images = images
+
+    def check(self, channel: Channel) -> ImageStream | None:
+        """Refuse a publication whose other direction is not there; return the image that it answers."""
+        params = PublicationParams.parse(channel.uri, self.context.settings.publication_defaults)
+        asked = params.response_correlation_id
+        if params.is_response:
+            return self._image_of(asked, channel)
+        if asked != NULL_CORRELATION_ID and self._subscription_of(asked) is None:
+            raise CommandRefusedError(
+                f"unable to find response subscription for response-correlation-id={asked}: {channel.uri} "
+                f"must name the registration id of one"
+            )
+        return None
+
+    def _image_of(self, correlation_id: int, channel: Channel) -> ImageStream | None:
+        if correlation_id == NULL_CORRELATION_ID:
+            raise CommandRefusedError(
+                f"control-mode=response was specified, but no response-correlation-id set: {channel.uri} must "
+                f"name the correlation id of an image, or prototype"
+            )
+        if correlation_id == PROTOTYPE_CORRELATION_ID:
+            return None
+        for stream in self._images.streams:
+            if stream.registration_id == correlation_id:
+                if stream.requests_response:
+                    return stream
+                raise CommandRefusedError(
+                    f"image.correlationId={correlation_id} did not request a response channel: the publication "
+                    f"that it is of must name a response subscription"
+                )
+        raise CommandRefusedError(f"image.correlationId={correlation_id} not found, for {channel.uri}")
+
+    def _subscription_of(self, registration_id: int) -> Subscription | None:
+        for subscription in self._subscriptions.all:
+            if subscription.registration_id == registration_id and subscription.endpoint is not None:
+                return subscription
+        return None
+
+    def announce(self, image: ImageStream) -> None:
+        """Tell the sender of an image which session the responses have, until somebody receives them."""
+        self._announce(image, self._answers().get(image.registration_id, []))
+
+    def announce_all(self) -> None:
+        """Announce no longer what has arrived or is gone, and again what is received no more."""
+        answers = self._answers()
+        for image in self._images.streams:
+            if image.requests_response:
+                self._announce(image, answers.get(image.registration_id, []))
+
+    def _answers(self) -> dict[int, list[NetworkStream]]:
+        """Return the response streams by the correlation id of the image that they answer, oldest first."""
+        answers: dict[int, list[NetworkStream]] = {}
+        for stream in self._publications.streams:
+            if stream.params.is_response and stream.state == operations.PUBLICATION_ACTIVE:
+                answers.setdefault(stream.params.response_correlation_id, []).append(stream)
+        return answers
+
+    @staticmethod
+    def _announce(image: ImageStream, answers: list[NetworkStream]) -> None:
+        is_heard = any(stream.publication.has_receivers.get_acquire() for stream in answers)
+        if not answers or is_heard or image.image.is_end_of_stream.get_acquire():
+            image.image.announce_no_responses()
+        else:
+            image.image.announce_responses(answers[-1].session_id)
+
+    def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
+        """Have the subscription that waits for responses take those of a session."""
+        stream = next((s for s in self._publications.streams if s.publication is publication), None)
+        if stream is None:
+            return
+        subscription = self._subscription_of(stream.params.response_correlation_id)
+        if subscription is None or subscription.endpoint is None or not subscription.params.is_response:
+            return
+        if subscription.is_for_responses and subscription.params.session_id != session_id:
+            # Who is connected stays so, whatever a forged frame says.
+            if any(subscription in image.links for image in self._images.streams):
+                return
+            subscription.endpoint.unsubscribe(subscription)
+            subscription.take_responses_of(session_id)
+            subscription.endpoint.subscribe(subscription)
+        elif subscription.params.session_id is not None:
+            subscription.endpoint.elicit_setup_of(subscription.params.session_id, subscription.stream_id)

@@ -1,0 +1,436 @@
+"""Channels that answer other channels: each requester has a response stream of its own."""
+
+import pytest
+
+from aeron_core import NOT_CONNECTED
+from aeron_core._native import wire
+from aeron_core.errors import AeronError, ErrorCode, RegistrationError
+from aeron_core.protocol.frames.response_setup import ResponseSetup
+from aeron_core.protocol.frames.setup import Setup
+from aeron_core.testing import Link, Sink, frames_of
+from aeron_core.testing.pair import MS, S, Simulation
+
+REQUESTS = "aeron:udp?endpoint=10.0.0.2:20121"
+RESPONSES = "aeron:udp?control=10.0.0.2:20122|control-mode=response"
+
+
+class Requester:
+    """A client that asks on stream 1001 and hears on stream 1002."""
+
+    def __init__(self, pair, client=None):
+        client = client or pair.publisher
+        self.subscription = pair.result(client.add_subscription_async(RESPONSES, 1002))
+        channel = f"{REQUESTS}|response-correlation-id={self.subscription.registration_id}"
+        self.publication = pair.result(client.add_exclusive_publication_async(channel, 1001))
+        self.sink = Sink(self.subscription)
+
+
+def serve(pair, requests):
+    """Return a publication that answers the newest image of `requests`."""
+    image = requests.images[-1]
+    channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
+    return pair.result(pair.subscriber.add_exclusive_publication_async(channel, 1002))
+
+
+@pytest.fixture
+def requests(pair):
+    return pair.add_subscription(REQUESTS, 1001)
+
+
+def connect(pair, requests, client=None):
+    before = len(requests.images)
+    requester = Requester(pair, client)
+    pair.run_until(lambda: len(requests.images) > before)
+    responses = serve(pair, requests)
+    pair.run_until(lambda: responses.is_connected and requester.subscription.is_connected)
+    return requester, responses
+
+
+def test_a_requester_hears_the_responses_to_it(pair, requests):
+    requester, responses = connect(pair, requests)
+    asked = Sink(requests)
+
+    requester.publication.offer(b"question")
+    pair.run_until(lambda: asked.poll() == 0 and asked.all)
+    responses.offer(b"answer")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert asked.all == [b"question"]
+    assert requester.sink.all == [b"answer"]
+    assert [image.session_id for image in requester.subscription.images] == [responses.session_id]
+
+
+def test_each_of_several_requesters_hears_its_own_responses_alone(pair, requests):
+    first, to_first = connect(pair, requests)
+    second, to_second = connect(pair, requests)
+
+    for _ in range(3):
+        to_first.offer(b"to the first")
+        to_second.offer(b"to the second")
+        pair.run_for(10 * MS, each=lambda: (first.sink.poll(), second.sink.poll()))
+
+    assert first.sink.all == [b"to the first"] * 3
+    assert second.sink.all == [b"to the second"] * 3
+
+
+def test_everything_comes_over_a_link_that_loses(start_pair):
+    pair = start_pair(link=Link(loss=0.3, latency_ns=1 * MS), seed=4)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester, responses = connect(pair, requests)
+
+    for number in range(20):
+        pair.run_until(lambda number=number: responses.offer(b"%d" % number) > 0)
+    pair.run_until(lambda: (requester.sink.poll(), len(requester.sink.all) == 20)[1])
+
+    assert requester.sink.all == [b"%d" % number for number in range(20)]
+
+
+def test_a_request_asks_for_responses_in_its_setup_and_is_told_the_session_until_they_come(pair, requests):
+    requester, responses = connect(pair, requests)
+    pair.run_for(2 * S, each=requester.sink.poll)
+
+    told = frames_of(ResponseSetup, pair.answered())
+    setups = [frame for frame in frames_of(Setup, pair.sent()) if frame.stream_id == 1001]
+    assert all(frame.flags & wire.SETUP_FLAG_SEND_RESPONSE for frame in setups)
+    assert {(frame.session_id, frame.stream_id, frame.response_session_id) for frame in told} == {
+        (requester.publication.session_id, 1001, responses.session_id)
+    }
+    before = len(told)
+    pair.run_for(2 * S, each=requester.sink.poll)
+    assert len(frames_of(ResponseSetup, pair.answered())) == before
+
+
+def test_responses_go_nowhere_before_somebody_has_asked_for_them(pair, requests):
+    Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.network.set_link(Link(loss=1), destination=f"{pair.RECEIVER}:20122")
+
+    responses = serve(pair, requests)
+    pair.run_for(1 * S)
+
+    assert not responses.is_connected
+    assert [line for line in pair.network.log if line.source == f"{pair.RECEIVER}:20122"] == []
+
+
+def test_nothing_is_heard_before_the_session_of_the_responses_is_known(pair, requests):
+    requester = Requester(pair)
+    pair.run_for(1 * S)
+
+    assert requester.publication.is_connected
+    assert not requester.subscription.is_connected
+
+
+def test_a_requester_that_leaves_and_comes_again_is_answered_anew(pair, requests):
+    first, responses = connect(pair, requests)
+    first.publication.close()
+    first.subscription.close()
+    responses.close()
+    pair.run_until(lambda: not requests.images, within_ns=30 * S)
+
+    second, responses = connect(pair, requests)
+    responses.offer(b"again")
+    pair.run_until(lambda: second.sink.poll() == 0 and second.sink.all)
+
+    assert second.sink.all == [b"again"]
+
+
+def test_a_prototype_holds_the_socket_for_responses_to_come(pair, requests):
+    prototype = pair.result(
+        pair.subscriber.add_exclusive_publication_async(
+            f"{RESPONSES}|response-correlation-id=prototype", 1002
+        )
+    )
+    pair.run_for(1 * S)
+    requester, responses = connect(pair, requests)
+
+    responses.offer(b"answer")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert not prototype.is_connected
+    assert prototype.term_buffer_length == 64 * 1024
+    assert len(pair.receiver.find_counters("snd-channel")) == 1
+
+
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [
+        (
+            f"{REQUESTS}|response-correlation-id=77",
+            "unable to find response subscription for response-correlation-id=77",
+        ),
+        (RESPONSES, "control-mode=response was specified, but no response-correlation-id set"),
+        (f"{RESPONSES}|response-correlation-id=77", "image.correlationId=77 not found"),
+    ],
+)
+def test_a_publication_without_its_other_direction_is_refused(pair, channel, message):
+    with pytest.raises(RegistrationError, match=message) as refused:
+        pair.result(pair.subscriber.add_publication_async(channel, 1002))
+
+    assert refused.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_an_image_that_asked_for_no_responses_gets_none(pair, requests):
+    pair.add_publication(REQUESTS, 1001)
+    pair.run_until(lambda: requests.images)
+
+    with pytest.raises(AeronError, match="did not request a response channel"):
+        serve(pair, requests)
+
+
+def test_a_response_setup_for_a_subscription_that_has_gone_does_nothing(start_pair):
+    pair = start_pair(driver_connect=False)
+    requests = pair.add_subscription(REQUESTS, 1001)
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    requester.subscription.close()
+    responses = serve(pair, requests)
+
+    pair.run_for(2 * S)
+
+    assert not responses.is_connected
+    assert pair.sender.errors() == []
+    assert pair.sender.find_counters("rcv-channel") == []
+
+
+def test_a_requester_is_told_of_its_responses_at_once(pair, requests):
+    Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.run_for(1 * S)
+
+    responses = serve(pair, requests)
+
+    assert pair.run_until(lambda: frames_of(ResponseSetup, pair.answered())) < 5 * MS
+    pair.run_until(lambda: responses.is_connected)
+
+
+def test_a_requester_is_not_told_again_once_the_responses_are_received(pair, requests):
+    _, responses = connect(pair, requests)
+    pair.run_for(10 * MS)
+    told = len(frames_of(ResponseSetup, pair.answered()))
+
+    pair.run_for(2 * S)
+
+    assert responses.is_connected
+    assert len(frames_of(ResponseSetup, pair.answered())) == told
+
+
+@pytest.mark.parametrize("leaves", ["subscription", "publication", "client"])
+def test_who_answers_is_not_connected_once_the_requester_has_left(pair, requests, leaves):
+    client = pair.sender.connect()
+    requester, responses = connect(pair, requests, client)
+
+    if leaves == "client":
+        client.close()
+    else:
+        getattr(requester, leaves).close()
+
+    if leaves == "publication":
+        # The responses go on: who has asked may have said all that there was to say.
+        pair.run_until(lambda: not requests.images, within_ns=30 * S)
+        assert responses.is_connected
+    else:
+        pair.run_until(lambda: not responses.is_connected, within_ns=3 * S)
+        assert responses.offer(b"too late") == NOT_CONNECTED
+
+
+def test_who_answers_is_not_connected_once_the_requester_has_died(pair, requests):
+    _, responses = connect(pair, requests)
+
+    pair.sender.is_stalled = True
+
+    pair.run_until(lambda: not responses.is_connected, within_ns=7 * S)
+    assert responses.offer(b"too late") == NOT_CONNECTED
+    pair.run_until(lambda: not requests.images, within_ns=30 * S)
+
+
+def test_a_requester_that_was_cut_off_is_connected_again(pair, requests):
+    requester, responses = connect(pair, requests)
+    pair.network.set_link(Link(loss=1))
+    pair.run_until(lambda: not responses.is_connected, within_ns=20 * S)
+    pair.run_for(2 * S)
+
+    pair.network.set_link(Link())
+    pair.run_until(lambda: responses.is_connected, within_ns=20 * S)
+    responses.offer(b"back")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert requester.sink.all == [b"back"]
+
+
+def test_of_two_that_answer_one_requester_the_first_is_heard(pair, requests):
+    requester, first = connect(pair, requests)
+    second = serve(pair, requests)
+    pair.run_for(2 * S, each=requester.sink.poll)
+
+    assert not second.is_connected
+    assert [image.session_id for image in requester.subscription.images] == [first.session_id]
+
+
+def test_another_that_answers_takes_over_when_the_first_has_gone(pair, requests):
+    requester, first = connect(pair, requests)
+    second = serve(pair, requests)
+    first.close()
+
+    pair.run_until(lambda: second.is_connected, within_ns=30 * S)
+    second.offer(b"from the second")
+    pair.run_until(lambda: requester.sink.poll() == 0 and requester.sink.all)
+
+    assert requester.sink.all == [b"from the second"]
+
+
+def test_one_that_answered_last_and_has_gone_leaves_the_requester_to_the_one_before(pair, requests):
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
+    first, second = serve(pair, requests), serve(pair, requests)
+    second.close()
+    pair.run_for(2 * S)
+
+    pair.network.set_link(Link(), source=pair.RECEIVER)
+
+    pair.run_until(lambda: first.is_connected)
+    assert [image.session_id for image in requester.subscription.images] == [first.session_id]
+
+
+def test_clients_that_answer_one_requester_share_a_publication(pair, requests):
+    requester = Requester(pair)
+    pair.run_until(lambda: requests.images)
+    channel = f"{RESPONSES}|response-correlation-id={requests.images[-1].correlation_id}"
+
+    first, second = (pair.result(pair.subscriber.add_publication_async(channel, 1002)) for _ in range(2))
+    pair.run_until(lambda: first.is_connected and second.is_connected)
+
+    assert first.original_registration_id == second.original_registration_id
+    assert len(requester.subscription.images) == 1
+
+
+def test_a_subscription_that_names_a_session_takes_no_other(pair, requests):
+    subscription = pair.result(pair.publisher.add_subscription_async(f"{RESPONSES}|session-id=5", 1002))
+    channel = f"{REQUESTS}|response-correlation-id={subscription.registration_id}"
+    pair.add_exclusive_publication(channel, 1001)
+    pair.run_until(lambda: requests.images)
+    answers = f"{RESPONSES}|response-correlation-id={requests.images[-1].correlation_id}"
+
+    wrong = pair.result(pair.subscriber.add_exclusive_publication_async(f"{answers}|session-id=6", 1002))
+    pair.run_for(2 * S)
+    right = pair.result(pair.subscriber.add_exclusive_publication_async(f"{answers}|session-id=5", 1002))
+    pair.run_until(lambda: right.is_connected)
+
+    assert not wrong.is_connected
+
+
+def test_requesters_that_share_a_socket_come_and_go_by_themselves(pair, requests):
+    channel = f"{RESPONSES}|endpoint={pair.SENDER}:20123"
+    waiting = pair.result(pair.publisher.add_subscription_async(channel, 1003))
+    for _ in range(2):
+        subscription = pair.result(pair.publisher.add_subscription_async(channel, 1002))
+        request = pair.add_publication(
+            f"{REQUESTS}|response-correlation-id={subscription.registration_id}", 1001
+        )
+        pair.run_until(lambda: requests.images)
+        responses = serve(pair, requests)
+        pair.run_until(lambda subscription=subscription: subscription.is_connected)
+        for resource in (responses, request, subscription):
+            resource.close()
+        pair.run_until(lambda: not requests.images, within_ns=30 * S)
+
+    assert len(pair.sender.find_counters("rcv-channel")) == 1
+    waiting.close()
+    pair.run_until(lambda: not pair.sender.find_counters("rcv-channel"), within_ns=30 * S)
+
+
+def test_a_spy_sees_what_requesters_are_answered(pair, requests):
+    spy = pair.add_subscription(f"aeron-spy:{RESPONSES}", 1002)
+    _, responses = connect(pair, requests)
+    seen = Sink(spy)
+
+    responses.offer(b"answer")
+    pair.run_until(lambda: seen.poll() == 0 and seen.all)
+
+    assert seen.all == [b"answer"]
+
+
+@pytest.mark.parametrize("control", ["", f"|endpoint={'10.0.0.1'}:20123"])
+def test_responses_can_be_subscribed_to_without_knowing_where_they_come_from(pair, control):
+    subscription = pair.result(
+        pair.publisher.add_subscription_async(f"aeron:udp?control-mode=response{control}", 1002)
+    )
+
+    assert pair.result(
+        pair.publisher.add_publication_async(
+            f"{REQUESTS}|response-correlation-id={subscription.registration_id}", 1001
+        )
+    )
+
+
+@pytest.mark.parametrize("is_first_of_responses", [True, False])
+def test_responses_share_no_socket_with_other_subscriptions_of_their_stream(pair, is_first_of_responses):
+    channels = [
+        "aeron:udp?endpoint=10.0.0.1:20123|control-mode=response",
+        "aeron:udp?endpoint=10.0.0.1:20123",
+    ]
+    first, second = channels if is_first_of_responses else channels[::-1]
+    pair.result(pair.publisher.add_subscription_async(first, 1002))
+
+    with pytest.raises(RegistrationError, match="option conflicts with existing subscription") as refused:
+        pair.result(pair.publisher.add_subscription_async(second, 1002))
+
+    assert refused.value.code is ErrorCode.GENERIC_ERROR
+
+
+def test_responses_that_have_come_may_be_subscribed_to_by_others(pair, requests):
+    _, responses = connect(pair, requests)
+    channel = f"aeron:udp?control={pair.RECEIVER}:20122|session-id={responses.session_id}"
+
+    other = pair.result(pair.publisher.add_subscription_async(channel, 1002))
+
+    pair.run_until(lambda: other.is_connected)
+    assert len(pair.sender.find_counters("rcv-channel")) == 1
+
+
+def test_a_prototype_may_ask_for_long_terms_and_has_short_ones(pair):
+    prototype = pair.result(
+        pair.subscriber.add_publication_async(
+            f"{RESPONSES}|response-correlation-id=prototype|term-length=1m|pub-wnd=256k", 1002
+        )
+    )
+
+    assert prototype.term_buffer_length == 64 * 1024
+
+
+def test_a_prototype_over_shared_memory_is_an_ordinary_publication(pair):
+    publication = pair.result(
+        pair.subscriber.add_publication_async(
+            "aeron:ipc?control-mode=response|response-correlation-id=prototype|term-length=128k", 1002
+        )
+    )
+
+    assert publication.term_buffer_length == 128 * 1024
+
+
+def test_responses_over_ipv6(memory_path):
+    with Simulation(memory_path) as simulation:
+        asking, answering = (simulation.add_driver(host).connect() for host in ("fd00::1", "fd00::2"))
+        channel = "aeron:udp?control=[fd00::2]:20122|control-mode=response"
+        subscription = simulation.result(asking.add_subscription_async(channel, 1002))
+        requests = simulation.result(
+            answering.add_subscription_async("aeron:udp?endpoint=[fd00::2]:20121", 1001)
+        )
+        simulation.result(
+            asking.add_publication_async(
+                f"aeron:udp?endpoint=[fd00::2]:20121|response-correlation-id={subscription.registration_id}",
+                1001,
+            )
+        )
+        simulation.run_until(lambda: requests.images)
+        responses = simulation.result(
+            answering.add_publication_async(
+                f"{channel}|response-correlation-id={requests.images[0].correlation_id}", 1002
+            )
+        )
+        sink = Sink(subscription)
+
+        simulation.run_until(lambda: responses.offer(b"answer") > 0)
+        simulation.run_until(lambda: sink.poll() == 0 and sink.all)
+
+        assert sink.all == [b"answer"]
