@@ -157,6 +157,16 @@ class Recording:
                 break
         return position
 
+    def time_behind(self, position: int) -> int:
+        """Return when the first message behind `position` was recorded, in nanoseconds since the epoch.
+
+        Where the index does not know yet, when the last before it was.
+        """
+        entries = self.index_entries(self.segment_base(position))
+        behind = entries[entries["end_position"] > position]
+        known = behind[:1] if len(behind) else entries[-1:]
+        return int(known["time_ns"][0]) if len(known) else self.descriptor.start_time_ns
+
     def border_before(self, position: int, floor: int) -> int:
         """Return the last known end of a message at or before `position`, or `floor` where none is known behind it.
 

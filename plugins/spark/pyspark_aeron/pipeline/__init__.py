@@ -1,0 +1,1 @@
+"""Pipelines that a file describes: streams in, SQL, tables or streams out."""

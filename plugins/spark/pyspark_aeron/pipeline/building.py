@@ -1,0 +1,100 @@
+"""Makes Spark's queries out of a pipeline's description."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark_aeron.decoders import decode
+from pyspark_aeron.pipeline.definition import AVAILABLE_NOW, Pipeline, Sink, Source, Watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A pipeline whose views are there and whose queries can be started."""
+
+    pipeline: Pipeline
+    spark: SparkSession
+    views: Mapping[str, DataFrame]
+
+    def start(self) -> list[StreamingQuery]:
+        """Start all queries; those that are running are stopped where one cannot be started."""
+        started: list[StreamingQuery] = []
+        try:
+            # One by one, so that those before a failure are known.
+            started.extend(self._start(sink) for sink in self.pipeline.sinks)
+        except BaseException:
+            for query in started:
+                query.stop()
+            raise
+        return started
+
+    def _start(self, sink: Sink) -> StreamingQuery:
+        pipeline = self.pipeline
+        writer = (
+            self.views[sink.source]
+            .writeStream.queryName(sink.query)
+            .outputMode(sink.mode)
+            .option("checkpointLocation", f"{pipeline.checkpoint.rstrip('/')}/{sink.query}")
+        )
+        trigger = sink.trigger or pipeline.trigger
+        if trigger == AVAILABLE_NOW:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=trigger)
+        if sink.format == "jdbc":
+            return writer.foreachBatch(_JdbcBatches(sink)).start()
+        writer = writer.format(sink.format)
+        for name, value in sink.options.items():
+            writer = writer.option(name, value)
+        if sink.partition_by:
+            writer = writer.partitionBy(*sink.partition_by)
+        return writer.start(sink.path) if sink.path is not None else writer.start()
+
+
+class _JdbcBatches:
+    """Appends each batch to a table. A batch that is begun again is there twice: Spark has no better for JDBC."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._options = dict(sink.options)
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        frame.write.format("jdbc").options(**self._options).mode("append").save()
+
+
+def build(pipeline: Pipeline, spark: SparkSession) -> Built:
+    """Make the views of all sources and steps; raises what Spark finds wrong with them."""
+    views: dict[str, DataFrame] = {}
+    for name, source in pipeline.sources.items():
+        views[name] = _view(name, _read(pipeline, spark, name, source), source.watermark)
+    for step in pipeline.steps:
+        views[step.name] = _view(step.name, spark.sql(step.sql), step.watermark)
+    return Built(pipeline, spark, views)
+
+
+def _read(pipeline: Pipeline, spark: SparkSession, name: str, source: Source) -> DataFrame:
+    reader: Any = spark.read if source.static else spark.readStream
+    reader = reader.format(source.format)
+    options = dict(source.options)
+    if source.archive is not None:
+        options["archive"] = source.archive
+    if source.format == "aeron" and not source.static:
+        options.setdefault("consumerName", f"{pipeline.name}.{name}")
+    for key, value in options.items():
+        reader = reader.option(key, value)
+    if source.columns is not None:
+        reader = reader.schema(source.columns)
+    frame: DataFrame = reader.load(source.path) if source.path is not None else reader.load()
+    return decode(frame, source.decode, source.decode_options) if source.decode != "raw" else frame
+
+
+def _view(name: str, frame: DataFrame, watermark: Watermark | None) -> DataFrame:
+    if watermark is not None:
+        frame = frame.withWatermark(watermark.column, watermark.delay)
+    frame.createOrReplaceTempView(name)
+    return frame

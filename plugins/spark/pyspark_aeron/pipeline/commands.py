@@ -1,0 +1,90 @@
+"""`aeron-core pipeline run | check | plot`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.options import Json
+from aeron_core.cli.outcome import say
+from aeron_core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark_aeron.pipeline.progress import BatchProgress
+
+PipelineFile = Annotated[Path, typer.Argument(metavar="FILE", help="TOML file that describes the pipeline.")]
+
+pipeline_app = typer.Typer(
+    help="Pipelines on Spark: streams in, SQL, tables or streams out.", no_args_is_help=True
+)
+
+
+@pipeline_app.command()
+def run(
+    file: PipelineFile,
+    progress_log: Annotated[
+        Path | None, typer.Option(help="File to which a line is added for each batch, for `pipeline plot`.")
+    ] = None,
+    master: Annotated[str | None, typer.Option(help="Spark master instead of the file's.")] = None,
+    json: Json = False,
+) -> None:
+    """Run a pipeline until its queries end, or an interrupt; a later run goes on where this one ends."""
+    from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - takes time to import
+    from pyspark_aeron.pipeline.display import ProgressDisplay  # noqa: PLC0415
+
+    pipeline = load_pipeline(file)
+    if master is not None:
+        pipeline = pipeline.model_copy(update={"master": master})
+    _check_spark()
+    from pyspark_aeron.pipeline.running import PipelineRun  # noqa: PLC0415 - needs Spark
+
+    with Interrupt() as interrupt, ProgressDisplay() as display:
+
+        def show(progress: BatchProgress) -> None:
+            if json:
+                print(progress.to_json(), flush=True)
+            else:
+                display.show(progress)
+
+        PipelineRun(pipeline, progress_log=progress_log).run(interrupt.wait, show)
+    if not json:
+        for query, rows in display.rows.items():
+            say(f"{query}: {rows:,} rows")
+
+
+@pipeline_app.command()
+def check(file: PipelineFile) -> None:
+    """Say whether a pipeline can be run: what the file says, its archives and decoders. Spark is not started."""
+    from pyspark_aeron.pipeline.checking import check_pipeline  # noqa: PLC0415
+    from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415
+
+    pipeline = load_pipeline(file)
+    problems = check_pipeline(pipeline)
+    if problems:
+        raise ConfigurationError("; ".join(problems))
+    sources, sinks = ", ".join(pipeline.sources), ", ".join(sink.query for sink in pipeline.sinks)
+    print(f"{file}: pipeline {pipeline.name}: sources {sources}; queries {sinks}")
+
+
+@pipeline_app.command("plot")
+def plot_progress(
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="File that `run --progress-log` has written.")],
+    to: Annotated[Path, typer.Option(help="Picture to write: .png, .svg or .html.")] = Path("progress.png"),
+) -> None:
+    """Draw throughput, how far the queries were behind, and how long their batches took."""
+    from pyspark_aeron.pipeline.plotting import plot, read_log  # noqa: PLC0415
+
+    plot(read_log(log), to, log.stem)
+    say(f"wrote {to}")
+
+
+def _check_spark() -> None:
+    try:
+        import pyspark  # noqa: F401, PLC0415
+    except ImportError:
+        raise ConfigurationError(
+            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
+        ) from None

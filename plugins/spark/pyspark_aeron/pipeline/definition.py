@@ -1,0 +1,205 @@
+"""What a pipeline file may say.
+
+    name = "packages"
+    checkpoint = "/data/checkpoints/packages"
+
+    [sources.log]
+    archive = "/data/recordings"
+    decode = "utf8"
+    watermark = { column = "ts", delay = "1 minute" }
+
+    [[steps]]
+    name = "per_minute"
+    sql = "SELECT window(ts, '1 minute').start AS minute, count(*) AS events FROM log GROUP BY 1"
+
+    [[sinks]]
+    from = "per_minute"
+    format = "parquet"
+    path = "/data/tables/packages"
+
+Not here: Spark, which a file can be checked without.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from aeron_core.errors import ConfigurationError
+
+AVAILABLE_NOW = "available-now"
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
+# Spark knows the long ones alone.
+_UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
+
+OutputMode = Literal["append", "update", "complete"]
+
+
+def _text(value: object) -> object:
+    """Return options as Spark wants them: text, with true and false as it writes them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+OptionText = Annotated[str, BeforeValidator(_text)]
+Options = dict[str, OptionText]
+
+
+def _identifier(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ConfigurationError(f"{value!r}: must be a name that SQL takes: letters, digits and underscores")
+    return value
+
+
+def _interval(value: str) -> str:
+    """Return an interval in the words of Spark."""
+    match = _INTERVAL.fullmatch(value)
+    if match is None:
+        raise ConfigurationError(
+            f"{value!r}: must be a number and a unit, such as 500 ms, 10 seconds or 2 minutes"
+        )
+    return f"{match[1]} {_UNITS.get(match[2], match[2])}"
+
+
+def _trigger(value: str) -> str:
+    return value if value == AVAILABLE_NOW else _interval(value)
+
+
+Identifier = Annotated[str, BeforeValidator(_identifier)]
+TriggerText = Annotated[str, BeforeValidator(_trigger)]
+IntervalText = Annotated[str, BeforeValidator(_interval)]
+
+
+class _Part(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Watermark(_Part):
+    """How late rows may be."""
+
+    column: str = Field(description="Column with the time of the event.")
+    delay: IntervalText = Field(description="How much later than the latest row another may come.")
+
+
+class Source(_Part):
+    """A stream or table that comes in; its name is the one that SQL uses."""
+
+    format: str = Field(
+        "aeron", description="Data source: `aeron`, or any that Spark has, such as parquet or rate."
+    )
+    archive: str | None = Field(None, description="Folder or URI of the recordings, for the format aeron.")
+    path: str | None = Field(None, description="Where the data is, for formats of Spark.")
+    options: Options = Field({}, description="Options of the data source, by their own names.")
+    columns: str | None = Field(None, description="Schema as Spark writes it; all columns where unset.")
+    decode: str = Field(
+        "raw", description="What payloads mean: raw, utf8, json, arrow-ipc, lumberjack, or a plugin's."
+    )
+    decode_options: Options = Field({}, description="Options of the decoder, such as schema.")
+    watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
+    static: bool = Field(False, description="Whether it is read once, as a table, instead of as a stream.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.format == "aeron" and self.archive is None and "archive" not in self.options:
+            raise ConfigurationError("archive: must be given for the format aeron")
+        return self
+
+
+class Step(_Part):
+    """A view made by SQL of those before it."""
+
+    name: Identifier = Field(description="Name of the view.")
+    sql: str = Field(description="A SELECT over sources and earlier steps.")
+    watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
+
+
+class Sink(_Part):
+    """Where a source or step goes; each is a query of its own."""
+
+    source: Identifier = Field(alias="from", description="Name of the source or step.")
+    name: Identifier | None = Field(None, description="Name of the query; that of `from` where unset.")
+    format: str = Field(
+        "parquet", description="parquet, delta (when installed), console, aeron, jdbc, or any that Spark has."
+    )
+    path: str | None = Field(None, description="Where it goes: a folder or URI; for aeron the archive.")
+    mode: OutputMode = Field("append", description="append, update or complete, as Spark defines them.")
+    options: Options = Field({}, description="Options of the data sink, by their own names.")
+    partition_by: tuple[str, ...] = Field((), description="Columns that make folders of Parquet and Delta.")
+    trigger: TriggerText | None = Field(None, description="As that of the pipeline, for this query alone.")
+
+    @property
+    def query(self) -> str:
+        """The name of the query."""
+        return self.name or self.source
+
+
+class Pipeline(_Part):
+    """A whole file."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
+        description="Name of the application, and of the consumer that retention honours."
+    )
+    master: str = Field(
+        "local[*]", description="local[*], spark://host:port, or sc://host:port for Spark Connect."
+    )
+    checkpoint: str = Field(description="Folder or URI for the checkpoints of all queries.")
+    trigger: TriggerText = Field(
+        "0 seconds", description="Time between micro-batches, or available-now to end with what is there."
+    )
+    settings: Options = Field(
+        {}, description="Settings of the Spark session, such as spark.sql.shuffle.partitions."
+    )
+    sources: dict[Identifier, Source] = Field(description="By the name that SQL uses.")
+    steps: tuple[Step, ...] = Field((), description="In order.")
+    sinks: tuple[Sink, ...] = Field(description="At least one.")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.sources or not self.sinks:
+            raise ConfigurationError("sources, sinks: must be one of each at least")
+        views = [*self.sources, *(step.name for step in self.steps)]
+        _check_once("source or step", views)
+        _check_once("query", [sink.query for sink in self.sinks])
+        for sink in self.sinks:
+            if sink.source not in views:
+                raise ConfigurationError(f"sinks: from={sink.source}: must be one of {', '.join(views)}")
+            if sink.format in {"parquet", "delta", "json", "csv", "orc", "text"} and sink.path is None:
+                raise ConfigurationError(f"sinks: query {sink.query}: path: must be given for {sink.format}")
+        return self
+
+
+def load_pipeline(path: Path) -> Pipeline:
+    """Return the pipeline in a TOML file; raises ConfigurationError with everything that is wrong."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: must be readable text: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path}: must be TOML: {error}") from None
+    try:
+        return Pipeline.model_validate(document)
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(_faults(path, error))) from None
+
+
+def _faults(path: Path, error: ValidationError) -> list[str]:
+    faults = []
+    for fault in error.errors(include_url=False):
+        place = ".".join(str(part) for part in fault["loc"])
+        cause = fault.get("ctx", {}).get("error", fault["msg"])
+        faults.append(f"{path}: {place}: {cause}" if place else f"{path}: {cause}")
+    return faults
+
+
+def _check_once(kind: str, names: list[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ConfigurationError(f"{kind} {twice[0]}: must be there once")

@@ -1,0 +1,121 @@
+"""Runs the queries of a pipeline until they end, fail, or are to stop.
+
+Not here: what is shown of them (display).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from pyspark.errors import PySparkException
+
+from aeron_core.errors import AeronError
+from pyspark_aeron.pipeline.ages import Ages
+from pyspark_aeron.pipeline.building import build
+from pyspark_aeron.pipeline.definition import Pipeline
+from pyspark_aeron.pipeline.progress import BatchProgress
+from pyspark_aeron.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Wait = Callable[[float], bool]  # seconds; returns whether to stop
+
+_LOOK_INTERVAL_S: Final = 0.2
+
+
+class PipelineError(AeronError):
+    """A query of a pipeline has failed; what it has committed stays, and the next run goes on behind it."""
+
+
+class PipelineRun:
+    """The queries of one pipeline; one thread uses it."""
+
+    def __init__(self, pipeline: Pipeline, *, progress_log: Path | None = None) -> None:
+        self._pipeline = pipeline
+        self._log_path = progress_log
+        self._seen: dict[str, tuple[str, int]] = {}
+        self._ages = Ages(source.archive for source in pipeline.sources.values() if source.archive)
+
+    def run(self, wait: Wait, on_progress: Callable[[BatchProgress], object]) -> None:
+        """Start all queries and watch them until `wait` says to stop, or all have ended.
+
+        Raises PipelineError with what Spark says where one fails; the others are stopped then.
+        """
+        spark = session(
+            self._pipeline.master,
+            name=self._pipeline.name,
+            settings=self._pipeline.settings,
+            local_checkpoints="://" not in self._pipeline.checkpoint,
+        )
+        try:
+            try:
+                queries = build(self._pipeline, spark).start()
+            except PySparkException as error:
+                raise PipelineError(f"pipeline {self._pipeline.name}: {error}") from None
+            try:
+                with _LogFile(self._log_path) as log:
+                    self._watch(queries, wait, on_progress, log)
+            finally:
+                for query in queries:
+                    query.stop()
+        finally:
+            spark.stop()
+
+    def _watch(
+        self,
+        queries: list[StreamingQuery],
+        wait: Wait,
+        on_progress: Callable[[BatchProgress], object],
+        log: _LogFile,
+    ) -> None:
+        is_stopping = False
+        while True:
+            is_over = is_stopping or not any(query.isActive for query in queries)
+            for query in queries:
+                for progress in self._new_progress(query):
+                    log.write(progress)
+                    on_progress(progress)
+                _check(query)
+            if is_over:
+                return
+            is_stopping = wait(_LOOK_INTERVAL_S)
+
+    def _new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
+        key = str(query.id)
+        for document in query.recentProgress:
+            progress = BatchProgress.of(json.loads(document.json), self._ages)
+            mark = (progress.time, progress.batch_id)
+            if key not in self._seen or mark > self._seen[key]:
+                self._seen[key] = mark
+                yield progress
+
+
+class _LogFile:
+    """Lines of progress, for plots; nothing where there is no path."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> _LogFile:
+        if self._path is not None:
+            self._file = self._path.open("a", encoding="utf-8", buffering=1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, progress: BatchProgress) -> None:
+        if self._file is not None:
+            self._file.write(progress.to_json() + "\n")
+
+
+def _check(query: StreamingQuery) -> None:
+    error = query.exception()
+    if error is not None:
+        raise PipelineError(f"query {query.name} has failed: {error}")

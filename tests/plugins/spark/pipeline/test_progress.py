@@ -1,0 +1,131 @@
+"""What Spark reports, in the terms of streams."""
+
+import json
+
+import pytest
+from pyspark_aeron.pipeline.ages import Ages
+from pyspark_aeron.pipeline.display import ProgressDisplay, length
+from pyspark_aeron.pipeline.plotting import plot, read_log
+from pyspark_aeron.pipeline.progress import BatchProgress, Lag
+from rich.console import Console
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.testing.recordings import MILLISECOND_NS, NOW_NS
+
+SPARK = {
+    "id": "1b2c",
+    "name": "copy",
+    "timestamp": "2026-01-31T12:00:00.000Z",
+    "batchId": 7,
+    "batchDuration": 250,
+    "numInputRows": 1000,
+    "processedRowsPerSecond": 4000.0,
+    "durationMs": {"addBatch": 200, "triggerExecution": 250},
+    "sources": [
+        {
+            "endOffset": {"archive": "u", "pos": {"1": 64, "2": 96}, "v": 1},
+            "latestOffset": {"archive": "u", "pos": {"1": 128, "2": 96, "3": 32}, "v": 1},
+        },
+        {"endOffset": 5, "latestOffset": 9},
+    ],
+}
+
+
+def test_a_batch_says_how_far_behind_it_is():
+    asked = []
+
+    progress = BatchProgress.of(SPARK, lambda lag: asked.append(lag) or 1.5)
+
+    assert (progress.query, progress.batch_id, progress.rows, progress.batch_ms) == ("copy", 7, 1000, 250)
+    assert (progress.lag_bytes, progress.lag_seconds) == (64 + 32, 1.5)
+    assert asked == [Lag("u", 1, 64, 128), Lag("u", 3, 0, 32)]
+
+
+@pytest.mark.parametrize("rate", ["NaN", float("inf"), None])
+def test_a_rate_that_is_none_is_zero(rate):
+    assert BatchProgress.of(SPARK | {"processedRowsPerSecond": rate}, lambda lag: 0.0).rows_per_second == 0
+
+
+def test_a_batch_reads_back_from_the_log():
+    progress = BatchProgress.of(SPARK, lambda lag: 1.0)
+
+    assert BatchProgress.parse(progress.to_json()) == progress
+
+
+def test_the_age_is_that_of_the_first_message_not_read(written):
+    for _ in range(3):
+        written.append(b"a")
+    ages = Ages([str(written.store.folder), "/nowhere"], clock=lambda: NOW_NS + 10 * MILLISECOND_NS)
+    uuid = written.archive.uuid
+
+    assert ages(Lag(uuid, 0, 64, 192)) == pytest.approx(0.008)
+    assert ages(Lag(uuid, 9, 64, 192)) == 0
+    assert ages(Lag("another", 0, 64, 192)) == 0
+
+
+def test_a_line_for_those_who_do_not_watch(capsys):
+    with ProgressDisplay(Console(width=200)) as display:
+        display.show(BatchProgress.of(SPARK, lambda lag: 2.0))
+
+    assert capsys.readouterr().out == (
+        "copy: batch 7, 1,000 rows in 250 ms, 4,000/s, behind by 96 B and 2.0 s\n"
+    )
+    assert display.rows == {"copy": 1000}
+
+
+def test_a_table_for_those_who_do(capsys):
+    with ProgressDisplay(Console(width=120, force_terminal=True)) as display:
+        display.show(BatchProgress.of(SPARK, lambda lag: 2.0))
+
+    assert "copy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (1023, "1,023 B"), (1536, "1.5 KiB"), (5 * 1024**3, "5.0 GiB"), (2**50, "1,024.0 TiB")],
+)
+def test_lengths_are_written_as_people_write_them(count, text):
+    assert length(count) == text
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "progress.log"
+    lines = [
+        BatchProgress.of(
+            SPARK | {"batchId": i, "timestamp": f"2026-01-31T12:00:{i:02}.000Z"}, lambda lag: 1.0
+        ).to_json()
+        for i in range(20)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".html", b"<!doctype html>")]
+)
+def test_a_progress_log_becomes_a_picture(log, tmp_path, suffix, begin):
+    pytest.importorskip("matplotlib")
+    target = tmp_path / f"out{suffix}"
+
+    plot(read_log(log), target, "copy & paste")
+
+    assert target.read_bytes().startswith(begin)
+
+
+def test_what_is_no_progress_log_is_said(tmp_path, log):
+    with log.open("a") as file:
+        file.write(json.dumps({"colour": "red"}) + "\n")
+
+    with pytest.raises(ConfigurationError, match="line 21: must be a batch's progress"):
+        read_log(log)
+    (tmp_path / "empty").touch()
+    with pytest.raises(ConfigurationError, match="has no batch yet"):
+        read_log(tmp_path / "empty")
+
+
+def test_a_picture_of_an_unknown_kind_is_refused(log, tmp_path):
+    pytest.importorskip("matplotlib")
+
+    with pytest.raises(ConfigurationError, match=r"out\.gif: must end with \.png, \.svg or \.html"):
+        plot(read_log(log), tmp_path / "out.gif", "x")

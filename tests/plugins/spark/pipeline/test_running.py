@@ -1,0 +1,130 @@
+"""Whole pipelines in processes of their own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from pyarrow import parquet
+
+PIPELINE = """
+name = "packages"
+master = "local[2]"
+checkpoint = "{tmp}/checkpoint"
+trigger = "{trigger}"
+settings = {{ "spark.log.level" = "ERROR", "spark.sql.shuffle.partitions" = 1 }}
+
+[sources.log]
+archive = "{archive}"
+decode = "utf8"
+
+[[steps]]
+name = "errors"
+sql = "SELECT position, text FROM log WHERE text LIKE 'error%'"
+
+[[sinks]]
+from = "errors"
+format = "parquet"
+path = "{tmp}/errors"
+"""
+
+
+@pytest.fixture
+def pipeline(tmp_path, written):
+    def make(trigger="available-now", **changes):
+        text = PIPELINE.format(tmp=tmp_path, archive=written.store.folder, trigger=trigger)
+        for old, new in changes.items():
+            text = text.replace(old, new)
+        path = tmp_path / "pipeline.toml"
+        path.write_text(text)
+        return path
+
+    return make
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "aeron_core", "pipeline", *map(str, arguments)],
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(*arguments):
+    process = start(*arguments)
+    out, err = process.communicate(timeout=180)
+    return process.returncode, out, err
+
+
+@pytest.mark.system
+def test_a_pipeline_reads_filters_and_writes_and_goes_on_the_next_time(pipeline, written, tmp_path):
+    written.append(b"error: disk", b"all is well")
+    code, out, err = run("run", pipeline(), "--json", "--progress-log", tmp_path / "progress.log")
+    assert code == 0, err
+    assert json.loads(out.splitlines()[0])["rows"] == 2
+
+    written.append(b"error: fan")
+    code, _, err = run("run", pipeline(), "--progress-log", tmp_path / "progress.log")
+    assert code == 0, err
+    assert "errors: 1 rows" in err
+
+    # Read as Spark does: what a run leaves that was killed is hidden by its log alone.
+    files = json.loads("[" + ",".join(_written_files(tmp_path)) + "]")
+    rows = [
+        row for file in files for row in parquet.read_table(file["path"].removeprefix("file://")).to_pylist()
+    ]
+    assert sorted(row["text"] for row in rows) == ["error: disk", "error: fan"]
+    assert (tmp_path / "progress.log").read_text().count("\n") >= 2
+
+
+def _written_files(tmp_path):
+    for log in sorted((tmp_path / "errors/_spark_metadata").glob("[0-9]*")):
+        yield from log.read_text().splitlines()[1:]
+
+
+@pytest.mark.system
+def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, tmp_path):
+    written.append(b"error: disk")
+    process = start("run", pipeline(trigger="100 ms"), "--json")
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+
+    assert (process.returncode, json.loads(first)["query"]) == (0, "errors"), err
+
+
+@pytest.mark.system
+def test_a_query_that_fails_ends_the_pipeline_with_its_reason(pipeline, written):
+    written.append(b"a" * 100)
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.truncate(40)
+
+    code, _, err = run("run", pipeline())
+
+    assert code == 1
+    assert "error: query errors has failed: " in err
+    assert "ends at position 40: must go on to 160" in err
+
+
+@pytest.mark.system
+def test_sql_that_is_wrong_is_said(pipeline, written):
+    code, _, err = run("run", pipeline(text="txt"))
+
+    assert code == 1
+    assert "error: pipeline packages: " in err
+    assert "`txt` cannot be resolved" in err
+
+
+@pytest.mark.system
+def test_a_check_needs_no_spark(pipeline, written):
+    assert run("check", pipeline())[:2] == (
+        0,
+        f"{pipeline()}: pipeline packages: sources log; queries errors\n",
+    )
+    code, _, err = run("check", pipeline(utf8="xml"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no decoder 'xml'" in err
