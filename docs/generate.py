@@ -9,7 +9,6 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import typer
 from aeron_resolvers import csv_table, driver
@@ -27,7 +26,9 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import channel_page  # noqa: E402 - beside this program, however it is run
+import spark_page  # noqa: E402
 import wire_pages  # noqa: E402
+from command_pages import command_pages  # noqa: E402
 
 NOTE = "<!-- Written by docs/generate.py from the code: do not edit. -->\n"
 
@@ -163,34 +164,6 @@ def cli_page() -> Iterator[str]:
     yield from command_pages("aeron-core", typer.main.get_command(make_core_app()))
 
 
-def command_pages(path: str, command: object) -> Iterator[str]:
-    """Yield a chapter for each command below `command`."""
-    for name, child in getattr(command, "commands", {}).items():
-        here = f"{path} {name}"
-        if getattr(child, "commands", None):
-            yield from command_pages(here, child)
-            continue
-        arguments = [param for param in child.params if param.param_type_name == "argument"]
-        options = [param for param in child.params if param.param_type_name == "option"]
-        usage = " ".join([here, "[OPTIONS]", *map(metavar, arguments)])
-        yield f"## {here}\n\n```text\n{usage}\n```\n\n{inspect.cleandoc(child.help or '')}\n"
-        yield "| option | default | meaning |\n|---|---|---|"
-        for param in options:
-            names = ", ".join(f"`{text}`" for text in [*param.opts, *param.secondary_opts])
-            default = (
-                ""
-                if param.default in (None, False, "", []) or callable(param.default)
-                else f"`{param.default}`"
-            )
-            yield f"| {names} | {default} | {param.help or ''} |"
-        yield ""
-
-
-def metavar(argument: Any) -> str:
-    """Return how an argument is written in a usage line."""
-    return argument.metavar or (argument.name.upper() if argument.required else f"[{argument.name.upper()}]")
-
-
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/channels.md": channel_page.channels_page,
     "reference/cli.md": cli_page,
@@ -198,6 +171,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/errors.md": errors_page,
     "reference/hooks.md": hooks_page,
     "reference/settings.md": settings_page,
+    "reference/spark.md": spark_page.spark_page,
     "wire/cnc.md": wire_pages.cnc_page,
     "wire/frames.md": wire_pages.frames_page,
     "wire/log-buffers.md": wire_pages.log_buffers_page,

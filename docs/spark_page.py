@@ -1,0 +1,139 @@
+"""The reference of the Spark data source, sink, decoders and pipeline files, from their models."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import typer
+from command_pages import command_pages
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticUndefined
+from pyspark_aeron import decoders
+from pyspark_aeron.columns import COLUMNS, HEADERS, KAFKA_COLUMNS, KAFKA_HEADERS, Column
+from pyspark_aeron.options import Positions, SourceOptions
+from pyspark_aeron.pipeline.commands import pipeline_app
+from pyspark_aeron.pipeline.definition import Pipeline, Sink, Source, Step, Watermark
+from pyspark_aeron.sink_options import SinkOptions
+
+#: What Spark's Kafka connector has, and what stands for it here, or why nothing does.
+KAFKA_ROWS = [
+    ("`assign`, `subscribe`, `subscribePattern`", "`recordings`; `channel` and `streamId`; `channelPattern`"),
+    ("`startingOffsets` earliest, latest, JSON", "`startingPosition`, with -2 and -1 in JSON as there"),
+    (
+        "`startingTimestamp`, `startingOffsetsByTimestamp`",
+        "`startingPosition` with a time, for all recordings alike",
+    ),
+    (
+        "`startingOffsetsByTimestampStrategy`",
+        "none: a time behind the last message is the end of the recording",
+    ),
+    ("`endingOffsets`, `endingTimestamp`", "`endingPosition`"),
+    ("`maxOffsetsPerTrigger`", "`maxBytesPerTrigger`, shared out by how far each recording is behind"),
+    ("`minOffsetsPerTrigger`, `maxTriggerDelay`", "`minBytesPerTrigger`, `maxTriggerDelay`"),
+    ("`minPartitions`", "`minPartitions`"),
+    ("`maxRecordsPerPartition`", "`partitionLength`, in bytes"),
+    ("`failOnDataLoss`", "`failOnDataLoss`"),
+    (
+        "`includeHeaders`",
+        "`includeHeaders`: what the catalogue knows; Aeron messages have no headers of their own",
+    ),
+    ("`groupIdPrefix`, `kafka.group.id`", "`consumerName`: a lease that retention honours, not a group"),
+    (
+        "`pollTimeoutMs`, `fetchOffset.numRetries`, `retryIntervalMs`",
+        "`pollTimeout`; files need no retries, and those of an object store are retried by its client",
+    ),
+    ("columns `key`, `value`, `topic`, …", "`kafkaSchema=true`"),
+    ("`Trigger.AvailableNow`, `Once`, `ProcessingTime`", "the same"),
+    ("continuous processing, real-time mode", "none: Spark has neither for data sources in Python"),
+    ("asynchronous progress tracking", "as a source; as a sink Spark refuses it for data sources in Python"),
+    (
+        "lag in `sources[].metrics`",
+        "`latestOffset` beside `endOffset` of a progress; `aeron-core pipeline run` shows both",
+    ),
+    ("preferred locations", "none: Spark takes no hints from data sources in Python"),
+    ("sink, at least once", "recordings exactly once; channels at least once"),
+    ("sink: `topic` column", "none: a query writes to one archive or channel"),
+    ("`kafka.*` of consumer and producer", "the channel URI, as for any other client"),
+]
+
+
+def spark_page() -> Iterator[str]:
+    """Yield the page."""
+    yield "# Spark\n"
+    yield (
+        "The format `aeron` of `spark.read`, `spark.readStream`, `DataFrame.write` and `DataFrame.writeStream`; comes "
+        "with the extra `aeron-core[spark]`. Names of options are found in any case; sizes are written as `64k`, `4m` "
+        "or `1g`, times as `100ms`, `10s`, `15m` or `1h`.\n"
+    )
+    yield "## Options of the source\n"
+    yield from _fields("option", SourceOptions, names_in=to_camel)
+    yield "## Columns\n"
+    yield from _columns(COLUMNS | {"headers": HEADERS})
+    yield "With `kafkaSchema`:\n"
+    yield from _columns(KAFKA_COLUMNS | {"headers": KAFKA_HEADERS})
+    yield "`headers` are there with `includeHeaders`. All columns are nullable; `.schema(…)` chooses among them.\n"
+    yield "## Options of the sink\n"
+    yield (
+        "Rows have a column `payload` or `value`, binary or string, and may have `reserved` (bigint), the reserved "
+        "value of the message in a recording.\n"
+    )
+    yield from _fields("option", SinkOptions, names_in=to_camel)
+    yield "## Decoders\n\n| decoder | does |\n|---|---|"
+    for name, decoder in decoders.BUILT_IN.items():
+        yield f"| `{name}` | {_first_line(decoder)} |"
+    yield f"\nOthers are found by the entry-point group `{decoders.GROUP}`: functions of a DataFrame and options.\n"
+    yield "## Pipeline files\n"
+    for title, model in (
+        ("", Pipeline),
+        ("`[sources.NAME]`", Source),
+        ("`[[steps]]`", Step),
+        ("`watermark`", Watermark),
+        ("`[[sinks]]`", Sink),
+    ):
+        if title:
+            yield f"### {title}\n"
+        yield from _fields("key", model, names_in=lambda name: name)
+    yield from command_pages("aeron-core pipeline", typer.main.get_command(pipeline_app))
+    yield "## For users of the Kafka connector\n\n| there | here |\n|---|---|"
+    for there, here in KAFKA_ROWS:
+        yield f"| {there} | {here} |"
+
+
+def _fields(kind: str, model: type[BaseModel], *, names_in: Any) -> Iterator[str]:
+    yield f"| {kind} | default | meaning |\n|---|---|---|"
+    for name, field in model.model_fields.items():
+        written = field.alias if field.alias and field.alias == "from" else names_in(name)
+        yield f"| `{written}` | {_default(field.default)} | {field.description} |"
+    yield ""
+
+
+def _default(value: object) -> str:
+    if value in (None, "", (), {}) or value is PydanticUndefined:
+        return ""
+    if isinstance(value, Positions):
+        return f"`{value.at}`"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"`{_short(value)}`"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _short(value: int) -> str:
+    """Return a length or a time as people write it."""
+    for unit, size in (("m", 1024**2), ("min", 60 * 10**9), ("s", 10**9), ("ms", 10**6)):
+        if value >= size and value % size == 0:
+            return f"{value // size}{unit}"
+    return str(value)
+
+
+def _columns(columns: Mapping[str, Column]) -> Iterator[str]:
+    yield "| column | type | meaning |\n|---|---|---|"
+    for name, column in columns.items():
+        yield f"| `{name}` | `{column.type}` | {column.meaning} |"
+    yield ""
+
+
+def _first_line(function: object) -> str:
+    return (inspect.getdoc(function) or "").splitlines()[0]
