@@ -172,8 +172,24 @@ class SourceOptions(Options):
         200_000_000, description="How long a micro-batch waits for something new before it is asked again."
     )
 
+    live: bool = Field(
+        False,
+        description="Record the stream of `channel` and `streamId` into `archive`, a spool of this query alone, while "
+        "the query runs, and read that.",
+    )
+    aeron_dir: str | None = Field(
+        None,
+        description="With `live`, the directory of the driver; AERON_DIR, or the user's own, where unset.",
+    )
+    spool_length: Size = Field(
+        1024 * 1024 * 1024,
+        description="With `live`, bytes that wait to be read before the stream has to wait.",
+    )
+
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.live and (self.channel is None or self.stream_id is None):
+            raise ConfigurationError("live: needs channel and streamId")
         if self.channel is not None and self.channel_pattern is not None:
             raise ConfigurationError("channel and channelPattern: must not be given both")
         if not self.archive:

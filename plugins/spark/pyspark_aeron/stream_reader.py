@@ -30,6 +30,8 @@ from pyspark_aeron.selection import Selection
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pyspark_aeron.live_spool import LiveSpool
+
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """A stream of one query."""
@@ -38,11 +40,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._columns = columns
         self._opened: Selection | None = None
+        self._spool: LiveSpool | None = None
         self._target: Offset | None = None  # of Trigger.AvailableNow
         self._waiting_since_s: float | None = None  # for `minBytesPerTrigger`
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_opened": None}
+        return {**self.__dict__, "_opened": None, "_spool": None}
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name, as all below
         """Return where a new query begins."""
@@ -63,6 +66,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return how far the next micro-batch goes; waits a little where there is nothing new."""
         selection = self._selection
         begin = Offset.parse(start, selection.archive.uuid)
+        if self._spool is not None:
+            self._spool.check()
+            # Asked for what is behind `start`, Spark has run the batches before it.
+            self._spool.note_read(begin.positions)
         if self._target is None:
             end = selection.wait_after(begin, self._options.poll_timeout)
         else:
@@ -88,6 +95,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         selection = self._selection
         begin = Offset.parse(start, selection.archive.uuid)
         self._lease(begin)
+        if self._spool is not None:
+            self._spool.note_needed(begin.positions)
         ranges = selection.ranges(begin, Offset.parse(end, selection.archive.uuid))
         pieces = split(selection, ranges, self._options.partition_length, self._options.min_partitions)
         return [RangePartition(piece) for piece in pieces]
@@ -106,10 +115,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def stop(self) -> None:
         """Forget what was opened; the lease stays, for the query may be started again."""
         self._opened = None
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
 
     @property
     def _selection(self) -> Selection:
         if self._opened is None:
+            if self._options.live:
+                from pyspark_aeron.live_spool import LiveSpool  # noqa: PLC0415 - a client, for this alone
+
+                self._spool = LiveSpool(self._options)
             self._opened = Selection(self._options)
             _end_quietly_when_told()
         return self._opened
