@@ -17,8 +17,8 @@ from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError
-from aeron_core.recording.archive import Archive
 from aeron_core.recording.durability import Durability, DurabilityPolicy
+from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
 
@@ -29,7 +29,19 @@ _PAUSE_S: Final = 0.001
 def record(  # noqa: PLR0913 - the options of the command
     channel: Channel,
     stream_ids: Annotated[list[int], typer.Argument(metavar="STREAM_ID...", help="Streams of the channel.")],
-    to: Annotated[str, typer.Option(metavar="DIR", help="Archive to record into; made if it is not there.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|URI",
+            help="Archive to record into, a folder or with --spool a URI; made if it is not there.",
+        ),
+    ],
+    spool: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Folder to record into first: finished segments move from there to --to."
+        ),
+    ] = None,
     durability: Annotated[
         DurabilityPolicy,
         typer.Option(
@@ -74,22 +86,25 @@ def record(  # noqa: PLR0913 - the options of the command
         on_recording=streams.add,
         segment_length=size_of("--segment-length", segment_length),
         durability=Durability(durability, duration_ns_of("--interval", interval)),
-        retention=RetentionPolicy(
-            max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
-            max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
-        ),
+    )
+    retention = RetentionPolicy(
+        max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
+        max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
-        archive = Archive.create(to)
+        place = stack.enter_context(recording_place(to, spool, retention, params))
+        archive = place.archive
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         subscriptions = [aeron.add_subscription(channel, stream_id) for stream_id in stream_ids]
-        recording = _Recording(Recorder(aeron, archive, subscriptions, params), subscriptions, interrupt)
+        recorder = Recorder(aeron, archive, subscriptions, place.params)
+        recording = _Recording(recorder, subscriptions, interrupt)
         with streams:
             in_time = recording.run(streams, timeout)
         if not release and streams.go_on():
             aeron.leave()
+        documents = streams.documents(to)
     if json:
-        print_json(streams.documents(archive))
+        print_json(documents)
     else:
         say(streams.sentence())
     if not in_time and recording.recorder.recorded_length == 0:

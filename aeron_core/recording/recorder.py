@@ -42,6 +42,7 @@ class RecorderParams:
     durability: Durability = field(default_factory=Durability)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
     clock: Clock = time.time_ns
+    on_segment_finished: Callable[[int], object] | None = None  # is told its base position
     on_recording: Callable[[ImageRecorder], object] | None = (
         None  # is told which recording has begun, or goes on
     )
@@ -178,7 +179,12 @@ class Recorder:
         self, descriptor: RecordingDescriptor, resumption: Resumption | None, now_ns: int
     ) -> RecordingWriter:
         return RecordingWriter(
-            self._store, descriptor, self._params.durability, now_ns=now_ns, resumption=resumption
+            self._store,
+            descriptor,
+            self._params.durability,
+            now_ns=now_ns,
+            resumption=resumption,
+            on_segment_finished=self._params.on_segment_finished,
         )
 
     def _describe(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingDescriptor:

@@ -142,6 +142,27 @@ def test_segments_that_are_too_many_are_deleted(start, running_driver, tmp_path)
     assert archive.recording(0).start_position % (256 * 1024) == 0
 
 
+def test_by_way_of_a_spool_all_is_in_the_archive_at_the_end(start, running_driver, tmp_path):
+    _, directory = running_driver
+    options = ("--spool", tmp_path / "spool", "--segment-length", "256k", "--json")
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "archive", "-d", directory, *options)
+    archive = archive_at(tmp_path / "archive")
+    sent = numbered(0, 5000)
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, sent)
+        until(lambda: archive.recordings() and archive.recording(0).position >= 512 * 1024)
+    until(lambda: archive.recording(0).descriptor.is_end_of_stream)
+
+    recorder.popen.send_signal(signal.SIGTERM)
+    outcome = recorder.ended()
+
+    assert outcome.code == 0
+    assert json.loads(outcome.out)[0]["archive"] == str(tmp_path / "archive")
+    assert payloads(archive) == sent
+    assert Archive.open(tmp_path / "spool").recordings() == []
+
+
 def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
     _, directory = running_driver
 
@@ -172,6 +193,7 @@ def test_the_end_of_the_driver_is_said_once(start, running_driver, tmp_path):
         (("--interval", "5"), "--interval=5: must have a unit, as 5s has"),
         (("--interval", "0s"), "durability interval=0 ns: must be positive"),
         (("--durability", "often"), "--durability"),
+        (("--to", "s3://bucket/recordings?region=x"), "needs a spool"),
         (("--retain-bytes", "0"), "retention max_bytes=0: must be positive"),
         (("--retain-age", "1w"), "--retain-age='1w': must"),
     ],
