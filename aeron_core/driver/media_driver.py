@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import threading
@@ -20,7 +21,14 @@ from aeron_core.driver.log_storage import sweep_shared_memory
 from aeron_core.driver.lookups import LookupThreads
 from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
-from aeron_core.settings import DriverSettings, Storage, ThreadingMode, load_driver_settings
+from aeron_core.settings import (
+    DriverSettings,
+    SettingsModel,
+    Storage,
+    ThreadingMode,
+    load_driver_settings,
+    load_section,
+)
 from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
 from aeron_core.spi.name_resolver import NameResolverParams
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
+
+    Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
 
 
 class MediaDriver:
@@ -51,11 +61,13 @@ class MediaDriver:
         invoker: bool = False,
         clock: Clock | None = None,
         registry: Registry | None = None,
+        sections: Sections | None = None,
         open_datagrams: OpenDatagrams | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and make everything ready, but start nothing.
 
+        `sections`: settings of plugins by section, as objects or mappings; from the environment where not given.
         `clock`, `open_datagrams` and `start_lookup` replace the system's clocks and sockets and the threads on
         which names are looked up, for simulations. Raises ActiveDriverError, StorageError, ConfigurationError or
         PluginError.
@@ -66,6 +78,7 @@ class MediaDriver:
         self._is_closed = False
         self._terminated = threading.Event()
         self._registry = registry or Registry.load()
+        self.sections = _sections_of(self._registry, sections or {})
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
         resolver = self._registry.name_resolver(self.settings.name_resolver, _resolver_params(self.settings))
         self._invoker: AgentInvoker | None = None
@@ -106,10 +119,14 @@ class MediaDriver:
 
     @classmethod
     def launch(
-        cls, settings: DriverSettings | Mapping[str, Any] | None = None, *, registry: Registry | None = None
+        cls,
+        settings: DriverSettings | Mapping[str, Any] | None = None,
+        *,
+        registry: Registry | None = None,
+        sections: Sections | None = None,
     ) -> Self:
-        """Return a running driver for others to connect to."""
-        driver = cls(settings, registry=registry)
+        """Return a running driver for others to connect to; `sections` are settings of plugins."""
+        driver = cls(settings, registry=registry, sections=sections)
         try:
             driver._start()
         except BaseException:
@@ -123,6 +140,7 @@ class MediaDriver:
         settings: DriverSettings | Mapping[str, Any] | None = None,
         *,
         registry: Registry | None = None,
+        sections: Sections | None = None,
     ) -> Self:
         """Return a running driver of this process's own.
 
@@ -130,13 +148,13 @@ class MediaDriver:
         shared memory, and deletes all of it at its end.
         """
         if isinstance(settings, DriverSettings):
-            return cls.launch(settings, registry=registry)
+            return cls.launch(settings, registry=registry, sections=sections)
         arguments = dict(settings or {})
         if "aeron_dir" not in arguments:
             arguments["aeron_dir"] = _private_directory()
             arguments.setdefault("storage", "posix")
             arguments.setdefault("dir_delete_on_shutdown", True)
-        return cls.launch(arguments, registry=registry)
+        return cls.launch(arguments, registry=registry, sections=sections)
 
     @property
     def aeron_dir(self) -> Path:
@@ -163,6 +181,16 @@ class MediaDriver:
     def terminate(self) -> None:
         """Let `await_termination` return; any thread or signal handler may call it."""
         self._terminated.set()
+
+    def record_error(self, error: BaseException) -> None:
+        """Count an error of a plugin and keep it in the driver's error log; any thread may call it.
+
+        Once the driver is closed, it is logged instead.
+        """
+        if self._is_closed:
+            logging.getLogger(__name__).error("%s", error)
+        else:
+            self._assembly.context.errors.record_exception(error)
 
     def _on_terminate(self, token: bytes) -> None:
         if self.settings.termination_validator == "allow":
@@ -239,6 +267,26 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
         # At the call of `launch`, which most use.
         warnings.warn(text, stacklevel=4)
     return loaded.settings
+
+
+def _sections_of(registry: Registry, given: Sections) -> dict[str, SettingsModel]:
+    models = registry.section_models()
+    for name in given:
+        if name not in models:
+            raise ConfigurationError(
+                f"section {name!r}: installed plugins have {', '.join(models) or 'none'}"
+            )
+    sections: dict[str, SettingsModel] = {}
+    for name, model in models.items():
+        settings = given.get(name, {})
+        if isinstance(settings, SettingsModel):
+            sections[name] = settings
+            continue
+        loaded = load_section(name, model, arguments=settings)
+        sections[name] = loaded.settings
+        for text in loaded.warnings:
+            warnings.warn(text, stacklevel=4)
+    return sections
 
 
 def _resolver_params(settings: DriverSettings) -> NameResolverParams:

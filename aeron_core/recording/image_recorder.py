@@ -35,7 +35,7 @@ class ImageRecorder:
         image: Image,
         writer: RecordingWriter,
         counter: Registration[Counter],
-        report: Callable[[AeronError], None],
+        report: Callable[[AeronError], object],
     ) -> None:
         self.image = image
         self.writer = writer

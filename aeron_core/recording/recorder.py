@@ -28,7 +28,7 @@ from aeron_core.recording.recovery import Resumption
 from aeron_core.recording.retention import Retention, RetentionPolicy
 
 Clock = Callable[[], int]  # nanoseconds since the epoch
-Report = Callable[[AeronError], None]
+Report = Callable[[AeronError], object]
 
 _BEAT_NS: Final = 100_000_000
 

@@ -163,6 +163,28 @@ def test_by_way_of_a_spool_all_is_in_the_archive_at_the_end(start, running_drive
     assert Archive.open(tmp_path / "spool").recordings() == []
 
 
+def test_a_driver_with_streams_in_its_file_records_them(start, tmp_path):
+    file = tmp_path / "driver.toml"
+    file.write_text(
+        f'[driver]\naeron_dir = "{tmp_path / "driver"}"\ncounters_buffer_length = "1m"\n'
+        'ipc_term_buffer_length = "256k"\n'
+        f'[recording]\nstreams = ["aeron:ipc 7"]\nto = "{tmp_path / "archive"}"\n'
+    )
+    driver = start("driver", file)
+    assert "serves" in driver.popen.stdout.readline()
+    archive = archive_at(tmp_path / "archive")
+    with aeron_core.connect(tmp_path / "driver") as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, numbered(0, 1000))
+        until(archive.recordings)
+
+        driver.popen.send_signal(signal.SIGTERM)
+        outcome = driver.ended()
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert payloads(archive) == numbered(0, 1000)
+
+
 def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
     _, directory = running_driver
 
