@@ -16,6 +16,7 @@ from aeron_core.client.image import Image
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import AeronError, ConfigurationError, RecordingError
 from aeron_core.recording.archive import Archive
+from aeron_core.recording.catalogue import keep_reserve
 from aeron_core.recording.continuation import find_continuation
 from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
 from aeron_core.recording.durability import Durability
@@ -86,6 +87,7 @@ class Recorder:
         self._stack.enter_context(archive.recorder_lock())
         try:
             delete_orphans(archive.store)
+            keep_reserve(archive.store)
         except AeronError as error:
             params.on_error(error)
 

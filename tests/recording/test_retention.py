@@ -3,6 +3,7 @@
 import pytest
 
 from aeron_core.errors import ConfigurationError, DataLossError, RecordingError, RecordingNotFoundError
+from aeron_core.recording.catalogue import keep_reserve
 from aeron_core.recording.leases import write_lease
 from aeron_core.recording.purge import delete_orphans, purge_before, purge_recording
 from aeron_core.recording.retention import Retention, RetentionPolicy
@@ -214,3 +215,21 @@ def test_nothing_is_purged_while_a_lease_cannot_be_read(three):
 def test_limits_must_be_positive(field):
     with pytest.raises(ConfigurationError, match=f"retention {field}=0: must be positive"):
         RetentionPolicy(**{field: 0})
+
+
+def test_on_a_full_disk_a_purge_takes_from_the_reserve_and_keeps_one_again(three, monkeypatch):
+    keep_reserve(three.store)
+    reserve = three.store.folder / "reserve"
+    assert reserve.stat().st_size == 65536
+    write = three.store.write
+
+    def write_if_there_is_room(name, data):
+        if reserve.exists():
+            raise RecordingError(f"cannot write {name}: No space left on device")
+        write(name, data)
+
+    monkeypatch.setattr(three.store, "write", write_if_there_is_room)
+
+    assert purge_before(three.store, 0, SEGMENT) == SEGMENT
+    assert three.archive.recording(0).start_position == SEGMENT
+    assert reserve.exists()
