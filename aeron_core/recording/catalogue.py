@@ -14,7 +14,7 @@ from typing import Final
 from aeron_core.errors import ArchiveInUseError, RecordingError
 from aeron_core.recording import names
 from aeron_core.recording.descriptor import RecordingDescriptor
-from aeron_core.recording.file_store import FileStore, LocalStore
+from aeron_core.recording.file_store import FileStore, LocalStore, make_folder
 
 #: Bytes of the reserve. An invented number: some blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
@@ -76,7 +76,7 @@ def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool =
     if not isinstance(store, LocalStore):
         yield  # one recorder at a time uploads there, and it holds the lock of its spool
         return
-    store.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(store.folder)
     fd = os.open(store.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:

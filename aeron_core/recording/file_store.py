@@ -104,7 +104,7 @@ class LocalStore(FileStore):
         path = self.folder / name
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             with draft.open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -235,6 +235,15 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
         f"cannot {verb} {path}: {error.strerror or error}; {free} bytes are free on its filesystem. The "
         "stream waits: make room, or purge recordings"
     )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a local folder, and those above it, so that none is lost with the power; raises OSError."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

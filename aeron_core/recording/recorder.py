@@ -17,7 +17,7 @@ from aeron_core.client.subscription import Subscription
 from aeron_core.errors import AeronError, ConfigurationError, RecordingError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.catalogue import keep_reserve
-from aeron_core.recording.continuation import find_continuation
+from aeron_core.recording.continuation import end_what_a_machine_took_down, find_continuation
 from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.file_store import LocalStore
@@ -88,6 +88,7 @@ class Recorder:
         try:
             delete_orphans(archive.store)
             keep_reserve(archive.store)
+            end_what_a_machine_took_down(archive, self._clock())
         except AeronError as error:
             params.on_error(error)
 
