@@ -95,7 +95,9 @@ def record(  # noqa: PLR0913 - the options of the command
         place = stack.enter_context(recording_place(to, spool, retention, params))
         archive = place.archive
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        subscriptions = [aeron.add_subscription(channel, stream_id) for stream_id in stream_ids]
+        subscriptions = [
+            aeron.add_subscription(channel, stream_id) for stream_id in dict.fromkeys(stream_ids)
+        ]
         recorder = Recorder(aeron, archive, subscriptions, place.params)
         recording = _Recording(recorder, subscriptions, interrupt)
         with streams:

@@ -7,6 +7,8 @@ its client's liveness timeout.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from aeron_core.client.image import Image
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import RecordingError
@@ -21,13 +23,16 @@ from aeron_core.recording.recovery import Resumption, recover
 
 
 def find_continuation(
-    archive: Archive, subscription: Subscription, image: Image, now_ns: int
+    archive: Archive, subscription: Subscription, image: Image, now_ns: int, taken: Collection[int] = ()
 ) -> tuple[RecordingDescriptor, Resumption] | None:
-    """Return the recording that `image` continues, and from where on, or None."""
+    """Return the recording that `image` continues, and from where on, or None.
+
+    Not one of those that are `taken`, by their ids: they are being written.
+    """
     store = archive.store
     assert isinstance(store, LocalStore)
     for recording in reversed(archive.recordings()):
-        if not _is_same_stream(recording, subscription, image):
+        if recording.recording_id in taken or not _is_same_stream(recording, subscription, image):
             continue
         resumption = recover(store, recording.recording_id, now_ns)
         if _reaches_back_to(image, resumption.position):

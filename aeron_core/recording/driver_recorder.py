@@ -40,7 +40,9 @@ class DriverRecorder:
                 recording_place(settings.to, settings.spool, settings.made_retention(), params)
             )
             self._aeron = aeron = stack.enter_context(connect(aeron_dir))
-            subscriptions = [aeron.add_subscription(channel, stream_id) for channel, stream_id in wanted]
+            subscriptions = [
+                aeron.add_subscription(channel, stream_id) for channel, stream_id in dict.fromkeys(wanted)
+            ]
             self._recorder = Recorder(aeron, place.archive, subscriptions, place.params)
             stack.callback(self._recorder.on_close)
             self._stack = stack.pop_all()

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 import time
 
 import pytest
@@ -17,7 +18,7 @@ DEADLINE_S = 60
 
 @pytest.fixture
 def patient_driver(start, tmp_path):
-    """A driver that keeps what a dead client had for two seconds; returns its directory."""
+    """A driver that keeps what a dead client had for five seconds; returns its directory."""
     directory = tmp_path / "driver"
     process = start(
         "driver",
@@ -26,7 +27,7 @@ def patient_driver(start, tmp_path):
         "-Daeron.term.buffer.length=256k",
         "-Daeron.ipc.term.buffer.length=256k",
         "-Daeron.counters.buffer.length=1m",
-        "-Daeron.client.liveness.timeout=3s",
+        "-Daeron.client.liveness.timeout=5s",
         "-Daeron.dir.delete.on.shutdown=true",
     )
     assert str(directory) in process.popen.stdout.readline()
@@ -43,7 +44,7 @@ def until(condition):
     deadline_s = time.monotonic() + DEADLINE_S
     while not (found := condition()):
         assert time.monotonic() < deadline_s
-        time.sleep(0.01)
+        time.sleep(0.001)
     return found
 
 
@@ -82,14 +83,16 @@ def test_a_recorder_that_is_ended_and_started_at_once_loses_nothing_and_has_noth
     archive = archive_at(folder)
     until(lambda: publication.is_connected)
     sent = numbered(0, 6000)
-    for begin in range(0, 6000, 2000):
-        offer(publication, sent[begin : begin + 1900])
+    publisher = threading.Thread(target=offer, args=(publication, sent), daemon=True)
+    publisher.start()
+    for position in (100_000, 500_000):
+        until(lambda position=position: archive.recordings() and archive.recording(0).position > position)
 
         recorder.popen.send_signal(number)
         recorder.popen.wait(DEADLINE_S)
-        offer(publication, sent[begin + 1900 : begin + 2000])  # while there is no recorder
         recorder = start(*arguments)
 
+    publisher.join(DEADLINE_S)
     until(lambda: archive.recording(0).position == publication.position)
     assert payloads(archive) == sent
     assert len(archive.recordings()) == 1

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from aeron_core.errors import ArchiveInUseError, RecordingError
+from aeron_core.errors import ArchiveInUseError, ConfigurationError, ProtocolError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.durability import Durability, DurabilityPolicy
 from aeron_core.recording.recorder import Recorder, RecorderParams
@@ -256,6 +256,62 @@ def test_another_publication_is_another_recording(pair):
         recording_id = by_session[publication.session_id]
         pair.run_until_recorded(publication, recording_id)
         assert pair.recorded(recording_id) == [payload]
+
+
+def test_a_stream_by_two_channels_is_two_recordings_and_neither_waits_for_the_other(pair):
+    other = f"{CHANNEL}|alias=other"
+    pair.recorder.on_close()
+    subscription = pair.result(pair.subscriber.add_subscription_async(other, STREAM_ID))
+    pair.recorder = Recorder(
+        pair.subscriber,
+        pair.archive,
+        [pair.subscription, subscription],
+        RecorderParams(on_error=pair.errors.append, durability=BLOCK, clock=pair.clock.nano_time),
+    )
+    publication = pair.add_exclusive_publication(CHANNEL, STREAM_ID)
+    pair.run_until(lambda: len(pair.archive.recordings()) == 2)
+    sent = messages(1000)
+
+    pair.offer(publication, *sent)
+
+    for recording_id in (0, 1):
+        pair.run_until_recorded(publication, recording_id)
+        assert pair.recorded(recording_id) == sent
+
+
+def test_a_stream_that_is_named_twice_is_refused(pair):
+    pair.recorder.on_close()
+
+    with pytest.raises(ConfigurationError, match="stream 1001: is to be recorded twice; name it once"):
+        Recorder(
+            pair.subscriber,
+            pair.archive,
+            [pair.subscription, pair.subscription],
+            RecorderParams(on_error=pair.errors.append),
+        )
+
+
+def test_what_is_no_frame_of_the_stream_ends_its_recording_even_where_the_disk_fails(pair, monkeypatch):
+    publication = pair.connected_publication()
+    pair.offer(publication, b"a")
+    pair.run_until_recorded(publication)
+
+    def refuse(block, now_ns):
+        raise ProtocolError("no frame")
+
+    def fail(fd):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pair.recorder.streams[0].writer, "append", refuse)
+        patch.setattr(os, "fsync", fail)
+        publication.offer(b"b")
+        pair.run_for(3 * S)
+        assert pair.archive.recording(0).is_live
+        assert [type(error) for error in pair.errors] == [ProtocolError, RecordingError]
+
+    pair.run_until(lambda: not pair.archive.recording(0).is_live)
+    assert pair.archive.recording(0).position == 64
 
 
 def test_an_archive_takes_no_second_recorder(pair):
