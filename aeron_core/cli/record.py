@@ -101,8 +101,8 @@ def record(  # noqa: PLR0913 - the options of the command
         recorder = Recorder(aeron, archive, subscriptions, place.params)
         recording = _Recording(recorder, subscriptions, interrupt)
         with streams:
-            in_time = recording.run(streams, timeout)
-        if not release and streams.go_on():
+            in_time = recording.run(streams, timeout, releases=release)
+        if recording.leaves:
             aeron.leave()
         documents = streams.documents(to)
     if json:
@@ -119,13 +119,16 @@ class _Recording:
     subscriptions: list[Subscription]
     interrupt: Interrupt
 
-    def run(self, streams: RecordedStreams, timeout: float | None) -> bool:
+    leaves: bool = False  # whether the driver is not to be told of the end
+
+    def run(self, streams: RecordedStreams, timeout: float | None, *, releases: bool) -> bool:
         """Record until the interrupt; return False where silence has ended it."""
         try:
             return self._run(streams, timeout)
         finally:
             streams.note_end()
-            self.recorder.on_close()
+            self.leaves = streams.go_on() and not releases
+            self.recorder.on_close(leaves=self.leaves)
 
     def _run(self, streams: RecordedStreams, timeout: float | None) -> bool:
         heard_s = time.monotonic()

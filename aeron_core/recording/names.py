@@ -3,6 +3,7 @@
     archive.json                    whose archive this is
     archive.lock                    held while a recording is given its number
     recorder.lock                   held by the one recorder of the archive
+    recorder.json                   by which client it records, for its successor
     reserve                         room that a purge needs on a disk that is full
     consumers/<name>.json           how far a reader is, so that nothing is purged before it
     <id>/recording.json             the catalogue's entry of one recording
@@ -23,6 +24,7 @@ from typing import Final
 ARCHIVE: Final = "archive.json"
 ARCHIVE_LOCK: Final = "archive.lock"
 RECORDER_LOCK: Final = "recorder.lock"
+RECORDER: Final = "recorder.json"
 RESERVE: Final = "reserve"
 CONSUMERS: Final = "consumers"
 DESCRIPTOR: Final = "recording.json"

@@ -27,6 +27,7 @@ from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID, r
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption
 from aeron_core.recording.retention import Retention, RetentionPolicy
+from aeron_core.recording.succession import Succession
 
 Clock = Callable[[], int]  # nanoseconds since the epoch
 Report = Callable[[AeronError], object]
@@ -85,6 +86,7 @@ class Recorder:
         self._spare_id: int | None = None  # that was given to a recording which could not begin
         self._reported: set[str] = set()
         self._retention = Retention(archive, params.retention, params.on_error)
+        self._succession: Succession | None = None
         self._beat_ns = 0
         self._images: list[tuple[Image, ...]] = []
         self._stack = ExitStack()
@@ -112,15 +114,26 @@ class Recorder:
             self._beat_ns = now_ns
             for stream in self.streams:
                 stream.beat(now_ns)
+        if copied == 0 and self._succession is not None:
+            self._succeed(self._succession, now_ns)
         self._retention.do_work(now_ns)
         return copied
 
-    def on_close(self) -> None:
-        """Stop all recordings where they are."""
+    def on_close(self, *, leaves: bool = False) -> None:
+        """Stop all recordings where they are.
+
+        A recorder whose client `leaves` without a word to the driver says so to its successor, which then has the
+        driver give that client up.
+        """
         now_ns = self._clock()
         for stream in self.streams:
             self._stop(stream, now_ns)
         self._streams.clear()
+        if self._succession is not None and not leaves:
+            try:
+                self._succession.end()
+            except AeronError as error:
+                self._on_error(error)
         self._stack.close()
 
     def _tidy_up(self) -> None:
@@ -128,8 +141,15 @@ class Recorder:
             delete_orphans(self._store)
             keep_reserve(self._store)
             end_what_a_machine_took_down(self.archive, self._clock())
+            self._succession = Succession(self._store, self._aeron, self._clock())
         except AeronError as error:
             self._on_error(error)  # what is left untidy does not keep streams from being recorded
+
+    def _succeed(self, succession: Succession, now_ns: int) -> None:
+        try:
+            succession.do_work(now_ns)
+        except AeronError as error:
+            self._on_error(error)
 
     def _follow_images(self, now_ns: int) -> None:
         """Begin to record images that are new; forget those whose recording has ended."""

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import threading
 import time
 
@@ -34,10 +35,15 @@ def patient_driver(start, tmp_path):
     return directory
 
 
-@pytest.fixture(params=["aeron:ipc", "aeron:udp?endpoint=localhost:20661"])
+@pytest.fixture(params=["ipc", "udp"])
 def publication(request, patient_driver):
+    channel = "aeron:ipc"
+    if request.param == "udp":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))  # a port that was free a moment ago
+            channel = f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"
     with aeron_core.connect(patient_driver) as client:
-        yield client.add_exclusive_publication(request.param, STREAM_ID)
+        yield client.add_exclusive_publication(channel, STREAM_ID)
 
 
 def until(condition):

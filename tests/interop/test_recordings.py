@@ -20,6 +20,7 @@ PEERS = Path(__file__).parent / "peers"
 COUNT = 20_000
 STREAM_ID = 1001
 DEADLINE_S = 120
+PATIENT = {"AERON_CLIENT_LIVENESS_TIMEOUT": "120s", "AERON_PUBLICATION_UNBLOCK_TIMEOUT": "150s"}
 
 
 @pytest.fixture
@@ -95,3 +96,38 @@ def test_a_real_client_receives_a_replay_as_it_received_the_stream(
     )  # fmt: skip
 
     assert receiving.result() == {"received": COUNT, "checksum": expected_checksum(COUNT)}
+
+
+@pytest.mark.compatible(
+    "recording, {medium}, the recorder is killed and started again",
+    "C client → {driver_driver} → our recorder",
+)
+@pytest.mark.parametrize("medium", ["ipc", "udp"])
+@pytest.mark.parametrize("driver", ["ours", "theirs"])
+def test_a_recorder_that_is_killed_goes_on_with_nothing_lost_and_nobody_waiting(
+    start, driver_of, foreign_python, udp_channel, tmp_path, driver, medium
+):
+    directory = driver_of[driver](**PATIENT)
+    channel = "aeron:ipc" if medium == "ipc" else udp_channel
+    folder = tmp_path / "archive"
+    recorder = (
+        sys.executable, "-m", "aeron_core", "record", channel, STREAM_ID, "--to", folder, "-d", directory,
+    )  # fmt: skip
+    recording_once = start(*recorder)
+    sending = start(
+        foreign_python, PEERS / "foreign.py", "send", directory, channel, STREAM_ID, COUNT, "exclusive"
+    )
+    until(
+        lambda: (folder / "0" / "recording.json").exists() and Archive.open(folder).recording(0).position > 0
+    )
+
+    recording_once.kill()
+    killed_s = time.monotonic()
+    start(*recorder)
+
+    assert sending.result() == {"sent": COUNT}
+    assert time.monotonic() - killed_s < 60  # the driver's patience with a client that is silent
+    until(lambda: has_ended(folder))
+    (recording,) = Archive.open(folder).recordings()
+    found = [found.payload for found in messages(recording, recording.start_position, recording.position)]
+    assert found == [message(index) for index in range(COUNT)]

@@ -58,7 +58,7 @@ class RecordedPair(DriverPair):
 
     def leave(self):
         """Do what the command does at its end: its recordings are stopped, and the driver is told nothing."""
-        self.recorder.on_close()
+        self.recorder.on_close(leaves=True)
         self.recorder = None
         self.receiver.forsake(self.subscriber)
         self.subscriber.leave()
@@ -392,6 +392,57 @@ def test_a_recorder_that_left_holds_its_stream_up_until_the_liveness_timeout_of_
     pair.run_for(16 * S)
 
     assert not publication.is_connected
+
+
+@pytest.mark.parametrize("end", ["kill_recorder", "leave"])
+def test_a_successor_lets_a_stream_that_waits_go_on_before_the_liveness_timeout(pair, end):
+    publication = pair.connected_publication()
+    sent = messages(1000)
+    pair.offer(publication, *sent[:100])
+    pair.run_until_recorded(publication)
+    getattr(pair, end)()
+    held = 100
+    while publication.offer(sent[held]) > 0:
+        held += 1
+    pair.run_for(100 * MS)
+
+    pair.start_recorder()
+    waited_ns = pair.run_until(lambda: publication.offer(sent[held]) > 0)
+
+    assert waited_ns < 3 * S
+    pair.offer(publication, *sent[held + 1 :])
+    pair.run_until_recorded(publication)
+    assert pair.recorded() == sent
+    assert len(pair.archive.recordings()) == 1
+
+
+def test_a_client_that_stops_recording_in_order_is_not_given_up_by_its_successor(pair):
+    client = pair.subscriber
+    pair.recorder.on_close()
+    pair.recorder = None
+    pair.subscriber = pair.receiver.connect()
+
+    pair.start_recorder()
+    pair.run_for(5 * S)
+
+    assert not client.is_closed
+    assert pair.receiver.find_counters("client-heartbeat")
+    assert len(pair.receiver.find_counters("client-heartbeat")) == 2
+
+
+def test_clients_of_another_driver_are_left_alone(pair):
+    other = pair.sender.connect()
+    pair.kill_recorder()
+    (pair.archive.store.folder / "recorder.json").write_text(
+        f'{{"version":1,"driver":"1-1","client_ids":[{pair.subscriber.client_id}]}}'
+    )
+    client = pair.subscriber
+
+    pair.start_recorder()
+    pair.run_for(5 * S)
+
+    assert not client.is_closed
+    assert not other.is_closed
 
 
 def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):
