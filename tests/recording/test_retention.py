@@ -2,7 +2,13 @@
 
 import pytest
 
-from aeron_core.errors import ConfigurationError, DataLossError, RecordingError, RecordingNotFoundError
+from aeron_core.errors import (
+    ConfigurationError,
+    CorruptRecordingError,
+    DataLossError,
+    RecordingError,
+    RecordingNotFoundError,
+)
 from aeron_core.recording.catalogue import keep_reserve
 from aeron_core.recording.leases import write_lease
 from aeron_core.recording.purge import delete_orphans, purge_before, purge_recording
@@ -233,3 +239,29 @@ def test_on_a_full_disk_a_purge_takes_from_the_reserve_and_keeps_one_again(three
     assert purge_before(three.store, 0, SEGMENT) == SEGMENT
     assert three.archive.recording(0).start_position == SEGMENT
     assert reserve.exists()
+
+
+def test_a_reader_that_is_overtaken_by_a_purge_is_told_so(three):
+    pieces = three.archive.recording(0).read(0, 5 * TERM_LENGTH, TERM_LENGTH)
+    next(pieces)
+
+    purge_before(three.store, 0, 2 * SEGMENT)
+
+    with pytest.raises(DataLossError, match=f"position {TERM_LENGTH}: was purged, the first that is held is"):
+        next(pieces)
+
+
+def test_a_reader_that_is_not_overtaken_reads_on(three):
+    pieces = three.archive.recording(0).read(SEGMENT, 5 * TERM_LENGTH, TERM_LENGTH)
+    next(pieces)
+
+    purge_before(three.store, 0, SEGMENT)
+
+    assert sum(len(data) for _, data in pieces) == 2 * TERM_LENGTH
+
+
+def test_a_segment_that_is_missing_is_no_purge(three):
+    (three.folder / "0-0.rec").unlink()
+
+    with pytest.raises(CorruptRecordingError, match=r"0-0\.rec: is missing"):
+        list(three.archive.recording(0).read(0, SEGMENT))
