@@ -12,6 +12,7 @@ import pluggy
 
 from aeron_core._native import wire
 from aeron_core.errors import AeronError, PluginError
+from aeron_core.settings.model import SettingsModel
 from aeron_core.spi import hookspecs
 from aeron_core.spi.congestion_control import adapt_congestion_control
 from aeron_core.spi.flow_control import adapt_flow_control
@@ -31,6 +32,7 @@ TABLES: Mapping[str, str] = {
     "aeron_congestion_controls": "congestion control",
     "aeron_name_resolvers": "name resolver",
     "aeron_idle_strategies": "idle strategy",
+    "aeron_settings": "section of settings",
 }
 
 Report = Callable[[BaseException], None]
@@ -174,6 +176,19 @@ class Registry:
         """Return a new name resolver."""
         resolver: NameResolver = self._make("aeron_name_resolvers", name, params)
         return resolver
+
+    def section_models(self) -> dict[str, type[SettingsModel]]:
+        """Return the plugins' own settings by section."""
+        found: dict[str, type[SettingsModel]] = {}
+        for name in self.names("aeron_settings"):
+            model, installed = self._find("aeron_settings", name)
+            if not (isinstance(model, type) and issubclass(model, SettingsModel)):
+                raise PluginError(
+                    f"section of settings {name!r} of {installed}: must be a class derived from "
+                    "aeron_core.settings.SettingsModel"
+                )
+            found[name] = model
+        return found
 
     def idle_strategy(self, name: str, params: IdleStrategyParams) -> IdleStrategy:
         """Return a new idle strategy; one in plain Python is wrapped."""

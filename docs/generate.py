@@ -18,6 +18,7 @@ from aeron_core.cli import outcome
 from aeron_core.cli.main import make_core_app
 from aeron_core.driver import stream_counters
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel
 from aeron_core.spi import hookspecs
@@ -79,7 +80,11 @@ def settings_page() -> Iterator[str]:
         "in lower case with dots (`aeron.mtu.length=8k`); in TOML and in Python it is the name of the field. "
         "Sizes take `64k`, `16m`, `1g`; durations take `100ms`, `5s`.\n"
     )
-    for title, table, model in (("Driver", "driver", DriverSettings), ("Client", "client", ClientSettings)):
+    for title, table, model in (
+        ("Driver", "driver", DriverSettings),
+        ("Client", "client", ClientSettings),
+        ("Recording by the driver", "recording", RecordingSettings),
+    ):
         yield f"## {title}\n\nTOML table `[{table}]`.\n"
         yield from settings_table(model)
 

@@ -11,6 +11,7 @@ import typer
 from aeron_core import errors, uri_builder
 from aeron_core.cli.main import make_core_app
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.spi import hookspecs
 
@@ -24,7 +25,7 @@ def page(name: str) -> str:
     return (REFERENCE / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("model", [DriverSettings, ClientSettings])
+@pytest.mark.parametrize("model", [DriverSettings, ClientSettings, RecordingSettings])
 def test_every_setting_is_documented(model):
     text = page("settings.md")
 

@@ -1,3 +1,5 @@
+from typing import ClassVar
+
 import aeron_congestion.plugin
 import aeron_flow_control.plugin
 import aeron_media.ipc.plugin
@@ -7,6 +9,7 @@ import pytest
 from aeron_flow_control.max_flow_control import MaxFlowControl
 
 import aeron_core.agent.plugin
+import aeron_core.recording.plugin
 from aeron_core.errors import ChannelUriError, PluginError
 from aeron_core.protocol.frames import StatusMessage
 from aeron_core.registry import Registry
@@ -220,6 +223,7 @@ class Started:
     """What the built-in plugins want of a driver that has started."""
 
     settings = DriverSettings()
+    sections: ClassVar = {}
     _runners = ()
 
     def close(self):
@@ -248,3 +252,26 @@ def test_extra_plugins_come_after_the_installed_ones():
     plugin = Stranger()
 
     assert Registry.load([plugin]).plugins()[-1].name == "Stranger"
+
+
+def test_a_section_of_settings_that_is_no_model_is_refused(registry):
+    class Plain:
+        @hookimpl
+        def aeron_settings(self):
+            return {"plain": dict}
+
+    registry.register(Plain())
+
+    with pytest.raises(PluginError, match=r"section of settings 'plain' of .*: must be a class derived from"):
+        registry.section_models()
+
+
+def test_two_plugins_with_one_section_are_refused(registry):
+    class Other:
+        @hookimpl
+        def aeron_settings(self):
+            return {"recording": dict}
+
+    registry.register(aeron_core.recording.plugin)
+    with pytest.raises(PluginError, match="two plugins provide the section of settings 'recording'"):
+        registry.register(Other())

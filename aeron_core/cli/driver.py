@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Annotated, Final, Self
 
@@ -19,7 +20,14 @@ from aeron_core.cli.options import Defines, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended, say
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
-from aeron_core.settings import DriverSettings, ThreadingMode, load_driver_settings
+from aeron_core.registry import Registry
+from aeron_core.settings import (
+    DriverSettings,
+    SettingsModel,
+    ThreadingMode,
+    load_driver_settings,
+    load_section,
+)
 from aeron_core.version import SOFTWARE_VERSION
 
 #: Between two duty cycles without work in INVOKER mode. An invented number: as the longest park of `backoff`.
@@ -43,17 +51,26 @@ def driver(
     if version:
         print(f"aeron-core driver {SOFTWARE_VERSION}")
         raise ended(EXIT_OK)
-    loaded = load_driver_settings(defines=define or [], files=files or [])
-    for warning in loaded.warnings:
+    registry = Registry.load()
+    models = registry.section_models()
+    loaded = load_driver_settings(defines=define or [], files=files or [], sections=models)
+    sections = {
+        name: load_section(name, model, defines=define or [], files=files or [])
+        for name, model in models.items()
+    }
+    for warning in (*loaded.warnings, *(text for section in sections.values() for text in section.warnings)):
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:
         print(*lines_of(loaded.settings), sep="\n", flush=True)
+    program = _Program(
+        loaded.settings, registry, {name: section.settings for name, section in sections.items()}
+    )
     address = None if metrics is None else _metrics_address(metrics)
     with EndBySignal() as end:
         if loaded.settings.threading_mode is ThreadingMode.INVOKER:
-            _run_here(loaded.settings, end, address)
+            _run_here(program, end, address)
         else:
-            _run_threads(loaded.settings, end, address)
+            _run_threads(program, end, address)
     if end.signal:
         raise ended(end.signal)
 
@@ -96,16 +113,27 @@ class EndBySignal:
             signal.signal(number, before)
 
 
-def _run_threads(settings: DriverSettings, end: EndBySignal, metrics: HostPort | None) -> None:
-    with MediaDriver.launch(settings) as running, _served(running, metrics):
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What a driver is made with."""
+
+    settings: DriverSettings
+    registry: Registry
+    sections: Mapping[str, SettingsModel]
+
+
+def _run_threads(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+    launched = MediaDriver.launch(program.settings, registry=program.registry, sections=program.sections)
+    with launched as running, _served(running, metrics):
         end.of(running)
         _announce(running)
         running.await_termination()
         _announce_end()
 
 
-def _run_here(settings: DriverSettings, end: EndBySignal, metrics: HostPort | None) -> None:
-    with MediaDriver(settings, invoker=True) as running, _served(running, metrics):
+def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
+    made = MediaDriver(program.settings, invoker=True, registry=program.registry, sections=program.sections)
+    with made as running, _served(running, metrics):
         end.of(running)
         _announce(running)
         while not running.await_termination(0):

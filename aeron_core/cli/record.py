@@ -17,8 +17,8 @@ from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError
-from aeron_core.recording.archive import Archive
 from aeron_core.recording.durability import Durability, DurabilityPolicy
+from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
 
@@ -29,7 +29,19 @@ _PAUSE_S: Final = 0.001
 def record(  # noqa: PLR0913 - the options of the command
     channel: Channel,
     stream_ids: Annotated[list[int], typer.Argument(metavar="STREAM_ID...", help="Streams of the channel.")],
-    to: Annotated[str, typer.Option(metavar="DIR", help="Archive to record into; made if it is not there.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|URI",
+            help="Archive to record into, a folder or with --spool a URI; made if it is not there.",
+        ),
+    ],
+    spool: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Folder to record into first: finished segments move from there to --to."
+        ),
+    ] = None,
     durability: Annotated[
         DurabilityPolicy,
         typer.Option(
@@ -74,22 +86,27 @@ def record(  # noqa: PLR0913 - the options of the command
         on_recording=streams.add,
         segment_length=size_of("--segment-length", segment_length),
         durability=Durability(durability, duration_ns_of("--interval", interval)),
-        retention=RetentionPolicy(
-            max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
-            max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
-        ),
+    )
+    retention = RetentionPolicy(
+        max_bytes=None if retain_bytes is None else size_of("--retain-bytes", retain_bytes),
+        max_age_ns=None if retain_age is None else duration_ns_of("--retain-age", retain_age),
     )
     with Interrupt() as interrupt, ExitStack() as stack:
-        archive = Archive.create(to)
+        place = stack.enter_context(recording_place(to, spool, retention, params))
+        archive = place.archive
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        subscriptions = [aeron.add_subscription(channel, stream_id) for stream_id in stream_ids]
-        recording = _Recording(Recorder(aeron, archive, subscriptions, params), subscriptions, interrupt)
+        subscriptions = [
+            aeron.add_subscription(channel, stream_id) for stream_id in dict.fromkeys(stream_ids)
+        ]
+        recorder = Recorder(aeron, archive, subscriptions, place.params)
+        recording = _Recording(recorder, subscriptions, interrupt)
         with streams:
-            in_time = recording.run(streams, timeout)
-        if not release and streams.go_on():
+            in_time = recording.run(streams, timeout, releases=release)
+        if recording.leaves:
             aeron.leave()
+        documents = streams.documents(to)
     if json:
-        print_json(streams.documents(archive))
+        print_json(documents)
     else:
         say(streams.sentence())
     if not in_time and recording.recorder.recorded_length == 0:
@@ -102,13 +119,16 @@ class _Recording:
     subscriptions: list[Subscription]
     interrupt: Interrupt
 
-    def run(self, streams: RecordedStreams, timeout: float | None) -> bool:
+    leaves: bool = False  # whether the driver is not to be told of the end
+
+    def run(self, streams: RecordedStreams, timeout: float | None, *, releases: bool) -> bool:
         """Record until the interrupt; return False where silence has ended it."""
         try:
             return self._run(streams, timeout)
         finally:
             streams.note_end()
-            self.recorder.on_close()
+            self.leaves = streams.go_on() and not releases
+            self.recorder.on_close(leaves=self.leaves)
 
     def _run(self, streams: RecordedStreams, timeout: float | None) -> bool:
         heard_s = time.monotonic()

@@ -11,7 +11,6 @@ from rich.live import Live
 from rich.table import Table
 
 from aeron_core.cli.options import is_terminal
-from aeron_core.recording.archive import Archive
 from aeron_core.recording.image_recorder import ImageRecorder
 
 _INTERVAL_S: Final = 0.5
@@ -61,12 +60,12 @@ class RecordedStreams:
         self._shown_s = now_s
         self._live.update(self._table(), refresh=True)
 
-    def documents(self, archive: Archive) -> list[dict[str, object]]:
+    def documents(self, archive: str) -> list[dict[str, object]]:
         """Return what became of each, for JSON."""
         return [
             {
                 "recording_id": descriptor.recording_id,
-                "archive": archive.uri,
+                "archive": archive,
                 "channel": descriptor.channel,
                 "stream_id": descriptor.stream_id,
                 "session_id": descriptor.session_id,

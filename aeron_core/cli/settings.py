@@ -11,7 +11,14 @@ from rich.table import Table
 
 from aeron_core.cli.options import Defines, Json, SettingsFiles, print_json
 from aeron_core.cli.outcome import say
-from aeron_core.settings import DriverSettings, LoadedSettings, load_driver_settings
+from aeron_core.registry import Registry
+from aeron_core.settings import (
+    DriverSettings,
+    LoadedSettings,
+    SettingsModel,
+    load_driver_settings,
+    load_section,
+)
 
 _PIPE_WIDTH: Final = 240
 
@@ -26,30 +33,47 @@ def _settings() -> None:
 @settings_app.command("show")
 def show_settings(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
     """Show the settings that `aeron-core driver` would have with the same files, -D and environment."""
-    loaded = load_driver_settings(defines=define or [], files=files or [])
-    for warning in loaded.warnings:
-        say(f"warning: {warning}")
+    models = Registry.load().section_models()
+    driver = load_driver_settings(defines=define or [], files=files or [], sections=models)
+    found: list[tuple[str, LoadedSettings[SettingsModel]]] = [("", _general(driver))]
+    found += [
+        (f"{name}.", load_section(name, model, defines=define or [], files=files or []))
+        for name, model in models.items()
+    ]
+    for _, loaded in found:
+        for warning in loaded.warnings:
+            say(f"warning: {warning}")
     if json:
-        print_json([_document(loaded, name) for name in DriverSettings.model_fields])
+        documents = [
+            _document(prefix, loaded, name)
+            for prefix, loaded in found
+            for name in type(loaded.settings).model_fields
+        ]
+        print_json(documents)
         return
     table = Table("setting", "value", "from", "environment variable", "note")
-    for name in DriverSettings.model_fields:
-        variable = DriverSettings.variable(name)
-        note = f"without effect: {variable.without_effect}" if variable.without_effect else ""
-        source = loaded.sources[name].removesuffix(f" {variable.name}")
-        table.add_row(name, loaded.settings.formatted(name), source, variable.name, note)
+    for prefix, loaded in found:
+        for name in type(loaded.settings).model_fields:
+            variable = loaded.settings.variable(name)
+            note = f"without effect: {variable.without_effect}" if variable.without_effect else ""
+            source = loaded.sources[name].removesuffix(f" {variable.name}")
+            table.add_row(f"{prefix}{name}", loaded.settings.formatted(name), source, variable.name, note)
     # In a pipe a row is a line: as wide as it needs to be.
     Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
 
 
-def _document(loaded: LoadedSettings[DriverSettings], name: str) -> dict[str, object]:
-    variable = DriverSettings.variable(name)
+def _general(loaded: LoadedSettings[DriverSettings]) -> LoadedSettings[SettingsModel]:
+    return LoadedSettings(loaded.settings, loaded.sources, loaded.warnings)
+
+
+def _document(prefix: str, loaded: LoadedSettings[SettingsModel], name: str) -> dict[str, object]:
+    variable = loaded.settings.variable(name)
     return {
-        "name": name,
+        "name": f"{prefix}{name}",
         "value": loaded.settings.formatted(name),
         "source": loaded.sources[name],
         "environment": variable.name,
         "has_effect": not variable.without_effect,
         "without_effect": variable.without_effect,
-        "description": DriverSettings.model_fields[name].description,
+        "description": type(loaded.settings).model_fields[name].description,
     }

@@ -219,6 +219,19 @@ class Aeron:
         self._conductor.check_open()
         self._conductor.driver.terminate_driver(token)
 
+    @property
+    def driver_identity(self) -> str:
+        """What no other driver has, nor the same one when it was started again: client ids are of one of them."""
+        return self._conductor.driver_identity
+
+    def retire_client(self, client_id: int) -> None:
+        """Have the driver give up a client whose process has ended, before its liveness timeout.
+
+        For who knows that it has ended: a client that lives loses all that it has added.
+        """
+        self._conductor.check_open()
+        self._conductor.driver.close_client(client_id)
+
     def add_available_counter_handler(self, handler: CounterHandler) -> None:
         """Hear of counters that are allocated, too."""
         with self._conductor.lock:

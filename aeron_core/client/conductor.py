@@ -81,6 +81,11 @@ class ClientConductor:
         )
         self._liveness = Liveness(settings, self.driver, self.counters, clock, cnc.client_liveness_timeout_ns)
 
+    @property
+    def driver_identity(self) -> str:
+        """Which process the driver is, and since when."""
+        return f"{self._cnc.pid}-{self._cnc.start_timestamp_ms}"
+
     def do_work(self) -> int:
         """Run one cycle; return how much there was to do. Does nothing within a handler, or once closed."""
         with self.lock:

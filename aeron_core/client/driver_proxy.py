@@ -123,9 +123,10 @@ class DriverProxy:
         """Ask the driver to end."""
         return self._send(commands.TerminateDriver(self.client_id, self.next_correlation_id(), token))
 
-    def close_client(self) -> int:
-        """Give everything back."""
-        return self._send(commands.ClientClose(self.client_id, self.next_correlation_id()))
+    def close_client(self, client_id: int | None = None) -> int:
+        """Give everything back that this client has, or another one."""
+        closed = self.client_id if client_id is None else client_id
+        return self._send(commands.ClientClose(closed, self.next_correlation_id()))
 
     def _send(self, command: commands.Command) -> int:
         message = command.encode()

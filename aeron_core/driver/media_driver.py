@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import threading
@@ -22,7 +23,14 @@ from aeron_core.driver.log_storage import sweep_shared_memory
 from aeron_core.driver.lookups import LookupThreads
 from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
-from aeron_core.settings import DriverSettings, Storage, ThreadingMode, load_driver_settings
+from aeron_core.settings import (
+    DriverSettings,
+    SettingsModel,
+    Storage,
+    ThreadingMode,
+    load_driver_settings,
+    load_section,
+)
 from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
 from aeron_core.spi.name_resolver import NameResolverParams
@@ -37,6 +45,8 @@ if TYPE_CHECKING:
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
+
+    Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
 
 
 _GOSSIP: Final = "driver"  # the name resolver that falls back to another one
@@ -56,11 +66,13 @@ class MediaDriver:
         invoker: bool = False,
         clock: Clock | None = None,
         registry: Registry | None = None,
+        sections: Sections | None = None,
         open_datagrams: OpenDatagrams | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and make everything ready, but start nothing.
 
+        `sections`: settings of plugins by section, as objects or mappings; from the environment where not given.
         `clock`, `open_datagrams` and `start_lookup` replace the system's clocks and sockets and the threads on
         which names are looked up, for simulations. Raises ActiveDriverError, StorageError, ConfigurationError or
         PluginError.
@@ -71,6 +83,7 @@ class MediaDriver:
         self._is_closed = False
         self._terminated = Flag()
         self._registry = registry or Registry.load()
+        self.sections = _sections_of(self._registry, sections or {})
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
         resolver = _resolver_of(self._registry, self.settings)
         self._invoker: AgentInvoker | None = None
@@ -111,10 +124,14 @@ class MediaDriver:
 
     @classmethod
     def launch(
-        cls, settings: DriverSettings | Mapping[str, Any] | None = None, *, registry: Registry | None = None
+        cls,
+        settings: DriverSettings | Mapping[str, Any] | None = None,
+        *,
+        registry: Registry | None = None,
+        sections: Sections | None = None,
     ) -> Self:
-        """Return a running driver for others to connect to."""
-        driver = cls(settings, registry=registry)
+        """Return a running driver for others to connect to; `sections` are settings of plugins."""
+        driver = cls(settings, registry=registry, sections=sections)
         try:
             driver._start()
         except BaseException:
@@ -128,6 +145,7 @@ class MediaDriver:
         settings: DriverSettings | Mapping[str, Any] | None = None,
         *,
         registry: Registry | None = None,
+        sections: Sections | None = None,
     ) -> Self:
         """Return a running driver of this process's own.
 
@@ -135,13 +153,13 @@ class MediaDriver:
         shared memory, and deletes all of it at its end.
         """
         if isinstance(settings, DriverSettings):
-            return cls.launch(settings, registry=registry)
+            return cls.launch(settings, registry=registry, sections=sections)
         arguments = dict(settings or {})
         if "aeron_dir" not in arguments:
             arguments["aeron_dir"] = _private_directory()
             arguments.setdefault("storage", "posix")
             arguments.setdefault("dir_delete_on_shutdown", True)
-        return cls.launch(arguments, registry=registry)
+        return cls.launch(arguments, registry=registry, sections=sections)
 
     @property
     def aeron_dir(self) -> Path:
@@ -168,6 +186,16 @@ class MediaDriver:
     def terminate(self) -> None:
         """Let `await_termination` return; any thread or signal handler may call it."""
         self._terminated.set()
+
+    def record_error(self, error: BaseException) -> None:
+        """Count an error of a plugin and keep it in the driver's error log; any thread may call it.
+
+        Once the driver is closed, it is logged instead.
+        """
+        if self._is_closed:
+            logging.getLogger(__name__).error("%s", error)
+        else:
+            self._assembly.context.errors.record_exception(error)
 
     def _on_terminate(self, token: bytes) -> None:
         if self.settings.termination_validator == "allow":
@@ -255,6 +283,26 @@ def _resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
         fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
         params = replace(params, fallback=fallback)
     return registry.name_resolver(settings.name_resolver, params)
+
+
+def _sections_of(registry: Registry, given: Sections) -> dict[str, SettingsModel]:
+    models = registry.section_models()
+    for name in given:
+        if name not in models:
+            raise ConfigurationError(
+                f"section {name!r}: installed plugins have {', '.join(models) or 'none'}"
+            )
+    sections: dict[str, SettingsModel] = {}
+    for name, model in models.items():
+        settings = given.get(name, {})
+        if isinstance(settings, SettingsModel):
+            sections[name] = settings
+            continue
+        loaded = load_section(name, model, arguments=settings)
+        sections[name] = loaded.settings
+        for text in loaded.warnings:
+            warnings.warn(text, stacklevel=4)
+    return sections
 
 
 def _resolver_params(settings: DriverSettings) -> NameResolverParams:

@@ -9,11 +9,15 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from aeron_core.errors import ArchiveInUseError
+from aeron_core.errors import ArchiveInUseError, RecordingError
 from aeron_core.recording import names
 from aeron_core.recording.descriptor import RecordingDescriptor
-from aeron_core.recording.file_store import FileStore, LocalStore
+from aeron_core.recording.file_store import FileStore, LocalStore, make_folder
+
+#: Bytes of the reserve. An invented number: some blocks of any filesystem.
+_RESERVE_LENGTH: Final = 64 * 1024
 
 
 def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
@@ -25,6 +29,28 @@ def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
 def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
     """Put a recording into the catalogue, in the place of what it said of it."""
     store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
+
+
+def keep_reserve(store: FileStore) -> None:
+    """Set room aside for `write_descriptor_on_full_disk`, where there is any."""
+    if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
+        return
+    try:
+        with (store.folder / names.RESERVE).open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVE_LENGTH)
+    except OSError:
+        store.delete(names.RESERVE)
+
+
+def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
+    """Do as `write_descriptor` does, with the reserve where there is no room: a purge makes room after it."""
+    try:
+        write_descriptor(store, descriptor)
+    except RecordingError:
+        if store.size(names.RESERVE) < 0:
+            raise
+        store.delete(names.RESERVE)
+        write_descriptor(store, descriptor)
 
 
 def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
@@ -50,7 +76,7 @@ def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool =
     if not isinstance(store, LocalStore):
         yield  # one recorder at a time uploads there, and it holds the lock of its spool
         return
-    store.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(store.folder)
     fd = os.open(store.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         try:

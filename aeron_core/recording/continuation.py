@@ -7,39 +7,66 @@ its client's liveness timeout.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from aeron_core.client.image import Image
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import RecordingError
+from aeron_core.recording import names
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.catalogue import update_descriptor
 from aeron_core.recording.descriptor import RecordingDescriptor
 from aeron_core.recording.file_store import LocalStore
+from aeron_core.recording.mark import RecordingMark
 from aeron_core.recording.recording import Recording
 from aeron_core.recording.recovery import Resumption, recover
 
 
 def find_continuation(
-    archive: Archive, subscription: Subscription, image: Image, now_ns: int
+    archive: Archive, subscription: Subscription, image: Image, now_ns: int, taken: Collection[int] = ()
 ) -> tuple[RecordingDescriptor, Resumption] | None:
-    """Return the recording that `image` continues, and from where on, or None."""
+    """Return the recording that `image` continues, and from where on, or None.
+
+    Not one of those that are `taken`, by their ids: they are being written.
+    """
     store = archive.store
     assert isinstance(store, LocalStore)
     for recording in reversed(archive.recordings()):
-        if not _is_same_stream(recording, subscription, image):
+        if recording.recording_id in taken or not _is_same_stream(recording, subscription, image):
             continue
         resumption = recover(store, recording.recording_id, now_ns)
         if _reaches_back_to(image, resumption.position):
             live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
             return live, resumption
         if recording.is_live:  # its recorder has died, and nothing can follow now
-            update_descriptor(
-                store,
-                recording.recording_id,
-                stop_position=resumption.border_position,
-                stop_time_ns=recording.heartbeat_ms * 1_000_000 or now_ns,
-            )
+            _end(store, recording, resumption, now_ns)
         return None
     return None
+
+
+def end_what_a_machine_took_down(archive: Archive, now_ns: int) -> None:
+    """Bring recordings to their end whose machine went down: what they hold is what was flushed.
+
+    Their mark may say more. Such a recording may go on as any that was stopped. For the one recorder of the archive;
+    raises RecordingError where the disk fails.
+    """
+    store = archive.store
+    assert isinstance(store, LocalStore)
+    for recording in archive.recordings():
+        if not recording.is_live:
+            continue
+        mark = RecordingMark.open(store.folder / str(recording.recording_id) / names.MARK)
+        if mark is None or not mark.is_of_this_boot:
+            _end(store, recording, recover(store, recording.recording_id, now_ns), now_ns)
+
+
+def _end(store: LocalStore, recording: Recording, resumption: Resumption, now_ns: int) -> None:
+    update_descriptor(
+        store,
+        recording.recording_id,
+        stop_position=max(resumption.border_position, recording.start_position),
+        stop_time_ns=recording.heartbeat_ms * 1_000_000 or now_ns,
+    )
 
 
 def _is_same_stream(recording: Recording, subscription: Subscription, image: Image) -> bool:

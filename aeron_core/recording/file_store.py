@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from aeron_core.errors import ConfigurationError, RecordingError, RecordingNotFoundError
 
 if TYPE_CHECKING:
     from pyarrow import fs
+
+
+#: Age at which a file's time of change tells it from the one before. Object stores count in seconds; the rest of
+#: this invented number is what their clock and ours may differ.
+_SETTLED_NS: Final = 60_000_000_000
 
 
 class FileStore(ABC):
@@ -124,7 +130,7 @@ class LocalStore(FileStore):
         path = self.folder / name
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             with draft.open("wb") as file:
                 file.write(data)
                 file.flush()
@@ -185,9 +191,13 @@ class ArrowStore(FileStore):
         return -1 if info is None else int(info.size)
 
     def version(self, name: str) -> object:
-        """Return the file's time of change and size."""
+        """Return the file's time of change and size, or what it holds where it may change within that time."""
         info = self._info(name)
-        return None if info is None else (info.mtime_ns, info.size)
+        if info is None:
+            return None
+        if info.mtime_ns is not None and time.time_ns() - info.mtime_ns > _SETTLED_NS:
+            return info.mtime_ns, info.size
+        return self.read(name)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
         """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
@@ -255,6 +265,15 @@ def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
         f"cannot {verb} {path}: {error.strerror or error}; {free} bytes are free on its filesystem. The "
         "stream waits: make room, or purge recordings"
     )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a local folder, and those above it, so that none is lost with the power; raises OSError."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

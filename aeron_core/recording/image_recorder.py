@@ -35,7 +35,7 @@ class ImageRecorder:
         image: Image,
         writer: RecordingWriter,
         counter: Registration[Counter],
-        report: Callable[[AeronError], None],
+        report: Callable[[AeronError], object],
     ) -> None:
         self.image = image
         self.writer = writer
@@ -43,6 +43,7 @@ class ImageRecorder:
         self._counter = counter
         self._report = report
         self._waiting_length = min(_WAITING_LENGTH, image.term_length // _WAITING_PART_OF_TERM)
+        self._has_failed = False
         self._retry_ns = 0
         self._reported = ""
         self._advance()  # a recording that goes on may be further than the image
@@ -52,6 +53,9 @@ class ImageRecorder:
         if self.is_stopped or now_ns < self._retry_ns:
             return 0
         try:
+            if self._has_failed:
+                self.stop(now_ns)
+                return 0
             copied = self._copy(now_ns)
             is_waited_for = copied == 0 and self._unflushed_length() >= self._waiting_length
             if self.writer.is_due(now_ns, is_waited_for=is_waited_for):
@@ -67,7 +71,7 @@ class ImageRecorder:
             return 0
         except AeronError as error:
             self._report_once(error)
-            self.stop(now_ns)
+            self._has_failed = True  # the next cycle stops, as often as the disk makes it try
             return 0
         self._reported = ""
         return copied

@@ -5,6 +5,8 @@
     recorder.lock                   held by the one recorder of the archive
     appender.lock                   held while a batch is appended
     staging/                        what tasks have written and no commit has appended
+    recorder.json                   by which client it records, for its successor
+    reserve                         room that a purge needs on a disk that is full
     consumers/<name>.json           how far a reader is, so that nothing is purged before it
     <id>/recording.json             the catalogue's entry of one recording
     <id>/mark                       how far a recording is that is being written
@@ -26,6 +28,8 @@ ARCHIVE_LOCK: Final = "archive.lock"
 RECORDER_LOCK: Final = "recorder.lock"
 APPENDER_LOCK: Final = "appender.lock"
 STAGING: Final = "staging"
+RECORDER: Final = "recorder.json"
+RESERVE: Final = "reserve"
 CONSUMERS: Final = "consumers"
 DESCRIPTOR: Final = "recording.json"
 MARK: Final = "mark"

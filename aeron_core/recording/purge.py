@@ -11,7 +11,13 @@ from typing import Final
 
 from aeron_core.errors import RecordingError
 from aeron_core.recording import names
-from aeron_core.recording.catalogue import has_recorder, lock, read_descriptor, write_descriptor
+from aeron_core.recording.catalogue import (
+    has_recorder,
+    keep_reserve,
+    lock,
+    read_descriptor,
+    write_descriptor_on_full_disk,
+)
 from aeron_core.recording.file_store import FileStore
 from aeron_core.recording.recording import Recording
 from aeron_core.recording.states import RecordingState, state_of
@@ -20,22 +26,26 @@ from aeron_core.recording.states import RecordingState, state_of
 _PURGED: Final = ".purged-"
 
 
-def purge_before(store: FileStore, recording_id: int, position: int) -> int:
-    """Delete all segments that end at or before `position`, but never the last; return the bytes of the files.
+def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_last: bool = True) -> int:
+    """Delete all segments that end at or before `position`, but not the last; return the bytes of the files.
 
-    Raises RecordingNotFoundError.
+    Who knows that another was begun behind the last that readers see need not keep it. Raises
+    RecordingNotFoundError.
     """
     recording = Recording(store, recording_id)
     with lock(store):
         descriptor = read_descriptor(store, recording_id)
-        last = recording.segment_base(max(recording.position - 1, descriptor.start_position))
+        last_position = recording.position - 1 if keeps_last else recording.position
+        last = recording.segment_base(max(last_position, descriptor.start_position))
         start = min(recording.segment_base(max(position, descriptor.start_position)), last)
         if start > descriptor.start_position:
-            write_descriptor(store, descriptor.model_copy(update={"start_position": start}))
+            write_descriptor_on_full_disk(store, descriptor.model_copy(update={"start_position": start}))
         else:
             start = descriptor.start_position
         first_base = start - start % descriptor.term_length
-    return _delete_segments_before(recording, store, first_base)
+    length = _delete_segments_before(recording, store, first_base)
+    keep_reserve(store)
+    return length
 
 
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from aeron_core.errors import CorruptRecordingError, DataLossError
+from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingNotFoundError
 from aeron_core.recording import names
 from aeron_core.recording.descriptor import RecordingDescriptor
 from aeron_core.recording.file_store import FileStore
@@ -108,9 +108,13 @@ class Recording:
             base = self.segment_base(position)
             length = min(chunk_length, end - position, base + segment_length - position)
             name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
-            data = self._store.read(name, position - base, length)
+            try:
+                data = self._store.read(name, position - base, length)
+            except RecordingNotFoundError:
+                self._check_range(position, end)  # it may have been purged meanwhile
+                raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
             if len(data) != length:
-                self._check_range(begin, end)  # it may have been purged meanwhile
+                self._check_range(position, end)
                 raise CorruptRecordingError(
                     f"{self._store.uri}/{name}: ends at position {position + len(data)}: must go on to "
                     f"{position + length}"
@@ -126,7 +130,11 @@ class Recording:
         base = self.segment_base(position)
         length = min(len(target), base + self.descriptor.segment_length - position)
         name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
-        read = self._store.read_into(name, position - base, target[:length])
+        try:
+            read = self._store.read_into(name, position - base, target[:length])
+        except RecordingNotFoundError:
+            self._check_range(position, position + length)
+            raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
         if read != length:
             self._check_range(position, position + length)
             raise CorruptRecordingError(

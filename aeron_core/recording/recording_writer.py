@@ -21,7 +21,7 @@ from aeron_core.recording import names
 from aeron_core.recording.catalogue import update_descriptor, write_descriptor
 from aeron_core.recording.descriptor import RecordingDescriptor
 from aeron_core.recording.durability import Durability
-from aeron_core.recording.file_store import LocalStore, write_failure
+from aeron_core.recording.file_store import LocalStore, make_folder, write_failure
 from aeron_core.recording.frame_scanner import FrameScanner
 from aeron_core.recording.index import MAX_COVERED_LENGTH, MIN_INTERVAL_NS
 from aeron_core.recording.mark import RecordingMark
@@ -229,6 +229,6 @@ class RecordingWriter:
 
 def _make_folder(folder: Path) -> None:
     try:
-        folder.mkdir(exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise write_failure("create", folder, error) from error

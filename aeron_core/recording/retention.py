@@ -137,6 +137,9 @@ class Retention:
                 holder = f"consumer {needed[1]!r}"
             elif is_last and state in _GROWING:
                 holder = "their recorder"
+            elif is_last and recording.descriptor.appender is not None:
+                # With the recording would go the number of its last batch, which is then appended again.
+                holder = "who appends to them"
             length = max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
             end_ns = self._end_ns(recording, base, now_ns)
             found.append(_Segment(end_ns, recording_id, base, end, length, is_last, holder))

@@ -3,7 +3,13 @@
 from aeron_core.settings.client import ClientSettings
 from aeron_core.settings.directory import Storage, default_aeron_dir
 from aeron_core.settings.driver import DriverSettings
-from aeron_core.settings.loader import LoadedSettings, load_client_settings, load_driver_settings
+from aeron_core.settings.loader import (
+    LoadedSettings,
+    load_client_settings,
+    load_driver_settings,
+    load_section,
+)
+from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.network import Offload
 from aeron_core.settings.threads import ThreadingMode, ThreadNaming
 from aeron_core.settings.variables import PortRange
@@ -14,10 +20,12 @@ __all__ = [
     "LoadedSettings",
     "Offload",
     "PortRange",
+    "SettingsModel",
     "Storage",
     "ThreadNaming",
     "ThreadingMode",
     "default_aeron_dir",
     "load_client_settings",
     "load_driver_settings",
+    "load_section",
 ]

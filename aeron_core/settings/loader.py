@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -48,14 +48,17 @@ def load_driver_settings(
     defines: Sequence[str] = (),
     files: Sequence[Path] = (),
     environ: Mapping[str, str] | None = None,
+    sections: Collection[str] = (),
 ) -> LoadedSettings[DriverSettings]:
     """Return the driver's settings.
 
     `arguments`: by field name, None for not given. `defines`: `name=value`, as after -D. `files`: property
     files, or TOML files with a table `driver`; a later file overrides an earlier one. `environ`: os.environ
-    where None.
+    where None. `sections`: names of plugins' sections, whose settings are theirs.
     """
-    return _load(_Gathering(DriverSettings, "driver"), arguments or {}, defines, files, environ)
+    foreign = (*_FOREIGN_PREFIXES, *map(section_prefix, sections))
+    gathering = _Gathering(DriverSettings, "driver", foreign_prefixes=foreign)
+    return _load(gathering, arguments or {}, defines, files, environ)
 
 
 def load_client_settings(
@@ -69,12 +72,36 @@ def load_client_settings(
     return _load(_Gathering(ClientSettings, "client"), arguments or {}, defines, files, environ)
 
 
+def load_section(  # noqa: PLR0913 - a section, and the sources of all settings
+    name: str,
+    model: type[_S],
+    *,
+    arguments: Mapping[str, object] | None = None,
+    defines: Sequence[str] = (),
+    files: Sequence[Path] = (),
+    environ: Mapping[str, str] | None = None,
+) -> LoadedSettings[_S]:
+    """Return a plugin's section of settings, as `load_driver_settings` does.
+
+    `name`: of the TOML table; variables begin with it, as AERON_RECORDING_ does.
+    """
+    gathering = _Gathering(model, name, prefix=section_prefix(name))
+    return _load(gathering, arguments or {}, defines, files, environ)
+
+
+def section_prefix(name: str) -> str:
+    """Return how the environment variables of a plugin's section begin."""
+    return f"{_PREFIX}{name.upper()}_"
+
+
 @dataclass(slots=True)
 class _Gathering(Generic[_S]):
     """Values found so far, each by field; sources are visited from the weakest to the strongest."""
 
     model: type[_S]
     table: str  # of TOML files
+    prefix: str = _PREFIX  # of environment variables
+    foreign_prefixes: tuple[str, ...] = _FOREIGN_PREFIXES  # of variables that others read
     values: dict[str, object] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value makes a warning moot
@@ -122,14 +149,24 @@ class _Gathering(Generic[_S]):
         """Take values by environment name; where `is_complete`, an unknown name is worth a warning."""
         fields = self.model.field_of_variable()
         for variable_name, text in texts.items():
+            if self.prefix != _PREFIX and not variable_name.startswith(self.prefix):
+                continue
             name = fields.get(variable_name)
             if name is None:
-                if is_complete and _is_unknown(variable_name):
+                if is_complete and self._is_unknown(variable_name):
                     self.unknown.append(f"{variable_name}={text} ({source}): unknown setting")
             elif text:
                 self.add_text(name, text, source.replace("$", variable_name))
             elif is_complete:
                 self.forget(name)
+
+    def _is_unknown(self, variable_name: str) -> bool:
+        if not variable_name.startswith(self.prefix) or variable_name.startswith(self.foreign_prefixes):
+            return False
+        return all(
+            variable_name not in model.field_of_variable()
+            for model in (self.model, DriverSettings, ClientSettings)
+        )
 
     def _note_without_effect(self, name: str, source: str) -> None:
         variable = self.model.variable(name)
@@ -155,8 +192,10 @@ def _load(
     for name, value in arguments.items():
         if value is not None:
             gathering.add_python(name, value, ARGUMENT)
-    # The default directory depends on the environment, which may not be this process's own.
-    values = {"aeron_dir": default_aeron_dir(environ), **gathering.values}
+    values = dict(gathering.values)
+    if "aeron_dir" in gathering.model.model_fields:
+        # The default depends on the environment, which may not be this process's own.
+        values.setdefault("aeron_dir", default_aeron_dir(environ))
     try:
         settings = gathering.model(**values)
     except ConfigurationError as error:
@@ -186,12 +225,6 @@ def _add_file(gathering: _Gathering[_S], path: Path) -> None:
         raise ConfigurationError(f"settings file {str(path)!r}: {gathering.table!r} must be a table")
     for name, value in table.items():
         gathering.add_python(name, value, source)
-
-
-def _is_unknown(variable_name: str) -> bool:
-    if not variable_name.startswith(_PREFIX) or variable_name.startswith(_FOREIGN_PREFIXES):
-        return False
-    return all(variable_name not in model.field_of_variable() for model in (DriverSettings, ClientSettings))
 
 
 def _with_sources(message: str, sources: Mapping[str, str]) -> str:

@@ -65,7 +65,11 @@ def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:  # type: ignor
 
 @hookspec
 def aeron_settings() -> Mapping[str, type[BaseModel]]:  # type: ignore[empty-body]
-    """Return pydantic models by the name of the plugin's own section of settings."""
+    """Return models derived from `aeron_core.settings.SettingsModel` by the name of the plugin's own section.
+
+    The name is that of a TOML table; environment variables begin with it, as `AERON_RECORDING_` does. A driver
+    has what was loaded in `sections`, when it has started.
+    """
 
 
 @hookspec

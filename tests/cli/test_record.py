@@ -2,6 +2,8 @@
 
 import json
 import signal
+import socket
+import threading
 import time
 
 import pytest
@@ -12,38 +14,44 @@ from aeron_core.recording import Archive
 pytestmark = pytest.mark.system
 
 STREAM_ID = 1001
-DEADLINE_S = 60
+DEADLINE_S = 100
 
 
 @pytest.fixture
 def patient_driver(start, tmp_path):
-    """A driver that keeps what a dead client had for two seconds; returns its directory."""
+    """A driver that keeps what a dead client had for longer than a test lasts; returns its directory."""
     directory = tmp_path / "driver"
-    process = start(
+    start(
         "driver",
         f"-Daeron.dir={directory}",
         "-Daeron.threading.mode=SHARED",
         "-Daeron.term.buffer.length=256k",
         "-Daeron.ipc.term.buffer.length=256k",
         "-Daeron.counters.buffer.length=1m",
-        "-Daeron.client.liveness.timeout=3s",
+        "-Daeron.client.liveness.timeout=120s",
+        "-Daeron.publication.unblock.timeout=150s",
         "-Daeron.dir.delete.on.shutdown=true",
     )
-    assert str(directory) in process.popen.stdout.readline()
+    until((directory / "cnc.dat").exists)
     return directory
 
 
-@pytest.fixture(params=["aeron:ipc", "aeron:udp?endpoint=localhost:20661"])
+@pytest.fixture(params=["ipc", "udp"])
 def publication(request, patient_driver):
+    channel = "aeron:ipc"
+    if request.param == "udp":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))  # a port that was free a moment ago
+            channel = f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"
     with aeron_core.connect(patient_driver) as client:
-        yield client.add_exclusive_publication(request.param, STREAM_ID)
+        yield client.add_exclusive_publication(channel, STREAM_ID)
 
 
 def until(condition):
     deadline_s = time.monotonic() + DEADLINE_S
     while not (found := condition()):
         assert time.monotonic() < deadline_s
-        time.sleep(0.01)
+        time.sleep(0.001)
     return found
 
 
@@ -82,14 +90,16 @@ def test_a_recorder_that_is_ended_and_started_at_once_loses_nothing_and_has_noth
     archive = archive_at(folder)
     until(lambda: publication.is_connected)
     sent = numbered(0, 6000)
-    for begin in range(0, 6000, 2000):
-        offer(publication, sent[begin : begin + 1900])
+    publisher = threading.Thread(target=offer, args=(publication, sent), daemon=True)
+    publisher.start()
+    for position in (100_000, 500_000):
+        until(lambda position=position: archive.recordings() and archive.recording(0).position > position)
 
         recorder.popen.send_signal(number)
         recorder.popen.wait(DEADLINE_S)
-        offer(publication, sent[begin + 1900 : begin + 2000])  # while there is no recorder
         recorder = start(*arguments)
 
+    publisher.join(DEADLINE_S)
     until(lambda: archive.recording(0).position == publication.position)
     assert payloads(archive) == sent
     assert len(archive.recordings()) == 1
@@ -142,6 +152,48 @@ def test_segments_that_are_too_many_are_deleted(start, running_driver, tmp_path)
     assert archive.recording(0).start_position % (256 * 1024) == 0
 
 
+def test_by_way_of_a_spool_all_is_in_the_archive_at_the_end(start, running_driver, tmp_path):
+    _, directory = running_driver
+    options = ("--spool", tmp_path / "spool", "--segment-length", "256k", "--json")
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "archive", "-d", directory, *options)
+    archive = archive_at(tmp_path / "archive")
+    sent = numbered(0, 5000)
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, sent)
+        until(lambda: archive.recordings() and archive.recording(0).position >= 512 * 1024)
+    until(lambda: archive.recording(0).descriptor.is_end_of_stream)
+
+    recorder.popen.send_signal(signal.SIGTERM)
+    outcome = recorder.ended()
+
+    assert outcome.code == 0
+    assert json.loads(outcome.out)[0]["archive"] == str(tmp_path / "archive")
+    assert payloads(archive) == sent
+    assert Archive.open(tmp_path / "spool").recordings() == []
+
+
+def test_a_driver_with_streams_in_its_file_records_them(start, tmp_path):
+    file = tmp_path / "driver.toml"
+    file.write_text(
+        f'[driver]\naeron_dir = "{tmp_path / "driver"}"\ncounters_buffer_length = "1m"\n'
+        'ipc_term_buffer_length = "256k"\n'
+        f'[recording]\nstreams = ["aeron:ipc 7"]\nto = "{tmp_path / "archive"}"\n'
+    )
+    driver = start("driver", file)
+    archive = archive_at(tmp_path / "archive")
+    with aeron_core.connect(tmp_path / "driver") as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, numbered(0, 1000))
+        until(archive.recordings)
+
+        driver.popen.send_signal(signal.SIGTERM)
+        outcome = driver.ended()
+
+    assert "error" not in outcome.err
+    assert payloads(archive) == numbered(0, 1000)
+
+
 def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
     _, directory = running_driver
 
@@ -172,6 +224,7 @@ def test_the_end_of_the_driver_is_said_once(start, running_driver, tmp_path):
         (("--interval", "5"), "--interval=5: must have a unit, as 5s has"),
         (("--interval", "0s"), "durability interval=0 ns: must be positive"),
         (("--durability", "often"), "--durability"),
+        (("--to", "s3://bucket/recordings?region=x"), "needs a spool"),
         (("--retain-bytes", "0"), "retention max_bytes=0: must be positive"),
         (("--retain-age", "1w"), "--retain-age='1w': must"),
     ],

@@ -1,5 +1,6 @@
 import json
 
+from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import DriverSettings
 
 
@@ -7,7 +8,8 @@ def test_every_setting_is_shown_with_its_source(aeron):
     outcome = aeron("settings", "show", "--json")
 
     shown = {setting["name"]: setting for setting in json.loads(outcome.out)}
-    assert list(shown) == list(DriverSettings.model_fields)
+    own = [f"recording.{name}" for name in RecordingSettings.model_fields]
+    assert list(shown) == [*DriverSettings.model_fields, *own]
     assert shown["mtu_length"]["source"] == "default"
     assert shown["aeron_dir"]["source"] == "environment AERON_DIR"
 

@@ -128,3 +128,15 @@ def test_clients_that_are_gone_are_not_kept(patient_driver):
     gc.collect()
 
     assert len(_open) == before
+
+
+def test_a_client_that_has_left_is_given_up_at_once_where_somebody_knows(patient_driver):
+    left = aeron_core.connect(patient_driver.aeron_dir)
+    left.add_subscription("aeron:ipc", 1)
+    left.leave()
+    with aeron_core.connect(patient_driver.aeron_dir) as aeron:
+        assert aeron.driver_identity == left.driver_identity
+
+        aeron.retire_client(left.client_id)
+
+        await_no_client_but(aeron)

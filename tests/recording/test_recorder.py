@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from aeron_core.errors import ArchiveInUseError, RecordingError
+from aeron_core.errors import ArchiveInUseError, ConfigurationError, ProtocolError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.durability import Durability, DurabilityPolicy
 from aeron_core.recording.recorder import Recorder, RecorderParams
@@ -58,7 +58,7 @@ class RecordedPair(DriverPair):
 
     def leave(self):
         """Do what the command does at its end: its recordings are stopped, and the driver is told nothing."""
-        self.recorder.on_close()
+        self.recorder.on_close(leaves=True)
         self.recorder = None
         self.receiver.forsake(self.subscriber)
         self.subscriber.leave()
@@ -258,6 +258,62 @@ def test_another_publication_is_another_recording(pair):
         assert pair.recorded(recording_id) == [payload]
 
 
+def test_a_stream_by_two_channels_is_two_recordings_and_neither_waits_for_the_other(pair):
+    other = f"{CHANNEL}|alias=other"
+    pair.recorder.on_close()
+    subscription = pair.result(pair.subscriber.add_subscription_async(other, STREAM_ID))
+    pair.recorder = Recorder(
+        pair.subscriber,
+        pair.archive,
+        [pair.subscription, subscription],
+        RecorderParams(on_error=pair.errors.append, durability=BLOCK, clock=pair.clock.nano_time),
+    )
+    publication = pair.add_exclusive_publication(CHANNEL, STREAM_ID)
+    pair.run_until(lambda: len(pair.archive.recordings()) == 2)
+    sent = messages(1000)
+
+    pair.offer(publication, *sent)
+
+    for recording_id in (0, 1):
+        pair.run_until_recorded(publication, recording_id)
+        assert pair.recorded(recording_id) == sent
+
+
+def test_a_stream_that_is_named_twice_is_refused(pair):
+    pair.recorder.on_close()
+
+    with pytest.raises(ConfigurationError, match="stream 1001: is to be recorded twice; name it once"):
+        Recorder(
+            pair.subscriber,
+            pair.archive,
+            [pair.subscription, pair.subscription],
+            RecorderParams(on_error=pair.errors.append),
+        )
+
+
+def test_what_is_no_frame_of_the_stream_ends_its_recording_even_where_the_disk_fails(pair, monkeypatch):
+    publication = pair.connected_publication()
+    pair.offer(publication, b"a")
+    pair.run_until_recorded(publication)
+
+    def refuse(block, now_ns):
+        raise ProtocolError("no frame")
+
+    def fail(fd):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pair.recorder.streams[0].writer, "append", refuse)
+        patch.setattr(os, "fsync", fail)
+        publication.offer(b"b")
+        pair.run_for(3 * S)
+        assert pair.archive.recording(0).is_live
+        assert [type(error) for error in pair.errors] == [ProtocolError, RecordingError]
+
+    pair.run_until(lambda: not pair.archive.recording(0).is_live)
+    assert pair.archive.recording(0).position == 64
+
+
 def test_an_archive_takes_no_second_recorder(pair):
     with pytest.raises(ArchiveInUseError):
         pair.start_recorder()
@@ -336,6 +392,57 @@ def test_a_recorder_that_left_holds_its_stream_up_until_the_liveness_timeout_of_
     pair.run_for(16 * S)
 
     assert not publication.is_connected
+
+
+@pytest.mark.parametrize("end", ["kill_recorder", "leave"])
+def test_a_successor_lets_a_stream_that_waits_go_on_before_the_liveness_timeout(pair, end):
+    publication = pair.connected_publication()
+    sent = messages(1000)
+    pair.offer(publication, *sent[:100])
+    pair.run_until_recorded(publication)
+    getattr(pair, end)()
+    held = 100
+    while publication.offer(sent[held]) > 0:
+        held += 1
+    pair.run_for(100 * MS)
+
+    pair.start_recorder()
+    waited_ns = pair.run_until(lambda: publication.offer(sent[held]) > 0)
+
+    assert waited_ns < 3 * S
+    pair.offer(publication, *sent[held + 1 :])
+    pair.run_until_recorded(publication)
+    assert pair.recorded() == sent
+    assert len(pair.archive.recordings()) == 1
+
+
+def test_a_client_that_stops_recording_in_order_is_not_given_up_by_its_successor(pair):
+    client = pair.subscriber
+    pair.recorder.on_close()
+    pair.recorder = None
+    pair.subscriber = pair.receiver.connect()
+
+    pair.start_recorder()
+    pair.run_for(5 * S)
+
+    assert not client.is_closed
+    assert pair.receiver.find_counters("client-heartbeat")
+    assert len(pair.receiver.find_counters("client-heartbeat")) == 2
+
+
+def test_clients_of_another_driver_are_left_alone(pair):
+    other = pair.sender.connect()
+    pair.kill_recorder()
+    (pair.archive.store.folder / "recorder.json").write_text(
+        f'{{"version":1,"driver":"1-1","client_ids":[{pair.subscriber.client_id}]}}'
+    )
+    client = pair.subscriber
+
+    pair.start_recorder()
+    pair.run_for(5 * S)
+
+    assert not client.is_closed
+    assert not other.is_closed
 
 
 def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):

@@ -4,11 +4,19 @@ import os
 
 import pytest
 
-from aeron_core.recording import mark
+from aeron_core.recording import file_store, mark
+from aeron_core.recording.continuation import end_what_a_machine_took_down
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption, recover
-from aeron_core.testing.recordings import NOW_NS, TERM_LENGTH, frame_at, frames_at, padding_at
+from aeron_core.testing.recordings import (
+    NOW_NS,
+    TERM_LENGTH,
+    RecordingUnderTest,
+    frame_at,
+    frames_at,
+    padding_at,
+)
 
 LATER_NS = NOW_NS + 10**9
 BEGIN, END = 0x80, 0x40
@@ -141,3 +149,29 @@ def test_recovering_twice_changes_nothing(written):
 
     assert recover(written.store, 0, LATER_NS) == first
     assert (written.folder / "0-0.idx").read_bytes() == index
+
+
+def test_a_recording_whose_machine_went_down_ends_with_what_was_flushed(written, monkeypatch):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
+    written.writer._mark.move(128)  # as the page may say that was written before the frames were
+    die(written)
+
+    end_what_a_machine_took_down(written.archive, LATER_NS)
+    assert written.archive.recording(0).is_live  # its recorder has died, and it may go on
+    monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
+    end_what_a_machine_took_down(written.archive, LATER_NS)
+
+    recording = written.archive.recording(0)
+    assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
+    resume(written)
+    assert written.archive.recording(0).is_live
+
+
+def test_folders_are_on_the_disk_before_what_is_in_them(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(file_store, "sync_folder", synced.append)
+
+    RecordingUnderTest.begin(tmp_path / "deep" / "archive")
+
+    assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "archive"} <= set(synced)

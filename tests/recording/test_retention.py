@@ -2,7 +2,14 @@
 
 import pytest
 
-from aeron_core.errors import ConfigurationError, DataLossError, RecordingError, RecordingNotFoundError
+from aeron_core.errors import (
+    ConfigurationError,
+    CorruptRecordingError,
+    DataLossError,
+    RecordingError,
+    RecordingNotFoundError,
+)
+from aeron_core.recording.catalogue import keep_reserve
 from aeron_core.recording.leases import write_lease
 from aeron_core.recording.purge import delete_orphans, purge_before, purge_recording
 from aeron_core.recording.retention import Retention, RetentionPolicy
@@ -154,6 +161,20 @@ def test_a_recording_that_has_ended_goes_with_its_last_segment(three):
     assert three.archive.recordings() == []
 
 
+def test_a_recording_that_batches_are_appended_to_keeps_its_last_segment_and_the_number_of_its_last_batch(
+    begin,
+):
+    appended = begin(appender="query-1", last_batch_id=7)
+    for _ in range(3):
+        appended.fill_term()
+    appended.stop()
+
+    apply(appended, RetentionPolicy(max_age_ns=1), appended.now_ns + HOUR_NS)
+
+    descriptor = appended.archive.recording(0).descriptor
+    assert (descriptor.last_batch_id, descriptor.start_position) == (7, SEGMENT)
+
+
 def test_what_a_lease_needs_stays(three):
     write_lease(three.store, "spark", {0: SEGMENT + 64}, three.now_ns)
 
@@ -214,3 +235,47 @@ def test_nothing_is_purged_while_a_lease_cannot_be_read(three):
 def test_limits_must_be_positive(field):
     with pytest.raises(ConfigurationError, match=f"retention {field}=0: must be positive"):
         RetentionPolicy(**{field: 0})
+
+
+def test_on_a_full_disk_a_purge_takes_from_the_reserve_and_keeps_one_again(three, monkeypatch):
+    keep_reserve(three.store)
+    reserve = three.store.folder / "reserve"
+    assert reserve.stat().st_size == 65536
+    write = three.store.write
+
+    def write_if_there_is_room(name, data):
+        if reserve.exists():
+            raise RecordingError(f"cannot write {name}: No space left on device")
+        write(name, data)
+
+    monkeypatch.setattr(three.store, "write", write_if_there_is_room)
+
+    assert purge_before(three.store, 0, SEGMENT) == SEGMENT
+    assert three.archive.recording(0).start_position == SEGMENT
+    assert reserve.exists()
+
+
+def test_a_reader_that_is_overtaken_by_a_purge_is_told_so(three):
+    pieces = three.archive.recording(0).read(0, 5 * TERM_LENGTH, TERM_LENGTH)
+    next(pieces)
+
+    purge_before(three.store, 0, 2 * SEGMENT)
+
+    with pytest.raises(DataLossError, match=f"position {TERM_LENGTH}: was purged, the first that is held is"):
+        next(pieces)
+
+
+def test_a_reader_that_is_not_overtaken_reads_on(three):
+    pieces = three.archive.recording(0).read(SEGMENT, 5 * TERM_LENGTH, TERM_LENGTH)
+    next(pieces)
+
+    purge_before(three.store, 0, SEGMENT)
+
+    assert sum(len(data) for _, data in pieces) == 2 * TERM_LENGTH
+
+
+def test_a_segment_that_is_missing_is_no_purge(three):
+    (three.folder / "0-0.rec").unlink()
+
+    with pytest.raises(CorruptRecordingError, match=r"0-0\.rec: is missing"):
+        list(three.archive.recording(0).read(0, SEGMENT))

@@ -1,0 +1,78 @@
+"""Records streams of a driver in the driver's process, on a thread of its own.
+
+It has a client of its own, as any other recorder. What the driver had delivered when it ended is recorded: its log
+buffers stay mapped until the recorder has read them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from aeron_core.client.aeron import connect
+from aeron_core.errors import AeronError
+from aeron_core.recording.place import recording_place
+from aeron_core.recording.recorder import Recorder, RecorderParams
+from aeron_core.recording.settings import RecordingSettings
+
+# An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
+_PAUSE_S: Final = 0.001
+
+
+class DriverRecorder:
+    """A recorder from its making to `close`. Raises ConfigurationError, RegistrationError or ArchiveInUseError."""
+
+    def __init__(
+        self, aeron_dir: Path, settings: RecordingSettings, on_error: Callable[[BaseException], object]
+    ) -> None:
+        settings.check()
+        wanted = settings.subscriptions()
+        params = RecorderParams(
+            on_error=on_error, segment_length=settings.segment_length, durability=settings.made_durability()
+        )
+        self._on_error = on_error
+        self._is_closing = threading.Event()
+        with ExitStack() as stack:
+            place = stack.enter_context(
+                recording_place(settings.to, settings.spool, settings.made_retention(), params)
+            )
+            self._aeron = aeron = stack.enter_context(connect(aeron_dir))
+            subscriptions = [
+                aeron.add_subscription(channel, stream_id) for channel, stream_id in dict.fromkeys(wanted)
+            ]
+            self._recorder = Recorder(aeron, place.archive, subscriptions, place.params)
+            stack.callback(self._recorder.on_close)
+            self._stack = stack.pop_all()
+        self._thread = threading.Thread(target=self._run, name="aeron-recorder", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Record what is there, bring the recordings to their end, and close the client."""
+        self._is_closing.set()
+        self._thread.join()
+        self._aeron.do_work()  # an image may be new
+        self._do_work_to_the_end()
+        try:
+            self._stack.close()
+        except (AeronError, OSError) as error:
+            self._on_error(error)
+
+    def _run(self) -> None:
+        while not self._is_closing.is_set():
+            if self._do_work() == 0:
+                self._is_closing.wait(_PAUSE_S)
+
+    def _do_work_to_the_end(self) -> None:
+        while self._do_work():
+            pass
+
+    def _do_work(self) -> int:
+        try:
+            return self._recorder.do_work()
+        except Exception as error:  # a mistake of ours must not end the driver
+            self._on_error(error)
+            self._is_closing.wait(1.0)
+            return 0

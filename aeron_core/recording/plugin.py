@@ -1,0 +1,43 @@
+"""The recorder of a driver: what the section `[recording]` of its settings names is recorded while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from aeron_core.spi.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from aeron_core.recording.driver_recorder import DriverRecorder
+
+_recorders: WeakKeyDictionary[Any, DriverRecorder] = WeakKeyDictionary()  # by driver
+
+
+@hookimpl
+def aeron_settings() -> Mapping[str, type[BaseModel]]:
+    """See `aeron_core.spi.hookspecs`."""
+    from aeron_core.recording.settings import SECTION, RecordingSettings  # noqa: PLC0415 - pydantic is slow
+
+    return {SECTION: RecordingSettings}
+
+
+@hookimpl
+def aeron_driver_started(driver: Any) -> None:
+    """See `aeron_core.spi.hookspecs`."""
+    settings = driver.sections.get("recording")
+    if settings is None or not settings.streams:
+        return
+    from aeron_core.recording.driver_recorder import DriverRecorder  # noqa: PLC0415 - numpy is slow
+
+    _recorders[driver] = DriverRecorder(driver.aeron_dir, settings, driver.record_error)
+
+
+@hookimpl
+def aeron_driver_closed(driver: Any) -> None:
+    """See `aeron_core.spi.hookspecs`."""
+    recorder = _recorders.pop(driver, None)
+    if recorder is not None:
+        recorder.close()
