@@ -66,7 +66,7 @@ $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
 	@echo "compiling for the benchmarks: some minutes"
 	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
-	@$(BENCH_VENV)/bin/pip install --quiet . --group interop
+	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group spark
 	@touch $@
 
 bench: $(BENCH_VENV)/.built

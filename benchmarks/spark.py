@@ -1,0 +1,178 @@
+"""Reading recordings with Spark beside its own Parquet source, on the same rows: `python benchmarks/spark.py [rows]`.
+
+Seconds of processor time are those of the Java machine and all Python workers, from /proc: on a machine that does
+other things too they say more than the clock. Rounds are interleaved; medians are printed, with ratios to Parquet.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark_aeron.session import session
+from rich.console import Console
+from rich.table import Table
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.recording import Archive
+from aeron_core.recording.batch_appender import AppenderParams, BatchAppender, MessageColumn
+from aeron_core.recording.messages import messages
+
+ROWS = 2_000_000
+PAYLOAD_LENGTH = 100
+RECORDINGS = 2
+ROUNDS = 3
+TWO_COLUMNS = "position bigint, payload binary"
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass
+class Cost:
+    """What one job took."""
+
+    seconds: float
+    processor_seconds: float
+
+
+class TupleSource(DataSource):
+    """The same recordings, a Python tuple a row: what a reader costs that is written without care."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "aeron_tuples"
+
+    def schema(self) -> str:
+        return TWO_COLUMNS
+
+    def reader(self, schema: object) -> DataSourceReader:
+        return TupleReader(self.options["path"])
+
+
+class TupleReader(DataSourceReader):
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(recording.recording_id) for recording in Archive.open(self.where).recordings()]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int, bytes]]:
+        recording = Archive.open(self.where).recording(partition.value)
+        for message in messages(recording, recording.start_position, recording.position):
+            yield message.position, bytes(message.payload)
+
+
+def make_recordings(folder: Path, rows: int) -> None:
+    """Write `rows` messages into several recordings."""
+    archive = Archive.create(folder)
+    each = rows // RECORDINGS
+    data = np.random.default_rng(1).integers(0, 256, each * PAYLOAD_LENGTH, np.uint8)
+    boundaries = np.arange(0, (each + 1) * PAYLOAD_LENGTH, PAYLOAD_LENGTH, dtype=np.int64)
+    column = MessageColumn(AtomicBuffer(data), AtomicBuffer(boundaries), each)
+    for number in range(RECORDINGS):
+        BatchAppender(archive, f"writer-{number}", AppenderParams("aeron:ipc", number)).append(0, [column])
+
+
+def processor_seconds() -> float:
+    """Return what this process and all below it have used, with children that have ended."""
+    total = 0
+    parents: dict[int, int] = {}
+    times: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(") ")[2].split()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(fields[1])
+            times[int(entry.name)] = sum(map(int, fields[11:15]))
+    for process, ticks in times.items():
+        ancestor = process
+        while ancestor not in {0, 1, os.getpid()}:
+            ancestor = parents.get(ancestor, 0)
+        if ancestor == os.getpid():
+            total += ticks
+    return total / TICKS_PER_S
+
+
+def cost_of(job: Callable[[], object]) -> Cost:
+    began_s, used_s = time.perf_counter(), processor_seconds()
+    job()
+    return Cost(time.perf_counter() - began_s, processor_seconds() - used_s)
+
+
+def to_nowhere(frame: DataFrame) -> Callable[[], object]:
+    return lambda: frame.write.format("noop").mode("overwrite").save()
+
+
+def stream_to_nowhere(frame: DataFrame) -> Callable[[], object]:
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as checkpoint:
+            query = (
+                frame.writeStream.format("noop")
+                .option("checkpointLocation", checkpoint)
+                .trigger(availableNow=True)
+                .start()
+            )
+            query.awaitTermination()
+
+    return run
+
+
+def jobs_of(spark: SparkSession, archive: str, parquet: str) -> dict[str, Callable[[], object]]:
+    batch, stream = spark.read, spark.readStream
+    schema = batch.parquet(parquet).schema
+    return {
+        "batch, all columns": to_nowhere(batch.format("aeron").load(archive)),
+        "batch, all columns, Parquet": to_nowhere(spark.read.parquet(parquet)),
+        "batch, 2 columns": to_nowhere(spark.read.format("aeron").schema(TWO_COLUMNS).load(archive)),
+        "batch, 2 columns, Parquet": to_nowhere(spark.read.parquet(parquet).select("position", "payload")),
+        "batch, 2 columns, tuples": to_nowhere(spark.read.format("aeron_tuples").load(archive)),
+        "stream, all columns": stream_to_nowhere(stream.format("aeron").load(archive)),
+        "stream, all columns, Parquet": stream_to_nowhere(spark.readStream.schema(schema).parquet(parquet)),
+    }
+
+
+def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    with tempfile.TemporaryDirectory(prefix="aeron-spark-") as folder:
+        archive, parquet = f"{folder}/archive", f"{folder}/parquet"
+        make_recordings(Path(archive), rows)
+        spark = session("local[2]", settings={"spark.log.level": "ERROR"})
+        spark.dataSource.register(TupleSource)
+        spark.read.format("aeron").load(archive).write.parquet(parquet)
+        jobs = jobs_of(spark, archive, parquet)
+        costs: dict[str, list[Cost]] = {name: [] for name in jobs}
+        for number in range(ROUNDS + 1):
+            for name, job in jobs.items():
+                cost = cost_of(job)
+                if number:  # the first round compiles
+                    costs[name].append(cost)
+        show(costs, rows)
+        spark.stop()
+
+
+def show(costs: dict[str, list[Cost]], rows: int) -> None:
+    table = Table("job", box=None)
+    for heading in ("M rows/s", "of Parquet", "processor s", "of Parquet"):
+        table.add_column(heading, justify="right")
+    for name, own in costs.items():
+        base = costs.get(f"{name.removesuffix(', tuples')}, Parquet", own)
+        seconds = statistics.median(cost.seconds for cost in own)
+        used = statistics.median(cost.processor_seconds for cost in own)
+        speed = statistics.median(b.seconds / a.seconds for a, b in zip(own, base, strict=True))
+        thrift = statistics.median(
+            b.processor_seconds / a.processor_seconds for a, b in zip(own, base, strict=True)
+        )
+        table.add_row(name, f"{rows / seconds / 1e6:.2f}", f"{speed:.2f}", f"{used:.2f}", f"{thrift:.2f}")
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
