@@ -19,7 +19,8 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 .PHONY: help demo test check format build bench fuzz clean
 
 help:
-	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends;"
+	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then"
+	@echo "             once more, recorded and followed by Spark into a table, which is compared with the log;"
 	@echo "             make demo INPUT=/path/to/log sends that one"
 	@echo "make test    check, then run all tests"
 	@echo "make check   lint, formatting, types, and which package may import which"
@@ -46,6 +47,7 @@ $(VENV)/.built: $(VENV)/.installed $(HOT)
 
 demo: $(VENV)/.built
 	$(BIN)/aeron-core demo $(if $(INPUT),--input '$(INPUT)')
+	$(BIN)/aeron-core pipeline demo $(if $(INPUT),--input '$(INPUT)')
 
 check: $(VENV)/.built
 	$(BIN)/ruff check

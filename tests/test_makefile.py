@@ -23,7 +23,10 @@ def commands(*arguments: str) -> str:
 
 @pytest.mark.parametrize(
     ("arguments", "command"),
-    [((), "aeron-core demo"), (("INPUT=/var/log/my log",), "aeron-core demo --input '/var/log/my log'")],
+    [((), "demo"), (("INPUT=/var/log/my log",), "demo --input '/var/log/my log'")],
 )
 def test_make_demo_sends_the_log_that_it_is_given(arguments, command):
-    assert commands("demo", *arguments).splitlines()[-1].rstrip() == f".venv/bin/{command}"
+    assert [line.rstrip() for line in commands("demo", *arguments).splitlines()[-2:]] == [
+        f".venv/bin/aeron-core {command}",
+        f".venv/bin/aeron-core pipeline {command}",
+    ]

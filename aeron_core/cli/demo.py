@@ -46,7 +46,7 @@ def demo(  # noqa: PLR0913 - the options of the command
     positive("--timeout", timeout)
     if not 0 <= loss < 1:
         raise ConfigurationError(f"--loss={loss}: must be at least 0 and less than 1")
-    name, content = _log(input)
+    name, content = read_log(input)
     run = DemoRun(content, min_lines=min_lines, loss=loss, seed=seed, port=port, timeout=timeout)
     with RateDisplay("received", run.lines) as display:
         result = run.run(display)
@@ -59,7 +59,7 @@ def demo(  # noqa: PLR0913 - the options of the command
         raise ended(EXIT_FAILURE)
 
 
-def _log(path: Path | None) -> tuple[str, bytes]:
+def read_log(path: Path | None) -> tuple[str, bytes]:
     """Return the name and the content of the log, with a line end at its end."""
     if path is None:
         try:

@@ -11,6 +11,7 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json
 from aeron_core.cli.outcome import say
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron.pipeline.demo import demo
 
 if TYPE_CHECKING:
     from pyspark_aeron.pipeline.progress import BatchProgress
@@ -20,6 +21,8 @@ PipelineFile = Annotated[Path, typer.Argument(metavar="FILE", help="TOML file th
 pipeline_app = typer.Typer(
     help="Pipelines on Spark: streams in, SQL, tables or streams out.", no_args_is_help=True
 )
+
+pipeline_app.command()(demo)
 
 
 @pipeline_app.command()
@@ -38,7 +41,7 @@ def run(
     pipeline = load_pipeline(file)
     if master is not None:
         pipeline = pipeline.model_copy(update={"master": master})
-    _check_spark()
+    check_spark()
     from pyspark_aeron.pipeline.running import PipelineRun  # noqa: PLC0415 - needs Spark
 
     with Interrupt() as interrupt, ProgressDisplay() as display:
@@ -81,7 +84,8 @@ def plot_progress(
     say(f"wrote {to}")
 
 
-def _check_spark() -> None:
+def check_spark() -> None:
+    """Raise ConfigurationError where there is no Spark."""
     try:
         import pyspark  # noqa: F401, PLC0415
     except ImportError:

@@ -128,3 +128,21 @@ def test_a_check_needs_no_spark(pipeline, written):
     code, _, err = run("check", pipeline(utf8="xml"))
     assert (code, err.count("\n")) == (2, 1)
     assert "no decoder 'xml'" in err
+
+
+@pytest.mark.system
+def test_the_demo_finds_every_line_of_a_log_in_the_table(tmp_path):
+    log = tmp_path / "dpkg.log"
+    log.write_text(
+        "2026-01-02 03:04:05 install foo:amd64 <none> 1.0\n"
+        "2026-01-02 03:04:06 status installed foo:amd64 1.0\n"
+        "2026-01-02 03:05:00 status installed bar:amd64 2.0\n"
+    )
+
+    code, out, err = run("demo", "--input", log, "--min-lines", "3000", "--to", tmp_path / "out", "--json")
+
+    assert code == 0, err
+    document = json.loads(out)
+    assert (document["rows"], document["distinct_rows"]) == (3000, 3000)
+    assert document["actions"] == {"install": 1000, "status": 2000}
+    assert (tmp_path / "out/events.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,124 @@
+"""`aeron-core pipeline demo`: a real log through UDP, a recording and Spark, compared with what was sent."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from aeron_core.cli.demo import read_log
+from aeron_core.cli.options import Json, positive, print_json
+from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
+from aeron_core.cli.rate import RateDisplay
+from aeron_core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark_aeron.pipeline.demo_run import DemoOutcome
+
+
+def demo(
+    input: Annotated[  # noqa: A002 - the name of the option
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="Log of dpkg to send; else this machine's, or an excerpt."
+        ),
+    ] = None,
+    min_lines: Annotated[
+        int, typer.Option(help="Send the log again and again until so many lines.")
+    ] = 200_000,
+    loss: Annotated[float, typer.Option(help="Share of datagrams to lose, in each direction.")] = 0.02,
+    to: Annotated[
+        Path | None, typer.Option(help="Folder for recordings, table and picture; else a new one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Send a log over UDP at an induced loss, record it, follow it with Spark into Parquet, and compare.
+
+    Shows what happened to packages, by minute and action, as a table and as a picture.
+    """
+    from pyspark_aeron.pipeline.commands import check_spark  # noqa: PLC0415 - which imports this
+
+    check_spark()
+    from pyspark_aeron.pipeline.demo_run import DemoParams, run_demo  # noqa: PLC0415 - needs Spark
+
+    positive("--min-lines", min_lines)
+    if not 0 <= loss < 1:
+        raise ConfigurationError(f"--loss={loss}: must be at least 0 and less than 1")
+    name, content = read_log(input)
+    lines = content.split(b"\n")[:-1]
+    lines *= -(-min_lines // len(lines))
+    folder = to or Path(tempfile.mkdtemp(prefix="aeron-demo-"))
+    with RateDisplay("sent", len(lines)) as display:
+        outcome = run_demo(DemoParams(lines, folder, loss, on_sent=display.add))
+    picture = _draw(outcome, folder / "events.png")
+    if json:
+        print_json({"log": name, "lines": len(lines), **_document(outcome), "folder": str(folder)})
+    else:
+        Console().print(_table(name, loss, len(lines), outcome))
+        say(f"table {folder / 'events'}, picture {picture or 'none: it needs matplotlib'}")
+    if not outcome.is_equal:
+        say("error: the table differs from what was sent")
+        raise ended(EXIT_FAILURE)
+
+
+def _table(name: str, loss: float, lines: int, outcome: DemoOutcome) -> Table:
+    table = Table("", title=f"{name}, {loss:.0%} loss, UDP, recording, Spark, Parquet")
+    table.add_column("sent", justify="right")
+    table.add_column("in the table", justify="right")
+    table.add_row("lines", f"{lines:,}", f"{outcome.rows:,}")
+    table.add_row("of them distinct", "", f"{outcome.distinct_rows:,}")
+    table.add_section()
+    for action in sorted(outcome.expected | outcome.actions):
+        table.add_row(action, f"{outcome.expected[action]:,}", f"{outcome.actions[action]:,}")
+    table.add_section()
+    table.add_row("micro-batches", "", f"{outcome.batches:,}")
+    table.add_row("seconds to send", f"{outcome.send_seconds:.2f}", "")
+    table.add_row("seconds in all, with the start of Spark", "", f"{outcome.seconds:.2f}")
+    table.add_row("every line once", "", "yes" if outcome.is_equal else "no")
+    return table
+
+
+def _document(outcome: DemoOutcome) -> dict[str, object]:
+    return {
+        "rows": outcome.rows,
+        "distinct_rows": outcome.distinct_rows,
+        "actions": dict(outcome.actions),
+        "expected": dict(outcome.expected),
+        "batches": outcome.batches,
+        "send_seconds": round(outcome.send_seconds, 3),
+        "seconds": round(outcome.seconds, 3),
+        "is_equal": outcome.is_equal,
+    }
+
+
+def _draw(outcome: DemoOutcome, path: Path) -> Path | None:
+    """Draw the events of each minute by action; return None without matplotlib."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+    except ImportError:
+        return None
+    minutes = sorted({str(minute) for minute, _, _ in outcome.per_minute})
+    by_action: dict[str, dict[str, int]] = defaultdict(dict)
+    for minute, action, events in outcome.per_minute:
+        by_action[action][str(minute)] = events
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    axes = figure.subplots()
+    floor = [0] * len(minutes)
+    for action, counts in sorted(by_action.items()):
+        heights = [counts.get(minute, 0) for minute in minutes]
+        axes.bar(range(len(minutes)), heights, bottom=floor, label=action, width=0.9)
+        floor = [low + height for low, height in zip(floor, heights, strict=True)]
+    step = max(len(minutes) // 12, 1)
+    axes.set_xticks(
+        range(0, len(minutes), step), [minutes[i][5:16] for i in range(0, len(minutes), step)], rotation=30
+    )
+    axes.set_ylabel("events a minute")
+    axes.set_title("What happened to packages")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=120)
+    return path

@@ -1,0 +1,183 @@
+"""The whole way of a log: a publication, UDP that loses datagrams, a recording, a streaming query, a table.
+
+Not here: options and what is shown (demo). Invariant: what is compared with the input is the table, as Spark reads it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.offerer import Offerer
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import AeronError
+from aeron_core.recording import Archive
+from aeron_core.recording.recorder import Recorder, RecorderParams
+from pyspark_aeron.decoders import decode
+from pyspark_aeron.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_STREAM_ID: Final = 1001
+_TIMEOUT_S: Final = 60.0
+_PAUSE_S: Final = 0.001
+#: Of a line of dpkg's log: date, time, what was done, and to which package.
+_EVENTS_SQL: Final = """
+    SELECT position, to_timestamp(substring(text, 1, 19)) AS time, split(text, ' ')[2] AS action,
+           split(text, ' ')[3] AS subject, text
+    FROM log
+"""
+_PER_MINUTE_SQL: Final = """
+    SELECT date_trunc('minute', time) AS minute, action, count(*) AS events FROM events GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoParams:
+    """What to send, and where everything goes."""
+
+    lines: list[bytes]
+    folder: Path
+    loss: float = 0.02  # share of datagrams, in each direction
+    seed: int = 42
+    on_sent: Callable[[int, int], object] | None = None  # is told of messages and bytes
+
+
+@dataclass(slots=True)
+class DemoOutcome:
+    """What the table has, and what the input has."""
+
+    rows: int = 0
+    distinct_rows: int = 0
+    batches: int = 0
+    send_seconds: float = 0.0
+    seconds: float = 0.0
+    actions: Counter[str] = field(default_factory=Counter)
+    expected: Counter[str] = field(default_factory=Counter)
+    per_minute: list[tuple[object, str, int]] = field(default_factory=list)  # time, action, events
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every line is there once, and every action as often as in the input."""
+        return self.rows == self.distinct_rows == self.expected.total() and self.actions == self.expected
+
+
+def run_demo(params: DemoParams) -> DemoOutcome:
+    """Send, record, query, and count; raises AeronError where any of it stops."""
+    began_s = time.monotonic()
+    outcome = DemoOutcome(expected=Counter(_action_of(line) for line in params.lines))
+    settings = {
+        "debug_receive_data_loss_rate": params.loss,
+        "debug_receive_data_loss_seed": params.seed,
+        "debug_receive_control_loss_rate": params.loss,
+        "debug_receive_control_loss_seed": params.seed + 1,
+    }
+    archive = Archive.create(params.folder / "recordings")
+    spark = session(name="aeron-core demo", settings={"spark.log.level": "ERROR"})
+    try:
+        with (
+            MediaDriver.launch_embedded(settings) as driver,
+            connect(driver.aeron_dir) as aeron,
+            connect(driver.aeron_dir) as recording_client,
+            _recorder(recording_client, archive) as channel,
+        ):
+            query = _start_query(spark, params.folder)
+            try:
+                end = _send(aeron, channel, params, outcome)
+                _await_recorded(archive, end)
+                query.processAllAvailable()
+            finally:
+                query.stop()
+            outcome.batches = sum(progress.numInputRows > 0 for progress in query.recentProgress)
+        _count(spark.read.parquet(str(params.folder / "events")), outcome)
+    finally:
+        spark.stop()
+    outcome.seconds = time.monotonic() - began_s
+    return outcome
+
+
+@contextmanager
+def _recorder(aeron: Aeron, archive: Archive) -> Iterator[str]:
+    """Record on a thread, and yield the channel to publish on."""
+    errors: list[AeronError] = []
+    with aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", _STREAM_ID) as subscription:
+        channel = subscription.resolved_channel()
+        if channel is None:
+            raise AeronError(f"the driver has bound no port for {subscription.channel}")
+        recorder = Recorder(aeron, archive, [subscription], RecorderParams(on_error=errors.append))
+        is_over = threading.Event()
+
+        def record() -> None:
+            pause_s = 0.0
+            while not is_over.wait(pause_s):
+                pause_s = 0.0 if recorder.do_work() else _PAUSE_S
+
+        thread = threading.Thread(target=record, name="recorder")
+        thread.start()
+        try:
+            yield channel
+        finally:
+            is_over.set()
+            thread.join()
+            recorder.on_close()
+    if errors:
+        raise errors[0]
+
+
+def _start_query(spark: SparkSession, folder: Path) -> StreamingQuery:
+    stream = spark.readStream.format("aeron").load(str(folder / "recordings"))
+    decode(stream, "utf8").createOrReplaceTempView("log")
+    return (
+        spark.sql(_EVENTS_SQL)
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .start(str(folder / "events"))
+    )
+
+
+def _send(aeron: Aeron, channel: str, params: DemoParams, outcome: DemoOutcome) -> int:
+    """Return the position behind the last line."""
+    began_s = time.monotonic()
+    with closing(aeron.add_publication(channel, _STREAM_ID)) as publication:
+        publication.await_connected(_TIMEOUT_S)
+        offerer = Offerer(publication, _TIMEOUT_S)
+        end = 0
+        for line in params.lines:
+            end = offerer.offer(line)
+            if params.on_sent is not None:
+                params.on_sent(1, len(line))
+        outcome.send_seconds = time.monotonic() - began_s
+        return end
+
+
+def _await_recorded(archive: Archive, end: int) -> None:
+    deadline_s = time.monotonic() + _TIMEOUT_S
+    while not any(recording.position >= end for recording in archive.recordings()):
+        if time.monotonic() >= deadline_s:
+            raise AeronError(f"position {end} was not recorded within {_TIMEOUT_S:g} s")
+        time.sleep(_PAUSE_S)
+
+
+def _count(events: DataFrame, outcome: DemoOutcome) -> None:
+    events.createOrReplaceTempView("events")
+    outcome.rows = events.count()
+    outcome.distinct_rows = events.select("position").distinct().count()
+    spark = events.sparkSession
+    counts = spark.sql("SELECT action, count(*) FROM events GROUP BY 1").collect()
+    outcome.actions = Counter({row[0]: row[1] for row in counts})
+    outcome.per_minute = [(row[0], row[1], row[2]) for row in spark.sql(_PER_MINUTE_SQL).collect()]
+
+
+def _action_of(line: bytes) -> str:
+    """Return what the query takes for the action, by another way."""
+    words = line.decode("utf-8", "replace").split(" ")
+    return words[2] if len(words) > 2 else ""
