@@ -267,6 +267,14 @@ def test_a_misspelt_plugin_leaves_a_directory_as_it_was(directory, start):
     assert sorted(directory.rglob("*")) == before
 
 
+@pytest.mark.parametrize("name", ["congestion_control", "multicast_flow_control", "unicast_flow_control"])
+def test_a_strategy_that_is_not_installed_is_refused_before_the_directory_is_touched(directory, start, name):
+    with pytest.raises(PluginError, match=f"^{name}: no (flow|congestion) control 'nope'; installed: "):
+        start(**{name: "nope"})
+
+    assert not directory.exists()
+
+
 @pytest.fixture
 def no_file_beyond_32_mib():
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
