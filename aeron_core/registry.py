@@ -136,6 +136,10 @@ class Registry:
         """Return what one table provides, in order."""
         return sorted(self._tables[hook])
 
+    def check(self, hook: str, text: str) -> None:
+        """Raise PluginError where nobody provides what `text`, a name and perhaps options after a comma, asks for."""
+        self._find(hook, text.partition(",")[0])
+
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
         found = self._tables[hook].get(name)
         if found is None:

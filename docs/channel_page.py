@@ -78,7 +78,11 @@ CHANNEL_KEYS = {
     ),
     "untethered-resting-timeout": ("P S", "10s; a duration", "how long before it may join again"),
     "rcv-wnd": ("S, udp", "128k; a size", "receiver window: at most half a term and `so-rcvbuf`"),
-    "cc": ("S, udp", "`static`; `static`, `cubic`, a plugin's name", "congestion control"),
+    "cc": (
+        "S, udp",
+        "`static`; `static`, `cubic`, a plugin's name",
+        "congestion control; a name that is not installed is refused at once, by the reference for each image",
+    ),
     "gtag": ("S, udp", "none; a number", "group tag in status messages, for `fc=tagged`"),
     "nak-delay": ("S, udp", "at once; a duration", "how long a gap may last before it is asked for"),
     "so-sndbuf": ("P S, udp", "of the driver; a size", "SO_SNDBUF of the sockets"),

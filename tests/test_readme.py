@@ -100,3 +100,32 @@ def test_the_examples_of_how_to_answer_requests_run():
             responder.communicate()
 
     assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'IS ANYBODY THERE?'\n")] * 2
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [
+        ("write-a-flow-control.md", "test-a-plugin.md"),
+        ("write-a-name-resolver.md", "write-a-name-resolver.md"),
+    ],
+)
+def test_the_tests_of_the_guides_pass_for_the_plugins_of_the_guides(tmp_path, module, page):
+    plugin = python_blocks(ROOT / "docs" / "how-to" / module)[0]
+    tests = [block for block in python_blocks(ROOT / "docs" / "how-to" / page) if block != plugin]
+    for block in (plugin, *tests):
+        # Each says in its first line what it is a file of.
+        (tmp_path / block.partition("\n")[0].removeprefix("# ")).write_text(block, encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert len(list(tmp_path.glob("test_*.py"))) == len(tests) > 0

@@ -6,6 +6,7 @@ aeron_driver_context_apply_cpuset_affinity.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable
 from typing import Final
@@ -16,6 +17,14 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.settings import ThreadNaming
 from aeron_core.settings.threads import ThreadSettings
 
+#: Which setting binds an agent.
+_SETTINGS: Final = {
+    "conductor": "conductor_cpu_affinity",
+    "sender": "sender_cpu_affinity",
+    "receiver": "receiver_cpu_affinity",
+    "[sender,receiver]": "sender_cpu_affinity",
+    "[sender,receiver,conductor]": "conductor_cpu_affinity",
+}
 _NEW_NAMES: Final = {
     "conductor": "aeron-md-cnd",
     "sender": "aeron-md-snd",
@@ -28,18 +37,29 @@ _NEW_NAMES: Final = {
 def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> None:
     """Name and bind the threads that run the agents of a driver; raises ConfigurationError."""
     conductor, sender, receiver = processors_of(settings)
-    cpus = {
-        "conductor": conductor,
-        "sender": sender,
-        "receiver": receiver,
-        "[sender,receiver]": sender,
-        "[sender,receiver,conductor]": conductor,
+    processors = {
+        "conductor_cpu_affinity": conductor,
+        "sender_cpu_affinity": sender,
+        "receiver_cpu_affinity": receiver,
     }
     for runner in runners:
         role = runner.role_name
         is_new = settings.thread_naming is ThreadNaming.NEW
-        cpu = cpus.get(role, -1)
+        cpu = processors.get(_SETTINGS.get(role, ""), -1)
+        if cpu >= 0:
+            _warn_of_processor(role, cpu)
         runner.place(_NEW_NAMES.get(role, role) if is_new else role, cpu if cpu >= 0 else None)
+
+
+def _warn_of_processor(role: str, cpu: int) -> None:
+    # Beside the error that the thread reports: those who start a driver do not look into its error log at once.
+    allowed = sorted(os.sched_getaffinity(0))
+    if cpu not in allowed:
+        known = ", ".join(map(str, allowed))
+        warnings.warn(
+            f"{_SETTINGS[role]}: agent {role} stays unbound: processor {cpu} must be one of {known}",
+            stacklevel=2,
+        )
 
 
 def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:

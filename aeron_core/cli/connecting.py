@@ -8,9 +8,10 @@ from typing import Final
 
 from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import directory_of, is_terminal
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import exit_code_of, message_of, say
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.handlers import log_error
 from aeron_core.client.publication import Publication
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import CncNotReadyError, DriverTimeoutError, NotConnectedError
@@ -31,7 +32,15 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
         if time.monotonic() >= deadline_s:
             raise DriverTimeoutError(problem)
         time.sleep(_LOOK_INTERVAL_S)
-    return connect(directory)
+    return connect(directory, error_handler=_say_error)
+
+
+def _say_error(error: Exception) -> None:
+    # A warning: the command goes on, or ends with an error of its own. A fault of this program has its traceback.
+    if exit_code_of(error) is None:
+        log_error(error)
+    else:
+        say(f"warning: {message_of(error)}")
 
 
 def _problem(directory: Path) -> str | None:

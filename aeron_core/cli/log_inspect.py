@@ -59,6 +59,20 @@ class Frame:
     reserved_value: int
     payload: bytes
 
+    @property
+    def end(self) -> int:
+        """Where the next frame is looked for."""
+        return self.offset + max(positions.align_frame(abs(self.length)), wire.FRAME_ALIGNMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """How far a publication has written one term buffer; below position 0 where it has not come to it."""
+
+    term_id: int
+    offset: int
+    position: int
+
 
 def log_inspect(  # noqa: PLR0913 - the options of the command
     log: Annotated[
@@ -89,15 +103,18 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
         print(f"{name.replace('_', ' '):>{width}}: {value}")
     for index in terms:
         tail = _tail(inspected, index)
-        print(
-            f"======== term {index}: id {tail['term_id']}, tail {tail['offset']}, position {tail['position']}"
-        )
+        print(f"======== term {index}{_heading(tail)}")
+        end = 0
         for number, frame in enumerate(frames_of(inspected, index, dump, skip_gaps=gaps)):
             if limit is not None and number >= limit:
                 print(f"... more: --limit {limit}")
                 break
             print(_line(frame))
             _print_dump(frame.payload, dump_format)
+            end = frame.end
+        else:
+            if not gaps and _is_gap(end, tail):
+                print(f"{end:>10}: zeros: --gaps looks further")
 
 
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[Frame]:
@@ -119,8 +136,9 @@ def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iter
             offset += wire.FRAME_ALIGNMENT
             continue
         is_behind_gap = False
-        yield _frame(log, index, offset, length, dump)
-        offset += max(positions.align_frame(abs(length)), wire.FRAME_ALIGNMENT)
+        frame = _frame(log, index, offset, length, dump)
+        yield frame
+        offset = frame.end
 
 
 def _frame(log: LogBuffer, index: int, offset: int, length: int, dump: int) -> Frame:
@@ -156,12 +174,33 @@ def _metadata(log: LogBuffer) -> dict[str, object]:
     return fields
 
 
-def _tail(log: LogBuffer, index: int) -> dict[str, int]:
+def _tail(log: LogBuffer, index: int) -> Tail | None:
+    """Return None for an image: its driver writes no tails."""
+    if log.metadata().log_type == wire.LOG_TYPE_IMAGE:
+        return None
     raw_tail = log.raw_tail_acquire(index)
     term_id = positions.raw_tail_term_id(raw_tail)
     offset = positions.raw_tail_term_offset(raw_tail, log.term_length)
     position = positions.compute_position(term_id, offset, log.position_bits_to_shift, log.initial_term_id)
-    return {"term_id": term_id, "offset": offset, "position": position}
+    return Tail(term_id, offset, position)
+
+
+def _heading(tail: Tail | None) -> str:
+    if tail is None:
+        return ""
+    if tail.position < 0:
+        return ": not used yet"
+    return f": id {tail.term_id}, tail {tail.offset}, position {tail.position}"
+
+
+def _is_gap(end: int, tail: Tail | None) -> bool:
+    """Return whether there may be frames behind `end`, where those that follow one another end.
+
+    The beginning of a term is zeros when it is cleaned for its next use; of an image nothing says how far it goes.
+    """
+    if tail is None:
+        return end == 0
+    return tail.position >= 0 and end < tail.offset
 
 
 def _documents(

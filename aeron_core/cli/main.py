@@ -7,8 +7,9 @@ Invariant: what a user can get wrong ends in one line on stderr, never in a trac
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -64,6 +65,28 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _say_warning
+        return _run(arguments)
+
+
+def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    # What code of ours and of plugins tells users; what is for developers keeps the place that it is about.
+    if category is UserWarning and file is None:
+        say(f"warning: {message}")
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        print(text, end="", file=file or sys.stderr)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         # Without markup and without the standalone mode: usage errors are one line, as all others are.
         result = make_app()(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aeron_core.errors import ErrorCode
+from aeron_core.errors import ClientTimeoutError, DriverTimeoutError, ErrorCode
 
 if TYPE_CHECKING:
     from aeron_core.client.image import Image
@@ -62,8 +62,11 @@ CloseHandler = Callable[[], object]
 
 
 def log_error(error: Exception) -> None:
-    """Log what happened: the error handler of a program that has none."""
-    logging.getLogger("aeron_core.client").error("%s: %s", type(error).__name__, error, exc_info=error)
+    """Log what happened, in one line where no code is to blame: the error handler of a program that has none."""
+    is_expected = isinstance(error, DriverTimeoutError | ClientTimeoutError)
+    logging.getLogger("aeron_core.client").error(
+        "%s: %s", type(error).__name__, error, exc_info=None if is_expected else error
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from aeron_core.driver.log_storage import LogStorage
 from aeron_core.driver.receiver import Receiver
 from aeron_core.driver.resolution import Resolution
 from aeron_core.driver.sender import Sender
+from aeron_core.driver.socket_lengths import cut_lengths
 from aeron_core.driver.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings import Offload
@@ -64,6 +65,9 @@ class Assembly:
     ) -> None:
         self._settings = settings
         self._clock = clock
+        if open_datagrams is None:
+            for text in cut_lengths(settings):
+                warnings.warn(text, stacklevel=5)
         self.cnc = self._create_cnc()
         counters = CountersManager(
             self.cnc.counters_metadata,

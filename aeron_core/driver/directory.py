@@ -6,6 +6,7 @@ Source: aeron_driver.c, aeron_driver_ensure_dir_is_recreated.
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sys
 import time
@@ -85,10 +86,33 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = Fa
     if tells_age:
         print(f"INFO: Aeron driver heartbeat is {age_ms} ms old", file=sys.stderr)
     if age_ms <= timeout_ms:
+        # The age alone decides, as with the reference: the driver may run where its pid means nothing here.
         raise ActiveDriverError(
-            f"active media driver detected in {path}: pid {cnc.pid}, last heard of {age_ms} ms ago; stop it, or "
-            "choose another directory with AERON_DIR"
+            f"active media driver detected in {path}: pid {cnc.pid}, last heard of {age_ms} ms ago; "
+            f"{_advice(cnc.pid, timeout_ms - age_ms)}"
         )
+
+
+def _advice(pid: int, left_ms: int) -> str:
+    if not _has_gone(pid):
+        return "stop it, or choose another directory with AERON_DIR"
+    return (
+        f"no process here has that pid: if it was killed, the directory is free in {left_ms / 1000:.1f} s, or at "
+        "once with AERON_DIR_DELETE_ON_START=true"
+    )
+
+
+def _has_gone(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        # There is one, of another user.
+        return False
+    return False
 
 
 def _save_errors(path: Path) -> None:

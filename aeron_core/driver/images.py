@@ -18,7 +18,12 @@ from aeron_core.driver.loss_detector import UnicastNakDelay
 from aeron_core.driver.multicast_nak_delay import MulticastNakDelay
 from aeron_core.driver.one_way_latency import OneWayEstimate
 from aeron_core.driver.publication_image import PublicationImage
-from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
+from aeron_core.driver.socket_lengths import (
+    os_default_rcvbuf_length,
+    os_default_sndbuf_length,
+    os_max_rcvbuf_length,
+    os_max_sndbuf_length,
+)
 from aeron_core.driver.stream import reserve_links, take_ended
 from aeron_core.driver.stream_counters import CounterOwner
 from aeron_core.endpoint_params import EndpointParams
@@ -284,7 +289,9 @@ class Images:
             receiver_window_length=params.initial_window_length,
             socket_rcvbuf_length=params.endpoint.socket_rcvbuf_length or settings.socket_so_rcvbuf_length,
             os_default_socket_sndbuf_length=os_default_sndbuf_length(),
+            os_max_socket_sndbuf_length=os_max_sndbuf_length(settings),
             os_default_socket_rcvbuf_length=os_default_rcvbuf_length(),
+            os_max_socket_rcvbuf_length=os_max_rcvbuf_length(settings),
             entity_tag=-1,
             response_correlation_id=-1,
             untethered_window_limit_timeout_ns=params.untethered.window_limit_timeout_ns,

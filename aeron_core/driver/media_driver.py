@@ -21,7 +21,7 @@ from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.log_storage import sweep_shared_memory
 from aeron_core.driver.lookups import LookupThreads
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ConfigurationError, PluginError
 from aeron_core.registry import Registry
 from aeron_core.settings import (
     DriverSettings,
@@ -50,6 +50,12 @@ if TYPE_CHECKING:
 
 
 _GOSSIP: Final = "driver"  # the name resolver that falls back to another one
+#: Settings that name strategies, and where their names are looked up.
+_STRATEGIES: Final = {
+    "multicast_flow_control": "aeron_flow_controls",
+    "unicast_flow_control": "aeron_flow_controls",
+    "congestion_control": "aeron_congestion_controls",
+}
 
 
 class MediaDriver:
@@ -85,6 +91,7 @@ class MediaDriver:
         self._registry = registry or Registry.load()
         self.sections = _sections_of(self._registry, sections or {})
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
+        _check_strategies(self._registry, self.settings)
         resolver = _resolver_of(self._registry, self.settings)
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
@@ -272,6 +279,15 @@ def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverS
         # At the call of `launch`, which most use.
         warnings.warn(text, stacklevel=4)
     return loaded.settings
+
+
+def _check_strategies(registry: Registry, settings: DriverSettings) -> None:
+    # Otherwise the first stream that needs the strategy would be refused, at a time when nobody looks.
+    for name, hook in _STRATEGIES.items():
+        try:
+            registry.check(hook, getattr(settings, name))
+        except PluginError as error:
+            raise PluginError(f"{name}: {error}") from None
 
 
 def _resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:

@@ -6,7 +6,12 @@ import random
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.driver.socket_lengths import os_default_rcvbuf_length, os_default_sndbuf_length
+from aeron_core.driver.socket_lengths import (
+    os_default_rcvbuf_length,
+    os_default_sndbuf_length,
+    os_max_rcvbuf_length,
+    os_max_sndbuf_length,
+)
 from aeron_core.logbuffer.metadata import LogBufferParams
 
 if TYPE_CHECKING:
@@ -42,7 +47,9 @@ def publication_log_params(  # noqa: PLR0913
         publication_window_length=params.publication_window_length,
         socket_sndbuf_length=params.endpoint.socket_sndbuf_length or context.settings.socket_so_sndbuf_length,
         os_default_socket_sndbuf_length=os_default_sndbuf_length(),
+        os_max_socket_sndbuf_length=os_max_sndbuf_length(context.settings),
         os_default_socket_rcvbuf_length=os_default_rcvbuf_length(),
+        os_max_socket_rcvbuf_length=os_max_rcvbuf_length(context.settings),
         max_resend=params.max_resend,
         entity_tag=params.entity_tag,
         response_correlation_id=params.response_correlation_id,

@@ -1,22 +1,63 @@
-"""The operating system's own socket buffer lengths."""
+"""The operating system's own socket buffer lengths, and what it makes of ours.
+
+Source: aeron_driver.c, aeron_driver_validate_sufficient_socket_buffer_lengths (the probe).
+"""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core.settings import DriverSettings
 
 
 @cache
-def _default_length(option: int) -> int:
+def _length(option: int, asked: int = 0) -> int:
+    """Return what a new UDP socket has, or has after it was asked for."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        if asked:
+            # Some systems refuse what Linux cuts.
+            with suppress(OSError):
+                probe.setsockopt(socket.SOL_SOCKET, option, asked)
         return probe.getsockopt(socket.SOL_SOCKET, option)
 
 
 def os_default_sndbuf_length() -> int:
     """Return SO_SNDBUF of a new UDP socket, in bytes."""
-    return _default_length(socket.SO_SNDBUF)
+    return _length(socket.SO_SNDBUF)
 
 
 def os_default_rcvbuf_length() -> int:
     """Return SO_RCVBUF of a new UDP socket, in bytes."""
-    return _default_length(socket.SO_RCVBUF)
+    return _length(socket.SO_RCVBUF)
+
+
+def os_max_sndbuf_length(settings: DriverSettings) -> int:
+    """Return the SO_SNDBUF that a socket gets with these settings, in bytes."""
+    return _length(socket.SO_SNDBUF, settings.socket_so_sndbuf_length)
+
+
+def os_max_rcvbuf_length(settings: DriverSettings) -> int:
+    """Return the SO_RCVBUF that a socket gets with these settings, in bytes."""
+    return _length(socket.SO_RCVBUF, settings.socket_so_rcvbuf_length)
+
+
+def cut_lengths(settings: DriverSettings, length: Callable[[int, int], int] = _length) -> Iterator[str]:
+    """Yield what to tell of each buffer that the system makes shorter than the settings ask for.
+
+    As with the reference a system that doubles what it is asked for, as Linux does, may cut that to the half unseen.
+    """
+    for option, name, asked, limit in (
+        (socket.SO_RCVBUF, "SO_RCVBUF", settings.socket_so_rcvbuf_length, "net.core.rmem_max"),
+        (socket.SO_SNDBUF, "SO_SNDBUF", settings.socket_so_sndbuf_length, "net.core.wmem_max"),
+    ):
+        given = length(option, asked)
+        if asked > given:
+            yield (
+                f"AERON_SOCKET_{name}={asked}: the operating system gives {given} bytes only: raise {limit}, "
+                "or ask for less"
+            )

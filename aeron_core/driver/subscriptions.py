@@ -78,6 +78,7 @@ class Subscriptions:
     ) -> None:
         """Subscribe to streams of a channel, and link the images that are there."""
         params = self.params_of(channel.uri)
+        self._check_congestion_control(params)
         endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
             endpoint = self._open(command, transport, channel, params)
@@ -117,6 +118,11 @@ class Subscriptions:
     def params_of(self, uri: ChannelUri) -> SubscriptionParams:
         """Return what a URI and the settings say of a subscription."""
         return SubscriptionParams.parse(uri, self.context.settings.subscription_defaults, self.find_tagged)
+
+    def _check_congestion_control(self, params: SubscriptionParams) -> None:
+        # Unlike the reference, which finds out with the first image and has nobody to tell.
+        if params.congestion_control is not None:
+            self.context.registry.check("aeron_congestion_controls", params.congestion_control)
 
     def _check_sockets(self, endpoint: ReceiveEndpoint, channel: Channel) -> None:
         if endpoint.has_destinations:

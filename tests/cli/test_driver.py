@@ -1,4 +1,4 @@
-"""The end of `aeron-core driver` by a signal that comes too early."""
+"""The start of `aeron-core driver`: what it says, and its end by a signal that comes too early."""
 
 import os
 import signal
@@ -46,3 +46,33 @@ def test_a_signal_during_the_start_ends_the_driver_in_order(
     assert outcome.code == number, outcome.err
     assert not (tmp_path / "driver").exists()
     assert signal.getsignal(number) is refuse_signals
+
+
+@pytest.mark.parametrize(
+    ("define", "text"),
+    [
+        ("aeron.event.log=admn", "event log: "),
+        ("aeron.socket.so_rcvbuf=2147483647", "AERON_SOCKET_SO_RCVBUF=2147483647: "),
+        ("aeron.conductor.cpu.affinity=255", "conductor_cpu_affinity: agent conductor stays unbound: "),
+    ],
+)
+def test_a_warning_of_the_driver_is_one_line_without_a_place_in_the_code(
+    aeron, monkeypatch, tmp_path, define, text
+):
+    class Brief(MediaDriver):
+        def await_termination(self, timeout=None):
+            return True
+
+    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Brief)
+
+    outcome = aeron(
+        "driver",
+        f"-Daeron.dir={tmp_path / 'driver'}",
+        "-Daeron.counters.buffer.length=1m",
+        "-Daeron.dir.delete.on.shutdown=true",
+        f"-D{define}",
+    )
+
+    assert outcome.code == 0, outcome.err
+    (line,) = [line for line in outcome.err.splitlines() if "serves" not in line]
+    assert line.startswith(f"aeron-core: warning: {text}")

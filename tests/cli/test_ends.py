@@ -29,6 +29,23 @@ def test_a_driver_that_denies_it_goes_on_and_the_user_is_told_why(start, aeron, 
     assert process.popen.poll() is None
 
 
+def test_a_stream_whose_driver_ends_says_so_without_a_traceback(running_driver, start, aeron, tmp_path):
+    _, directory = running_driver
+    lines = tmp_path / "lines"
+    lines.write_text("line\n" * 100_000)
+    subscriber = start("sub", "aeron:ipc", 7, "-d", directory)
+    publisher = start("pub", "aeron:ipc", 7, "--input", lines, "--rate", 100, "-d", directory)
+    assert subscriber.popen.stdout.readline() == "line\n"
+
+    assert aeron("terminate", "-d", directory).code == 0
+
+    received, published = subscriber.ended(timeout=30), publisher.ended(timeout=30)
+    assert (received.code, published.code) == (1, 1)
+    assert "error: the media driver is gone" in received.err
+    for outcome in (received, published):
+        assert all(line.startswith("aeron-core: ") for line in outcome.err.splitlines())
+
+
 def test_a_driver_that_has_ended_need_not_be_ended(aeron, dead_directory):
     outcome = aeron("terminate", "-d", dead_directory)
 

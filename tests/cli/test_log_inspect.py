@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -40,6 +41,31 @@ def test_frames_are_shown_with_their_headers_and_payloads(aeron, log):
     assert "term 0: id -5, tail 128, position 128" in out
 
 
+def test_a_term_that_no_publication_has_come_to_has_no_position(aeron, log):
+    path, _ = log
+
+    lines = aeron("log-inspect", path).out.splitlines()
+
+    assert lines[-2:] == ["======== term 1: not used yet", "======== term 2: not used yet"]
+
+
+def test_the_terms_of_an_image_have_no_tails(aeron, tmp_path):
+    path = tmp_path / "4.logbuffer"
+    params = LogBufferParams(
+        initial_term_id=-5,
+        term_length=65536,
+        mtu_length=1408,
+        session_id=7,
+        stream_id=1001,
+        log_type=wire.LOG_TYPE_IMAGE,
+    )
+    LogBuffer.initialize(create_mapped_file(path, params.log_length, sparse=True), params)
+
+    lines = aeron("log-inspect", path, "--term", 1).out.splitlines()
+
+    assert lines[-2:] == ["======== term 1", "         0: zeros: --gaps looks further"]
+
+
 def test_a_payload_is_shown_in_hex_up_to_the_length_asked_for(aeron, log):
     path, _ = log
 
@@ -62,7 +88,9 @@ def test_frames_behind_a_gap_are_shown_where_that_is_asked_for(aeron, log):
     path, written = log
     written.buffer.put_i32(0, 0)
 
-    assert "DATA" not in aeron("log-inspect", path).out
+    out = aeron("log-inspect", path, "--term", 0).out
+    assert "DATA" not in out
+    assert out.endswith("         0: zeros: --gaps looks further\n")
     assert "64: DATA length=38" in aeron("log-inspect", path, "--gaps").out
 
 

@@ -3,6 +3,8 @@
 import os
 import re
 import resource
+import subprocess
+import sys
 import time
 
 import pytest
@@ -51,13 +53,13 @@ def start(directory):
         driver.close()
 
 
-def leave_behind(directory, *, age_ms, errors=(), is_ready=True):
+def leave_behind(directory, *, age_ms, errors=(), is_ready=True, pid=4242):
     """Make the directory of another process's driver that was last heard of `age_ms` ago."""
     for folder in ("publications", "images"):
         (directory / folder).mkdir(parents=True)
     (directory / "publications" / "7.logbuffer").write_bytes(bytes(4096))
     cnc = CncFile.create(
-        directory / CNC_FILE, LAYOUT, client_liveness_timeout_ns=10**10, start_timestamp_ms=1, pid=4242
+        directory / CNC_FILE, LAYOUT, client_liveness_timeout_ns=10**10, start_timestamp_ms=1, pid=pid
     )
     ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms = int(time.time() * 1000) - age_ms
     log = DistinctErrorLog(cnc.error_log, Clock())
@@ -65,6 +67,14 @@ def leave_behind(directory, *, age_ms, errors=(), is_ready=True):
         log.record(1, text)
     if is_ready:
         cnc.publish()
+
+
+@pytest.fixture
+def gone_pid():
+    """The pid of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+        return process.pid
 
 
 def saved_errors(directory):
@@ -84,10 +94,24 @@ def test_the_directory_of_a_live_driver_is_refused_and_the_driver_named(director
     with pytest.raises(ActiveDriverError) as raised:
         start()
 
-    text = str(raised.value)
-    assert f"active media driver detected in {directory}: pid 4242, last heard of 4" in text
-    assert "AERON_DIR" in text
+    assert f"active media driver detected in {directory}: pid 4242, last heard of 4" in str(raised.value)
     assert (directory / "publications" / "7.logbuffer").exists()
+
+
+def test_the_directory_of_a_driver_that_runs_is_free_when_it_is_stopped(directory, start):
+    leave_behind(directory, age_ms=1000, pid=os.getppid())
+
+    with pytest.raises(ActiveDriverError, match=r"; stop it, or choose another directory with AERON_DIR$"):
+        start()
+
+
+def test_of_a_driver_that_was_killed_it_is_said_when_its_directory_is_free(directory, start, gone_pid):
+    leave_behind(directory, age_ms=1000, pid=gone_pid)
+
+    with pytest.raises(
+        ActiveDriverError, match=r"no process here .* free in [0-4]\.\d s.*DELETE_ON_START=true"
+    ):
+        start()
 
 
 def test_two_drivers_of_one_process_do_not_share_a_directory(start):
@@ -265,6 +289,14 @@ def test_a_misspelt_plugin_leaves_a_directory_as_it_was(directory, start):
         start(name_resolver="csw")
 
     assert sorted(directory.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["congestion_control", "multicast_flow_control", "unicast_flow_control"])
+def test_a_strategy_that_is_not_installed_is_refused_before_the_directory_is_touched(directory, start, name):
+    with pytest.raises(PluginError, match=f"^{name}: no (flow|congestion) control 'nope'; installed: "):
+        start(**{name: "nope"})
+
+    assert not directory.exists()
 
 
 @pytest.fixture

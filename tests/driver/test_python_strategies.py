@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from aeron_core.errors import RegistrationError
 from aeron_core.spi.hookspecs import hookimpl
 from aeron_core.testing import Feed, Link, Sink, make_messages
 from aeron_core.testing.pair import MS, US, S
@@ -113,3 +114,10 @@ def test_a_stream_in_full_flow_asks_a_congestion_control_every_100_ms(start_pair
     assert all(before[2] == after[1] for before, after in zip(plugin.states, plugin.states[1:], strict=False))
     assert any(state[3] for state in plugin.states)
     assert pair.receiver.errors() == []
+
+
+def test_a_congestion_control_that_is_not_installed_refuses_the_subscription(start_pair):
+    pair = start_pair()
+
+    with pytest.raises(RegistrationError, match="no congestion control 'cubik'; installed: "):
+        pair.add_subscription(f"{CHANNEL}|cc=cubik,fast", 1001)

@@ -85,7 +85,10 @@ def test_a_driver_whose_control_group_cannot_be_read_does_not_start(launch, tmp_
 
 
 def test_a_processor_that_is_not_there_is_an_error_of_the_driver_which_goes_on(launch):
-    driver = launch(receiver_cpu_affinity=NO_PROCESSOR)
+    with pytest.warns(
+        UserWarning, match="^receiver_cpu_affinity: agent receiver .* processor 255 must be one of 0"
+    ):
+        driver = launch(receiver_cpu_affinity=NO_PROCESSOR)
 
     log = CncFile.open(driver.aeron_dir / CNC_FILE, read_only=True).error_log
     [error] = read_errors(log)

@@ -1,0 +1,27 @@
+"""What a client tells a program that has no handlers."""
+
+import pytest
+
+from aeron_core.client.handlers import log_error
+from aeron_core.errors import ClientTimeoutError, DriverTimeoutError
+
+
+def _raised(error):
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+@pytest.mark.parametrize("kind", [DriverTimeoutError, ClientTimeoutError])
+def test_the_end_of_a_driver_is_logged_in_one_line(caplog, kind):
+    log_error(_raised(kind("it has ended")))
+
+    assert f"{kind.__name__}: it has ended" in caplog.text
+    assert caplog.text.count("\n") == 1
+
+
+def test_an_exception_of_a_program_s_handler_is_logged_with_its_traceback(caplog):
+    log_error(_raised(KeyError("orders")))
+
+    assert "Traceback" in caplog.text
