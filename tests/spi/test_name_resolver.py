@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-name-resolver.md
 
 
 def how_to_module():
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[0]
     module = types.ModuleType("inventory_names")
     exec(compile(code, str(PAGE), "exec"), module.__dict__)
     return module
