@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
+import aeron_core
 from aeron_core import errors, uri_builder
 from aeron_core.cli.main import make_core_app
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
@@ -64,6 +65,52 @@ def test_every_key_of_a_channel_is_documented():
 
     assert keys == set(GENERATOR["channel_page"].CHANNEL_KEYS)
     assert "endpoint" in keys
+
+
+def test_every_public_name_is_documented():
+    text, elsewhere = page("client.md"), GENERATOR["client_page"].ELSEWHERE
+
+    for name in set(aeron_core.__all__) - {"__version__", "aio"}:
+        if name in elsewhere:
+            assert f"`{name}`" in text + page(elsewhere[name]), name
+        else:
+            assert re.search(rf"^### `{name}\b", text, re.M), name
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        for name in aeron_core.__all__
+        if isinstance(kind := getattr(aeron_core, name), type)
+        and name not in GENERATOR["client_page"].ELSEWHERE
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_member_of_the_client_is_documented(kind):
+    text = page("client.md")
+    sections = [
+        re.search(rf"^### `{one.__name__}`\n.*?(?=^##)", text, re.M | re.S)
+        for one in kind.__mro__
+        if one.__module__.startswith("aeron_core")
+    ]
+    told = "".join(section[0] for section in sections)
+
+    internal = GENERATOR["client_page"]._INTERNAL
+    for name in {
+        name for one in kind.__mro__ if one.__module__.startswith("aeron_core") for name in vars(one)
+    }:
+        if not name.startswith("_") and not internal.search(inspect.getdoc(getattr(kind, name)) or ""):
+            assert re.search(rf"^\| `(async )?{name}\b", told, re.M), name
+    assert "| |" not in told.replace("  ", " "), "a member has no meaning"
+
+
+def test_every_function_of_asyncio_is_documented():
+    text = page("client.md")
+
+    for name, member in vars(aeron_core.aio).items():
+        if callable(member) and name != "T" and member.__module__ == "aeron_core.aio" and name[0] != "_":
+            assert re.search(rf"^### `(async )?{name}\b", text, re.M), name
 
 
 def test_every_error_is_documented():

@@ -103,3 +103,25 @@ def test_the_examples_of_how_to_answer_requests_run():
             responder.communicate()
 
     assert [(done.returncode, done.stdout) for done in asked] == [(0, "b'IS ANYBODY THERE?'\n")] * 2
+
+
+@pytest.mark.system
+def test_the_examples_of_how_to_use_asyncio_run(driver):
+    environment = os.environ | {"AERON_DIR": str(driver.aeron_dir)}
+
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", example],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=True,
+            env=environment,
+        ).stdout
+        for example in python_blocks(ROOT / "docs" / "how-to" / "use-asyncio.md")
+    ]
+
+    assert shown == [
+        "64 b'message 0'\n128 b'message 1'\n192 b'message 2'\n",
+        "64 b'one'\n128 b'two'\n192 b'three'\n",
+    ]
