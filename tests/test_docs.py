@@ -10,10 +10,13 @@ import typer
 
 import aeron_core
 from aeron_core import errors, uri_builder
+from aeron_core.channel_defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.channel_params import PublicationParams, SubscriptionParams
 from aeron_core.cli.main import make_core_app
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.spi import hookspecs
+from aeron_core.uri import ChannelUri
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -65,6 +68,23 @@ def test_every_key_of_a_channel_is_documented():
 
     assert keys == set(GENERATOR["channel_page"].CHANNEL_KEYS)
     assert "endpoint" in keys
+
+
+@pytest.mark.parametrize(
+    ("written", "same"), [(key, row[0]) for key, row in GENERATOR["channel_page"].LENIENT.items()]
+)
+def test_what_a_channel_may_be_taken_for_is_documented(written, same):
+    channel = "aeron:udp?endpoint=localhost:20121"
+
+    def parsed(params):
+        uri = ChannelUri.parse(f"{channel}|{params}" if params else channel)
+        return (
+            PublicationParams.parse(uri, PublicationDefaults()),
+            SubscriptionParams.parse(uri, SubscriptionDefaults()),
+        )
+
+    assert parsed(written) == parsed(same)
+    assert f"| `{written.replace('|', chr(92) + '|')}` | " in page("channels.md")
 
 
 def test_every_public_name_is_documented():
