@@ -125,3 +125,10 @@ def test_the_examples_of_how_to_use_asyncio_run(driver):
         "64 b'message 0'\n128 b'message 1'\n192 b'message 2'\n",
         "64 b'one'\n128 b'two'\n192 b'three'\n",
     ]
+
+
+def test_the_example_of_how_to_embed_a_driver_gives_up_in_time(tmp_path):
+    example = python_blocks(ROOT / "docs" / "how-to" / "embed-a-driver.md")[-1]
+
+    with pytest.raises(aeron_core.DriverTimeoutError, match="500 ms"):
+        exec(example.replace("/dev/shm/orders", str(tmp_path / "no-driver")), {"aeron_core": aeron_core})
