@@ -15,7 +15,7 @@ import typer
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.cli.configuration import lines_of
 from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.options import Defines, SettingsFiles
+from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended, say
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
@@ -29,6 +29,7 @@ _IDLE_S: Final = 0.001
 def driver(
     files: SettingsFiles = None,
     define: Defines = None,
+    aeron_dir: AeronDir = None,
     version: Annotated[bool, typer.Option("-v", help="Show the version and end.")] = False,
     metrics: Annotated[
         str | None,
@@ -38,12 +39,13 @@ def driver(
     """Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.
 
     Settings come from AERON_... environment variables, -Dname=value and files, as those of aeronmd do. After a
-    signal the exit code is its number, as that of aeronmd.
+    signal the exit code is its number, as that of aeronmd. SIGHUP ends it at once and leaves its directory behind, as
+    it does there: start it with nohup or setsid where a terminal may go away.
     """
     if version:
         print(f"aeron-core driver {SOFTWARE_VERSION}")
         raise ended(EXIT_OK)
-    loaded = load_driver_settings(defines=define or [], files=files or [])
+    loaded = load_driver_settings(arguments={"aeron_dir": aeron_dir}, defines=define or [], files=files or [])
     for warning in loaded.warnings:
         say(f"warning: {warning}")
     if loaded.settings.print_configuration:

@@ -1,4 +1,4 @@
-"""The end of `aeron-core driver` by a signal that comes too early."""
+"""The directory of `aeron-core driver`, and its end by a signal that comes too early."""
 
 import os
 import signal
@@ -46,3 +46,21 @@ def test_a_signal_during_the_start_ends_the_driver_in_order(
     assert outcome.code == number, outcome.err
     assert not (tmp_path / "driver").exists()
     assert signal.getsignal(number) is refuse_signals
+
+
+@pytest.mark.parametrize("option", ["-d", "--aeron-dir"])
+def test_the_directory_is_an_option_as_of_the_other_commands(
+    aeron, monkeypatch, tmp_path, refuse_signals, option
+):
+    class Short(MediaDriver):
+        def await_termination(self, timeout=None):
+            return True
+
+    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Short)
+
+    outcome = aeron(
+        "driver", option, tmp_path / "mine", "-Daeron.dir=/nowhere", "-Daeron.counters.buffer.length=1m"
+    )
+
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == f"aeron-core driver serves {tmp_path / 'mine'}\n"
