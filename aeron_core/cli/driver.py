@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Annotated, Final, Self
@@ -99,7 +99,8 @@ class EndBySignal:
 
 
 def _run_threads(settings: DriverSettings, end: EndBySignal, metrics: HostPort | None) -> None:
-    with MediaDriver.launch(settings) as running, _served(running, metrics):
+    with _served(metrics) as serve, MediaDriver.launch(settings) as running:
+        serve(running)
         end.of(running)
         _announce(running)
         running.await_termination()
@@ -107,7 +108,8 @@ def _run_threads(settings: DriverSettings, end: EndBySignal, metrics: HostPort |
 
 
 def _run_here(settings: DriverSettings, end: EndBySignal, metrics: HostPort | None) -> None:
-    with MediaDriver(settings, invoker=True) as running, _served(running, metrics):
+    with _served(metrics) as serve, MediaDriver(settings, invoker=True) as running:
+        serve(running)
         end.of(running)
         _announce(running)
         while not running.await_termination(0):
@@ -124,16 +126,21 @@ def _metrics_address(text: str) -> HostPort:
 
 
 @contextmanager
-def _served(running: MediaDriver, metrics: HostPort | None) -> Iterator[None]:
+def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
+    """Listen, before a driver is made that would have to go again; yield what names the driver to serve."""
     if metrics is None:
-        yield
+        yield lambda _: None
         return
     from aeron_core.cli.metrics_server import MetricsServer  # noqa: PLC0415 - only who asks for it waits for it
 
-    files = DriverFiles.open(running.aeron_dir)
-    with MetricsServer(metrics, lambda: files.counters) as server:
+    files: list[DriverFiles] = []
+
+    def serve(running: MediaDriver) -> None:
+        files.append(DriverFiles.open(running.aeron_dir))
         say(f"metrics at {server.url}")
-        yield
+
+    with MetricsServer(metrics, lambda: files[0].counters if files else ()) as server:
+        yield serve
 
 
 def _announce(running: MediaDriver) -> None:
