@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,9 @@ TABLES: Mapping[str, str] = {
     "aeron_idle_strategies": "idle strategy",
     "aeron_settings": "section of settings",
 }
+
+#: All hooks.
+HOOKS = tuple(name for name in vars(hookspecs) if name.startswith("aeron_"))
 
 Report = Callable[[BaseException], None]
 
@@ -96,6 +100,7 @@ class Registry:
 
     def _register(self, plugin: object, installed: InstalledPlugin) -> None:
         _check_spi_version(plugin, installed)
+        self._check_hooks(plugin, installed)
         try:
             self._manager.register(plugin, name=f"{installed.distribution}:{installed.name}")
             self._manager.check_pending()
@@ -109,6 +114,18 @@ class Registry:
             implementation = getattr(plugin, hook, None)
             if implementation is not None:
                 self._merge(hook, implementation, installed)
+
+    def _check_hooks(self, plugin: object, installed: InstalledPlugin) -> None:
+        """Refuse hooks that do not exist, and name the one that was meant."""
+        for name in dir(plugin):
+            options = self._manager.parse_hookimpl_opts(plugin, name)
+            if options is None or options.get("optionalhook"):
+                continue
+            hook = options.get("specname") or name
+            if hook not in HOOKS:
+                close = difflib.get_close_matches(hook, HOOKS, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(HOOKS)}"
+                raise PluginError(f"{installed} implements {hook}, which is no hook: {hint}")
 
     def _merge(
         self, hook: str, implementation: Callable[[], Mapping[str, Any]], installed: InstalledPlugin

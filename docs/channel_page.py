@@ -106,6 +106,22 @@ CHANNEL_KEYS = {
     "ats": ("P S, udp", "false; `false`", "encryption of a commercial build: `true` is refused"),
 }
 
+#: What the reference takes, and so do we, though it may be a mistake; and the same without it. A test parses both.
+LENIENT = {
+    "ttl=999": ("ttl=255", "more than 255 is 255; less than 0 we refuse, and the reference takes it for 255"),
+    "control-mode=dynamc": ("", "a mode that nobody knows is none"),
+    "group=maybe": ("group=false", "all but `true` and `infer` is `false`"),
+    "linger=5": ("linger=5ns", "a number alone is nanoseconds, in all durations"),
+    "session-id=5|session-id=6": (
+        "session-id=5",
+        "of a key that comes twice the first counts; of `endpoint`, `interface`, `control`, `control-mode`, `tags` "
+        "and `ttl` the last",
+    ),
+    "gtag=": ("", "a key without a value is none at the end of the channel; elsewhere it is refused"),
+    "mtu": ("", "so is one without `=`"),
+    "mut=8k": ("", "keys that nobody knows"),
+}
+
 
 def channels_page() -> Iterator[str]:
     """Yield the reference of channel URIs."""
@@ -120,3 +136,20 @@ def channels_page() -> Iterator[str]:
     for key, (where, allowed, meaning) in CHANNEL_KEYS.items():
         yield f"| `{key}` | {where} | {allowed} | {meaning} |"
     yield ""
+    yield "## What is taken without a word\n"
+    yield (
+        "A channel is refused where a value cannot be read or is out of its range. These are taken, as the reference "
+        "takes them:\n"
+    )
+    yield "| written | counts as | because |\n|---|---|---|"
+    for written, (same, reason) in LENIENT.items():
+        yield f"| `{written.replace('|', chr(92) + '|')}` | {f'`{same}`' if same else 'left out'} | {reason} |"
+    yield ""
+    yield (
+        "- `fc=max`, `min` and `tagged` of a channel with one receiver: whatever their options say, they are not read, "
+        "since there is no group. The driver's own rule for one receiver is used.\n"
+        "- `fc=min,g:1`: 1 is a tag, which `min` does not look at. To wait for one receiver, write `g:/1`.\n"
+        "- `fc=min,t:5`: 5 ns, so that a receiver is forgotten before its next message. Write `t:5s`.\n"
+        "- `rcv-wnd=1`: the subscription is added, since the `mtu` of publications is not known yet. One with an `mtu` "
+        "above the window gets no image; the error log (`aeron-core errors`) says so.\n"
+    )

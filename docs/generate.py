@@ -27,6 +27,7 @@ DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
 import channel_page  # noqa: E402 - beside this program, however it is run
+import client_page  # noqa: E402
 import spark_page  # noqa: E402
 import wire_pages  # noqa: E402
 from command_pages import command_pages  # noqa: E402
@@ -146,7 +147,7 @@ def errors_page() -> Iterator[str]:
     for name, kind in inspect.getmembers(errors, inspect.isclass):
         if issubclass(kind, errors.AeronError):
             yield f"| `{name}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
-    yield "\n## Codes\n\nWhat a driver tells clients and other drivers.\n\n| code | name |\n|---|---|"
+    yield "\n## Codes\n\nWhat a driver tells clients and other drivers: `ErrorCode`.\n\n| code | name |\n|---|---|"
     for code in errors.ErrorCode:
         yield f"| {code.value} | `{code.name}` |"
     yield ""
@@ -172,6 +173,7 @@ def cli_page() -> Iterator[str]:
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/channels.md": channel_page.channels_page,
     "reference/cli.md": cli_page,
+    "reference/client.md": client_page.client_page,
     "reference/counters.md": counters_page,
     "reference/errors.md": errors_page,
     "reference/hooks.md": hooks_page,

@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 import typer
 
+import aeron_core
 from aeron_core import errors, uri_builder
+from aeron_core.channel_defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.channel_params import PublicationParams, SubscriptionParams
 from aeron_core.cli.main import make_core_app
 from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.spi import hookspecs
+from aeron_core.uri import ChannelUri
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -65,6 +69,69 @@ def test_every_key_of_a_channel_is_documented():
 
     assert keys == set(GENERATOR["channel_page"].CHANNEL_KEYS)
     assert "endpoint" in keys
+
+
+@pytest.mark.parametrize(
+    ("written", "same"), [(key, row[0]) for key, row in GENERATOR["channel_page"].LENIENT.items()]
+)
+def test_what_a_channel_may_be_taken_for_is_documented(written, same):
+    channel = "aeron:udp?endpoint=localhost:20121"
+
+    def parsed(params):
+        uri = ChannelUri.parse(f"{channel}|{params}" if params else channel)
+        return (
+            PublicationParams.parse(uri, PublicationDefaults()),
+            SubscriptionParams.parse(uri, SubscriptionDefaults()),
+        )
+
+    assert parsed(written) == parsed(same)
+    assert f"| `{written.replace('|', chr(92) + '|')}` | " in page("channels.md")
+
+
+def test_every_public_name_is_documented():
+    text, elsewhere = page("client.md"), GENERATOR["client_page"].ELSEWHERE
+
+    for name in set(aeron_core.__all__) - {"__version__", "aio"}:
+        if name in elsewhere:
+            assert f"`{name}`" in text + page(elsewhere[name]), name
+        else:
+            assert re.search(rf"^### `{name}\b", text, re.M), name
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind
+        for name in aeron_core.__all__
+        if isinstance(kind := getattr(aeron_core, name), type)
+        and name not in GENERATOR["client_page"].ELSEWHERE
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_member_of_the_client_is_documented(kind):
+    text = page("client.md")
+    sections = [
+        re.search(rf"^### `{one.__name__}`\n.*?(?=^##)", text, re.M | re.S)
+        for one in kind.__mro__
+        if one.__module__.startswith("aeron_core")
+    ]
+    told = "".join(section[0] for section in sections)
+
+    internal = GENERATOR["client_page"]._INTERNAL
+    for name in {
+        name for one in kind.__mro__ if one.__module__.startswith("aeron_core") for name in vars(one)
+    }:
+        if not name.startswith("_") and not internal.search(inspect.getdoc(getattr(kind, name)) or ""):
+            assert re.search(rf"^\| `(async )?{name}\b", told, re.M), name
+    assert "| |" not in told.replace("  ", " "), "a member has no meaning"
+
+
+def test_every_function_of_asyncio_is_documented():
+    text = page("client.md")
+
+    for name, member in vars(aeron_core.aio).items():
+        if callable(member) and name != "T" and member.__module__ == "aeron_core.aio" and name[0] != "_":
+            assert re.search(rf"^### `(async )?{name}\b", text, re.M), name
 
 
 def test_every_error_is_documented():

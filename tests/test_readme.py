@@ -48,15 +48,18 @@ def test_the_example_of_the_tutorial_runs(tmp_path):
 
 
 @pytest.mark.system
-def test_the_examples_of_how_to_test_a_plugin_run(tmp_path):
+@pytest.mark.parametrize(
+    ("plugin", "tests", "count"),
+    [
+        ("write-a-flow-control.md", "test-a-plugin.md", 13),
+        ("write-a-name-resolver.md", "write-a-name-resolver.md", 4),
+    ],
+)
+def test_the_tests_of_plugins_run_as_they_are_printed(plugin, tests, count, tmp_path):
     how_to = ROOT / "docs" / "how-to"
-    plugin = python_blocks(how_to / "write-a-flow-control.md")[0]
-    tests = "\n".join(python_blocks(how_to / "test-a-plugin.md")).replace("|fc=generous", "")
-    (tmp_path / "generous_flow.py").write_text(plugin, encoding="utf-8")
-    (tmp_path / "test_generous_flow.py").write_text(
-        f"{tests}\nimport pytest\nparams = pytest.fixture(lambda: FlowControlConformance.params)\n",
-        encoding="utf-8",
-    )
+    for block in python_blocks(how_to / plugin)[:1] + python_blocks(how_to / tests):
+        name = re.match(r"# (\w+\.py)\n", block)[1]
+        (tmp_path / name).write_text(block, encoding="utf-8")
 
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
@@ -68,7 +71,7 @@ def test_the_examples_of_how_to_test_a_plugin_run(tmp_path):
     )
 
     assert done.returncode == 0, done.stdout
-    assert "13 passed" in done.stdout
+    assert f"{count} passed" in done.stdout
 
 
 @pytest.mark.system
@@ -129,3 +132,32 @@ def test_the_tests_of_the_guides_pass_for_the_plugins_of_the_guides(tmp_path, mo
 
     assert done.returncode == 0, done.stdout
     assert len(list(tmp_path.glob("test_*.py"))) == len(tests) > 0
+
+
+@pytest.mark.system
+def test_the_examples_of_how_to_use_asyncio_run(driver):
+    environment = os.environ | {"AERON_DIR": str(driver.aeron_dir)}
+
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", example],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=True,
+            env=environment,
+        ).stdout
+        for example in python_blocks(ROOT / "docs" / "how-to" / "use-asyncio.md")
+    ]
+
+    assert shown == [
+        "64 b'message 0'\n128 b'message 1'\n192 b'message 2'\n",
+        "64 b'one'\n128 b'two'\n192 b'three'\n",
+    ]
+
+
+def test_the_example_of_how_to_embed_a_driver_gives_up_in_time(tmp_path):
+    example = python_blocks(ROOT / "docs" / "how-to" / "embed-a-driver.md")[-1]
+
+    with pytest.raises(aeron_core.DriverTimeoutError, match="500 ms"):
+        exec(example.replace("/dev/shm/orders", str(tmp_path / "no-driver")), {"aeron_core": aeron_core})

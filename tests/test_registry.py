@@ -197,8 +197,17 @@ def test_a_hook_that_does_not_exist_is_refused(registry):
         def aeron_flow_contols(self):
             return {}
 
-    with pytest.raises(PluginError, match="aeron_flow_contols"):
+    class Stray:
+        @hookimpl
+        def on_start(self):
+            return {}
+
+    with pytest.raises(
+        PluginError, match=r"'Misspelt' .* aeron_flow_contols, .* no hook: did you mean aeron_flow_controls\?"
+    ):
         registry.register(Misspelt())
+    with pytest.raises(PluginError, match=r"on_start, which is no hook: there are aeron_.*, aeron_cli"):
+        registry.register(Stray())
 
 
 def test_a_hook_with_unknown_arguments_is_refused(registry):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType, TracebackType
@@ -16,7 +16,7 @@ import typer
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.cli.configuration import lines_of
 from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.options import Defines, SettingsFiles
+from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended, say
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
@@ -37,6 +37,7 @@ _IDLE_S: Final = 0.001
 def driver(
     files: SettingsFiles = None,
     define: Defines = None,
+    aeron_dir: AeronDir = None,
     version: Annotated[bool, typer.Option("-v", help="Show the version and end.")] = False,
     metrics: Annotated[
         str | None,
@@ -46,14 +47,17 @@ def driver(
     """Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.
 
     Settings come from AERON_... environment variables, -Dname=value and files, as those of aeronmd do. After a
-    signal the exit code is its number, as that of aeronmd.
+    signal the exit code is its number, as that of aeronmd. SIGHUP ends it at once and leaves its directory behind, as
+    it does there: start it with nohup or setsid where a terminal may go away.
     """
     if version:
         print(f"aeron-core driver {SOFTWARE_VERSION}")
         raise ended(EXIT_OK)
     registry = Registry.load()
     models = registry.section_models()
-    loaded = load_driver_settings(defines=define or [], files=files or [], sections=models)
+    loaded = load_driver_settings(
+        arguments={"aeron_dir": aeron_dir}, defines=define or [], files=files or [], sections=models
+    )
     sections = {
         name: load_section(name, model, defines=define or [], files=files or [])
         for name, model in models.items()
@@ -123,8 +127,11 @@ class _Program:
 
 
 def _run_threads(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
-    launched = MediaDriver.launch(program.settings, registry=program.registry, sections=program.sections)
-    with launched as running, _served(running, metrics):
+    with (
+        _served(metrics) as serve,
+        MediaDriver.launch(program.settings, registry=program.registry, sections=program.sections) as running,
+    ):
+        serve(running)
         end.of(running)
         _announce(running)
         running.await_termination()
@@ -132,8 +139,13 @@ def _run_threads(program: _Program, end: EndBySignal, metrics: HostPort | None) 
 
 
 def _run_here(program: _Program, end: EndBySignal, metrics: HostPort | None) -> None:
-    made = MediaDriver(program.settings, invoker=True, registry=program.registry, sections=program.sections)
-    with made as running, _served(running, metrics):
+    with (
+        _served(metrics) as serve,
+        MediaDriver(
+            program.settings, invoker=True, registry=program.registry, sections=program.sections
+        ) as running,
+    ):
+        serve(running)
         end.of(running)
         _announce(running)
         while not running.await_termination(0):
@@ -150,16 +162,21 @@ def _metrics_address(text: str) -> HostPort:
 
 
 @contextmanager
-def _served(running: MediaDriver, metrics: HostPort | None) -> Iterator[None]:
+def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
+    """Listen, before a driver is made that would have to go again; yield what names the driver to serve."""
     if metrics is None:
-        yield
+        yield lambda _: None
         return
     from aeron_core.cli.metrics_server import MetricsServer  # noqa: PLC0415 - only who asks for it waits for it
 
-    files = DriverFiles.open(running.aeron_dir)
-    with MetricsServer(metrics, lambda: files.counters) as server:
+    files: list[DriverFiles] = []
+
+    def serve(running: MediaDriver) -> None:
+        files.append(DriverFiles.open(running.aeron_dir))
         say(f"metrics at {server.url}")
-        yield
+
+    with MetricsServer(metrics, lambda: files[0].counters if files else ()) as server:
+        yield serve
 
 
 def _announce(running: MediaDriver) -> None:

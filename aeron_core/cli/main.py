@@ -87,26 +87,32 @@ def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
 
 
 def _run(arguments: Sequence[str]) -> int:
+    warned: list[str] = []
     try:
         # Without markup and without the standalone mode: usage errors are one line, as all others are.
-        result = make_app()(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
+        result = make_app(warned)(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)
     except Exception as error:
         code = exit_code_of(error)
         if code is None:
             raise
-        say(f"error: {message_of(error)}")
+        text = message_of(error)
+        say(f"error: {f'{arguments[0]} needs all plugins, see the warning' if text in warned else text}")
         return code
     return result if isinstance(result, int) else EXIT_OK
 
 
-def make_app() -> typer.Typer:
-    """Return the application with the sub-commands of this package and of all plugins."""
+def make_app(warned: list[str]) -> typer.Typer:
+    """Return the application with the sub-commands of this package and of all plugins.
+
+    What is wrong with a plugin is told, and added to `warned`.
+    """
     app = make_core_app()
     try:
         Registry.load().hook.aeron_cli(app=app)
     except PluginError as error:
         # Who repairs an installation needs the other commands.
-        say(f"warning: without the commands of plugins: {error}")
+        warned.append(message_of(error))
+        say(f"warning: without the commands of plugins: {warned[0]}")
     return app
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Final, Self
 
-from prometheus_client import start_http_server
+from prometheus_client import make_wsgi_app, start_http_server
 
 from aeron_core.addresses import HostPort
 from aeron_core.cli.metrics import Records, registry_of
 from aeron_core.errors import StorageError
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+
+METRICS_PATH: Final = "/metrics"
 
 
 class MetricsServer:
@@ -17,21 +24,23 @@ class MetricsServer:
 
     def __init__(self, address: HostPort, records: Records) -> None:
         """Listen; raises StorageError where the address cannot be had."""
+        registry = registry_of(records)
         try:
-            self._server, self._thread = start_http_server(address.port, address.host, registry_of(records))
+            self._server, self._thread = start_http_server(address.port, address.host, registry)
         except OSError as error:
             raise StorageError(
                 error.errno,
                 f"metrics cannot be served at {address.host}:{address.port}: {error.strerror}; "
                 "choose another with --metrics",
             ) from error
+        self._server.set_app(_only_at(METRICS_PATH, make_wsgi_app(registry)))
 
     @property
     def url(self) -> str:
         """Where to ask, with the port that was found where 0 was asked for."""
         host, port = self._server.server_address[:2]
         name = host.decode() if isinstance(host, bytes) else str(host)
-        return f"http://{f'[{name}]' if ':' in name else name}:{port}/metrics"
+        return f"http://{f'[{name}]' if ':' in name else name}:{port}{METRICS_PATH}"
 
     def close(self) -> None:
         """Stop listening."""
@@ -49,3 +58,15 @@ class MetricsServer:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _only_at(path: str, app: WSGIApplication) -> WSGIApplication:
+    """Return an application that knows one path: that of prometheus_client answers at any."""
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == path:
+            return app(environ, start_response)
+        start_response("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"metrics are at {path}\n".encode()]
+
+    return answer

@@ -15,6 +15,11 @@ _INTERVAL_S: Final = 0.1
 _MEGABYTE: Final = 1_000_000
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things as people write it."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 class RateDisplay:
     """Messages and bytes so far; drawn on stderr, where a person sees it."""
 
@@ -71,7 +76,7 @@ class RateDisplay:
     def sentence(self, verb: str) -> str:
         """Return the totals for people."""
         return (
-            f"{verb} {self.messages:,} messages of {self.bytes:,} bytes in {self.seconds:.3f} s: "
+            f"{verb} {counted(self.messages, 'message')} of {counted(self.bytes, 'byte')} in {self.seconds:.3f} s: "
             f"{self.messages_per_s:,.0f} messages/s, {self.megabytes_per_s:,.1f} MB/s"
         )
 

@@ -15,9 +15,11 @@ from rich.text import Text
 from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.live import Interval, Once, show
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.outcome import say
 from aeron_core.cli.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.driver.stream_counters import STREAM_TYPES, owner_of
+from aeron_core.driver.system_counters import SYSTEM_COUNTER_TYPE_ID
 from aeron_core.errors import ConfigurationError
 
 _RULE_WIDTH = 70  # as AeronStat
@@ -50,6 +52,8 @@ def stat(  # noqa: PLR0913 - the options of the command
     positive("--interval", interval)
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
+    if next(selection.of(files), None) is None:
+        say("warning: no counter to show: " + selection.reason(files))
     if json or output is Format.JSON:
         print_json(_document(files, selection))
     elif output is Format.PROMETHEUS:
@@ -70,10 +74,19 @@ class _Selection:
     def of(self, files: DriverFiles) -> Iterator[CounterRecord]:
         return (record for record in files.counters if self._has(record))
 
+    def reason(self, files: DriverFiles) -> str:
+        """Return why there is none: a type that no counter has, or all that was asked for together."""
+        streams = {_begin(record) for record in files.counters if record.type_id != SYSTEM_COUNTER_TYPE_ID}
+        known = ", ".join([str(SYSTEM_COUNTER_TYPE_ID), *sorted(streams)])
+        strange = set(self.types) - {name for record in files.counters for name in _names(record)}
+        if strange:
+            return f"none has the type {', '.join(sorted(strange))}; there are {known}"
+        return "none fits all of --match, --type, --session and --stream"
+
     def _has(self, record: CounterRecord) -> bool:
         if not self.label.search(record.label):
             return False
-        if self.types and not {str(record.type_id), record.label.partition(":")[0]}.intersection(self.types):
+        if self.types and not _names(record).intersection(self.types):
             return False
         if self.session is None and self.stream is None:
             return True
@@ -83,6 +96,16 @@ class _Selection:
             and self.session in (None, owner.session_id)
             and self.stream in (None, owner.stream_id)
         )
+
+
+def _begin(record: CounterRecord) -> str:
+    # Of `pub-pos (concurrent): …` it is pub-pos.
+    return record.label.partition(":")[0].partition(" (")[0]
+
+
+def _names(record: CounterRecord) -> set[str]:
+    """Return what --type may call its type."""
+    return {str(record.type_id), _begin(record), record.label.partition(":")[0]}
 
 
 def _compiled(match: str) -> re.Pattern[str]:

@@ -15,7 +15,7 @@ from aeron_core.cli.connecting import connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
 from aeron_core.cli.outcome import failed, say
-from aeron_core.cli.rate import RateDisplay
+from aeron_core.cli.rate import RateDisplay, counted
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError
 
@@ -69,7 +69,9 @@ class _Receiver:
             if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):
                 heard_s = time.monotonic()
             elif self.subscription.is_closed:
-                raise ClosedError(f"the media driver is gone after {self.display.messages} messages")
+                raise ClosedError(
+                    f"the media driver is gone after {counted(self.display.messages, 'message')}"
+                )
             elif timeout is not None and time.monotonic() - heard_s >= timeout:
                 return False
             else:

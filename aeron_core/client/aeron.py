@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aeron_core._native.clock import Clock
 from aeron_core.agent.at_exit import CLIENT, close_at_exit
 from aeron_core.client.cnc_connection import connect_cnc
+from aeron_core.client.command_arguments import bytes_of
 from aeron_core.client.conductor import ClientConductor
 from aeron_core.client.conductor_thread import ConductorThread
 from aeron_core.client.handlers import (
@@ -138,7 +139,7 @@ class Aeron:
 
     def add_publication_async(self, channel: str, stream_id: int) -> Registration[Publication]:
         """Do as `add_publication`, without waiting."""
-        return self._woken(self._operations.add_publication(str(channel), stream_id))
+        return self._woken(self._operations.add_publication(channel, stream_id))
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> ExclusivePublication:
         """Add a publication with a session of its own, for one thread, and wait for the driver."""
@@ -148,7 +149,7 @@ class Aeron:
         self, channel: str, stream_id: int
     ) -> Registration[ExclusivePublication]:
         """Do as `add_exclusive_publication`, without waiting."""
-        return self._woken(self._operations.add_exclusive_publication(str(channel), stream_id))
+        return self._woken(self._operations.add_exclusive_publication(channel, stream_id))
 
     def add_subscription(
         self,
@@ -176,9 +177,7 @@ class Aeron:
     ) -> Registration[Subscription]:
         """Do as `add_subscription`, without waiting."""
         return self._woken(
-            self._operations.add_subscription(
-                str(channel), stream_id, on_available_image, on_unavailable_image
-            )
+            self._operations.add_subscription(channel, stream_id, on_available_image, on_unavailable_image)
         )
 
     def add_counter(self, type_id: int, key: bytes = b"", label: str = "") -> Counter:
@@ -217,7 +216,7 @@ class Aeron:
     def terminate_driver(self, token: bytes = b"") -> None:
         """Ask the driver to end; it does if its validator likes the token, and answers nothing."""
         self._conductor.check_open()
-        self._conductor.driver.terminate_driver(token)
+        self._conductor.driver.terminate_driver(bytes_of(token, "token"))
 
     @property
     def driver_identity(self) -> str:

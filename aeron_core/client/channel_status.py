@@ -23,10 +23,10 @@ _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)"
 class ChannelStatus(IntEnum):
     """State of the endpoint of a channel in the driver."""
 
-    ERRORED = -1
-    INITIALIZING = 0
-    ACTIVE = 1
-    CLOSING = 2
+    ERRORED = -1  # it cannot send or receive; the error log says why
+    INITIALIZING = 0  # the driver has not opened it yet
+    ACTIVE = 1  # it is open
+    CLOSING = 2  # nobody uses it any more
 
 
 def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:

@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
 from aeron_core.client import channel_status
+from aeron_core.client.command_arguments import (
+    channel_of,
+    int32_of,
+    int64_of,
+    key_of,
+    label_of,
+    text_of,
+)
 from aeron_core.client.counters import Counter
 from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.client.publication import Publication
@@ -48,13 +56,15 @@ class ClientOperations:
 
     def add_publication(self, channel: str, stream_id: int) -> Registration[Publication]:
         """Ask for a publication that clients share."""
-        what = f"add_publication {channel!r} {_checked(stream_id)}"
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+        what = f"add_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, Publication, channel)
         return self._send(what, make, lambda: self._driver.add_publication(channel, stream_id))
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> Registration[ExclusivePublication]:
         """Ask for a publication of one's own."""
-        what = f"add_exclusive_publication {channel!r} {_checked(stream_id)}"
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+        what = f"add_exclusive_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, ExclusivePublication, channel)
         return self._send(what, make, lambda: self._driver.add_exclusive_publication(channel, stream_id))
 
@@ -66,6 +76,7 @@ class ClientOperations:
         on_unavailable_image: ImageHandler | None,
     ) -> Registration[Subscription]:
         """Ask for a subscription."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
 
         def make(response: responses.OnSubscriptionReady) -> Subscription:
             handlers = self._conductor.callbacks.handlers
@@ -81,12 +92,12 @@ class ClientOperations:
             self._resources.subscriptions[response.correlation_id] = subscription
             return subscription
 
-        what = f"add_subscription {channel!r} {_checked(stream_id)}"
+        what = f"add_subscription {channel!r} {stream_id}"
         return self._send(what, make, lambda: self._driver.add_subscription(channel, stream_id))
 
     def add_counter(self, type_id: int, key: bytes, label: str) -> Registration[Counter]:
         """Ask for a counter that lives as long as the client."""
-        _check_counter(key, label)
+        type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
 
         def make(response: responses.OnCounterReady) -> Counter:
             try:
@@ -106,7 +117,8 @@ class ClientOperations:
         self, type_id: int, registration_id: int, key: bytes, label: str
     ) -> Registration[Counter]:
         """Ask for a counter that outlives the client, or for the one that is there."""
-        _check_counter(key, label)
+        type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
+        registration_id = int64_of(registration_id, "registration_id")
 
         def make(response: responses.OnStaticCounter) -> Counter:
             return Counter(
@@ -120,6 +132,7 @@ class ClientOperations:
 
     def next_session_id(self, stream_id: int) -> Registration[int] | int:
         """Ask for a session id that no publication of the stream uses; older drivers leave it to chance."""
+        stream_id = int32_of(stream_id, "stream_id")
         counters = self._conductor.counters
         is_known = (
             counters.state(_CONTROL_PROTOCOL_COUNTER_ID) == wire.COUNTER_STATE_ALLOCATED
@@ -132,7 +145,7 @@ class ClientOperations:
         def make(response: responses.OnNextAvailableSessionId) -> int:
             return response.next_session_id
 
-        what = f"next_session_id {_checked(stream_id)}"
+        what = f"next_session_id {stream_id}"
         return self._send(what, make, lambda: self._driver.next_session_id(stream_id))
 
     # -- for publications, subscriptions and counters --
@@ -175,6 +188,8 @@ class ClientOperations:
 
     def reject_image(self, correlation_id: int, position: int, reason: str) -> None:
         """Refuse an image from a position on."""
+        position, reason = int64_of(position, "position"), text_of(reason, "reason")
+        correlation_id = int64_of(correlation_id, "image_correlation_id")
         self._command(
             f"reject image {correlation_id}",
             lambda: self._driver.reject_image(correlation_id, position, reason),
@@ -194,12 +209,14 @@ class ClientOperations:
 
     def add_destination(self, registration_id: int, channel: str) -> Registration[int]:
         """Send a publication to one more place."""
+        channel = channel_of(channel)
         return self._command(
             f"add_destination {channel!r}", lambda: self._driver.add_destination(registration_id, channel)
         )
 
     def remove_destination(self, registration_id: int, channel: str) -> Registration[int]:
         """Send a publication to one place less."""
+        channel = channel_of(channel)
         return self._command(
             f"remove_destination {channel!r}",
             lambda: self._driver.remove_destination(registration_id, channel),
@@ -207,6 +224,7 @@ class ClientOperations:
 
     def remove_destination_by_id(self, registration_id: int, destination_id: int) -> Registration[int]:
         """Send a publication to one place less."""
+        destination_id = int64_of(destination_id, "destination_registration_id")
         return self._command(
             f"remove_destination_by_id {destination_id}",
             lambda: self._driver.remove_destination_by_id(registration_id, destination_id),
@@ -214,12 +232,14 @@ class ClientOperations:
 
     def add_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
         """Receive a subscription from one more place."""
+        channel = channel_of(channel)
         return self._command(
             f"add_destination {channel!r}", lambda: self._driver.add_rcv_destination(registration_id, channel)
         )
 
     def remove_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
         """Receive a subscription from one place less."""
+        channel = channel_of(channel)
         return self._command(
             f"remove_destination {channel!r}",
             lambda: self._driver.remove_rcv_destination(registration_id, channel),
@@ -278,16 +298,3 @@ class ClientOperations:
 
     def _now_ns(self) -> int:
         return self._conductor.clock.nano_time()
-
-
-def _checked(stream_id: int) -> int:
-    if not -_INT32 <= stream_id < _INT32:
-        raise ValueError(f"stream_id={stream_id}: must be from {-_INT32} to {_INT32 - 1}")
-    return stream_id
-
-
-def _check_counter(key: bytes, label: str) -> None:
-    if len(key) > wire.COUNTER_KEY_MAX_LENGTH:
-        raise ValueError(f"key of {len(key)} bytes: must be at most {wire.COUNTER_KEY_MAX_LENGTH}")
-    if len(label.encode()) > wire.COUNTER_LABEL_MAX_LENGTH:
-        raise ValueError(f"label of {len(label)} characters: must be at most {wire.COUNTER_LABEL_MAX_LENGTH}")

@@ -291,13 +291,11 @@ def _check_strategies(registry: Registry, settings: DriverSettings) -> None:
 
 
 def _resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
-    params = _resolver_params(settings)
-    if settings.name_resolver == _GOSSIP:
-        if settings.resolver_fallback == _GOSSIP:
-            raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another one than name_resolver")
-        options = settings.resolver_fallback_init_args or ""
-        fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
-        params = replace(params, fallback=fallback)
+    if settings.resolver_fallback == _GOSSIP:
+        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another one, not gossip itself")
+    options = settings.resolver_fallback_init_args or ""
+    fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
+    params = replace(_resolver_params(settings), fallback=fallback)
     return registry.name_resolver(settings.name_resolver, params)
 
 

@@ -185,7 +185,7 @@ class CncFile:
             buffer = open_mapped_file(path, read_only=read_only)
         except StorageError as error:
             if error.errno in _NOT_YET:
-                raise CncNotReadyError(f"no media driver has made {path} ready: {error.strerror}") from error
+                raise CncNotReadyError(str(error.strerror)) from error
             raise
         return cls.decode(path, buffer)
 

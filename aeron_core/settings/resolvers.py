@@ -50,7 +50,9 @@ class ResolverSettings(SettingsModel):
         ),
     ] = Field((), description="Drivers to ask first, host:port, separated by commas.")
     resolver_fallback: Annotated[str, Text("AERON_CORE_RESOLVER_FALLBACK", aliases=_RESOLVERS)] = Field(
-        "default", description="Name resolver for names that no driver has, with name_resolver=driver."
+        "default",
+        description="Name resolver for names that name_resolver does not know, if that is driver, or a plugin's "
+        "that falls back.",
     )
     resolver_fallback_init_args: Annotated[
         str | None, Text("AERON_CORE_RESOLVER_FALLBACK_INIT_ARGS", optional=True)

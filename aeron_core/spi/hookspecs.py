@@ -55,7 +55,10 @@ def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory]:  # ty
 
 @hookspec
 def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:  # type: ignore[empty-body]
-    """Return name resolvers by the name used in the setting `name_resolver`."""
+    """Return name resolvers by the name used in the setting `name_resolver`.
+
+    A driver has one. What it does not know is unknown, even `localhost`, unless it asks `params.fallback`.
+    """
 
 
 @hookspec

@@ -15,11 +15,26 @@ _S = 1_000_000_000
 
 
 @dataclass(frozen=True)
+class NoNames:
+    """A resolver that knows no name, for where there is no other to ask."""
+
+    def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
+        """Return `name`."""
+        return name
+
+    def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
+        """Return None."""
+        return None
+
+
+@dataclass(frozen=True)
 class NameResolverParams:
     """What a resolver is made from; the defaults are those of the driver's settings.
 
-    `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; `settings` holds the resolver's own section. The rest is
-    for resolvers of drivers that talk to one another: `fallback` is for the names that no driver has.
+    `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; `settings` holds the resolver's own section. `fallback` is
+    the resolver to ask for names that this one does not know: in a driver that of AERON_CORE_RESOLVER_FALLBACK, by
+    default the operating system's, elsewhere one that knows no name. If it is a WorkingNameResolver, as csv_table is,
+    who asks it also starts it, has it work and closes it. The rest is for drivers that talk to one another.
     """
 
     options: str = ""
@@ -32,7 +47,7 @@ class NameResolverParams:
     neighbor_resolution_interval_ns: int = 2 * _S
     bootstrap_resolution_interval_ns: int = 10 * _S
     mtu: int = 1408
-    fallback: NameResolver | None = None
+    fallback: NameResolver = field(default_factory=NoNames)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,3 +76,21 @@ def test_a_warning_of_the_driver_is_one_line_without_a_place_in_the_code(
     assert outcome.code == 0, outcome.err
     (line,) = [line for line in outcome.err.splitlines() if "serves" not in line]
     assert line.startswith(f"aeron-core: warning: {text}")
+
+
+@pytest.mark.parametrize("option", ["-d", "--aeron-dir"])
+def test_the_directory_is_an_option_as_of_the_other_commands(
+    aeron, monkeypatch, tmp_path, refuse_signals, option
+):
+    class Short(MediaDriver):
+        def await_termination(self, timeout=None):
+            return True
+
+    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Short)
+
+    outcome = aeron(
+        "driver", option, tmp_path / "mine", "-Daeron.dir=/nowhere", "-Daeron.counters.buffer.length=1m"
+    )
+
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == f"aeron-core driver serves {tmp_path / 'mine'}\n"

@@ -1,5 +1,7 @@
 import json
 
+import aeron_core
+
 
 def test_the_counters_of_a_dead_driver_are_shown(aeron, dead_directory):
     outcome = aeron("stat", "--once", "--aeron-dir", dead_directory)
@@ -52,3 +54,27 @@ def test_looking_at_a_directory_changes_nothing(aeron, dead_directory):
     aeron("errors", "-d", dead_directory)
 
     assert (dead_directory / "cnc.dat").read_bytes() == before
+
+
+def test_a_type_that_no_counter_has_is_told_with_those_that_there_are(aeron, tmp_path):
+    settings = {
+        "aeron_dir": tmp_path / "driver",
+        "ipc_term_buffer_length": "64k",
+        "counters_buffer_length": "1m",
+    }
+    with (
+        aeron_core.MediaDriver.launch(settings) as driver,
+        aeron_core.connect(driver.aeron_dir) as client,
+        client.add_publication("aeron:ipc", 8),
+    ):
+        strange = aeron("stat", "--once", "--type", "nonsense", "-d", driver.aeron_dir)
+        unmet = aeron("stat", "--once", "--type", "pub-pos", "--match", "^x", "-d", driver.aeron_dir)
+        found = aeron("stat", "--once", "--type", "pub-pos", "-d", driver.aeron_dir)
+
+    assert (strange.code, strange.err) == (
+        0,
+        "aeron-core: warning: no counter to show: none has the type nonsense; there are 0, client-heartbeat, "
+        "pub-lmt, pub-pos\n",
+    )
+    assert "none fits all of --match" in unmet.err
+    assert (found.err, found.out.count("pub-pos")) == ("", 1)

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import urllib.error
 import urllib.request
 
 import pytest
@@ -68,6 +69,9 @@ def test_a_driver_serves_its_counters_until_it_ends(start, tmp_path, mode):
     with urllib.request.urlopen(url, timeout=30) as response:
         found = samples(response.read().decode())
     assert found[("aeron_driver_control_protocol_version",)] == 65536
+    with pytest.raises(urllib.error.HTTPError, match="404") as refused:
+        urllib.request.urlopen(f"{url}x", timeout=30)
+    assert refused.value.read() == b"metrics are at /metrics\n"
 
     process.popen.send_signal(signal.SIGTERM)
     outcome = process.ended(timeout=20)
@@ -85,3 +89,4 @@ def test_an_address_that_cannot_be_had_ends_the_driver_in_one_line(start, tmp_pa
     assert outcome.code in (1, 2)
     assert text in outcome.err
     assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "driver").exists()

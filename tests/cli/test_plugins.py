@@ -40,3 +40,18 @@ def test_a_broken_plugin_does_not_take_the_other_commands_away(aeron, monkeypatc
 
     assert outcome.code == 0
     assert "plugin 'x' cannot be imported" in outcome.err
+
+
+def test_a_broken_plugin_is_told_once_by_commands_that_need_all_of_them(aeron, monkeypatch):
+    def load() -> Registry:
+        raise PluginError("plugin 'x' cannot be imported")
+
+    monkeypatch.setattr(main.Registry, "load", load)
+
+    outcome = aeron("plugins", "list")
+
+    assert outcome.code == 2
+    assert outcome.err == (
+        "aeron-core: warning: without the commands of plugins: plugin 'x' cannot be imported\n"
+        "aeron-core: error: plugins needs all plugins, see the warning\n"
+    )

@@ -6,6 +6,8 @@ import pytest
 
 from aeron_core import (
     CLOSED,
+    ChannelUri,
+    ChannelUriBuilder,
     ClientError,
     ClientHandlers,
     ClientSettings,
@@ -46,6 +48,37 @@ def test_messages_go_from_a_publication_to_a_subscription(aeron, double):
 
     assert seen == [b"hello"]
     assert subscription.images[0].source_identity == "aeron:ipc"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda aeron: aeron.add_publication(IPC, "7"), "stream_id='7': must be an integer"),
+        (lambda aeron: aeron.add_publication(7, IPC), "channel=7: must be a channel URI"),
+        (lambda aeron: aeron.add_exclusive_publication(IPC, 1.5), "stream_id=1.5: must be an integer"),
+        (lambda aeron: aeron.add_subscription(None, 1), "channel=None: must be a channel URI"),
+        (lambda aeron: aeron.add_subscription(b"aeron:ipc", 1), "channel=b'aeron:ipc': must be a channel"),
+        (lambda aeron: aeron.add_counter(1001, "label"), "key='label': must be bytes"),
+        (lambda aeron: aeron.add_counter("1001"), "type_id='1001': must be an integer"),
+        (lambda aeron: aeron.add_counter(1001, label=b"x"), "label=b'x': must be a text"),
+        (lambda aeron: aeron.add_static_counter(1001, None), "registration_id=None: must be an integer"),
+        (lambda aeron: aeron.next_session_id("1"), "stream_id='1': must be an integer"),
+        (lambda aeron: aeron.terminate_driver("secret"), "token='secret': must be bytes"),
+        (lambda aeron: aeron.reject_image(1, 2, b"no"), "reason=b'no': must be a text"),
+        (lambda aeron: aeron.add_publication(IPC, 5).add_destination(None), "channel=None: must be a chan"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named(aeron, call, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        call(aeron)
+
+
+def test_channels_may_be_given_as_they_were_parsed_or_built(aeron, double):
+    aeron.add_publication(ChannelUri.parse(IPC), 5)
+    aeron.add_subscription(ChannelUriBuilder().media("ipc"), 5)
+
+    assert [command.channel for command in double.of_type(commands.AddPublication)] == [IPC]
+    assert [command.channel for command in double.of_type(commands.AddSubscription)] == [IPC]
 
 
 def test_two_publications_of_one_stream_share_one_mapping(aeron, double):

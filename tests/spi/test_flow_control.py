@@ -1,3 +1,6 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from aeron_core.errors import PluginError
@@ -193,3 +196,11 @@ def test_an_answer_that_is_no_number_is_a_fault_of_the_strategy():
 def test_an_object_without_the_methods_is_refused():
     with pytest.raises(PluginError, match=r"builtins\.object is no flow control: it lacks on_status_message"):
         adapt_flow_control(object(), pytest.fail)
+
+
+def test_the_page_tells_of_every_method_and_which_one_is_required():
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-flow-control.md"
+    rows = re.findall(r"^\| `(\w+)\(.*", page.read_text(encoding="utf-8"), re.M)
+    required = re.findall(r"^\| `(\w+)\(.*\*\*required\*\*", page.read_text(encoding="utf-8"), re.M)
+
+    assert (tuple(rows), required) == (METHODS, ["on_status_message"])

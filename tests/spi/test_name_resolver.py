@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-name-resolver.md
 
 
 def how_to_module():
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
+    code = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[0]
     module = types.ModuleType("inventory_names")
     exec(compile(code, str(PAGE), "exec"), module.__dict__)
     return module
@@ -150,7 +150,37 @@ def test_a_resolver_is_made_from_the_settings(start):
         interface="127.0.0.1:8050",
         bootstrap_neighbors=("there:8050",),
         neighbor_timeout_ns=3 * S,
+        fallback=plugin.made[0].params.fallback,
     )
+
+
+def test_names_that_the_resolver_of_the_page_does_not_know_are_for_the_operating_system(tmp_path, inventory):
+    with DriverUnderTest(
+        tmp_path,
+        plugins=[how_to_module()],
+        name_resolver="inventory",
+        name_resolver_init_args=str(inventory),
+    ) as simulation:
+        assert simulation.add_subscription("aeron:udp?endpoint=localhost:20121", 1001)
+
+
+def test_a_resolver_may_fall_back_to_the_one_that_the_settings_name(start):
+    plugin = Stranger()
+
+    start(
+        plugin,
+        resolver_fallback="csv_table",
+        resolver_fallback_init_args="service,10.0.0.3,10.0.0.4",
+    )
+
+    assert plugin.made[0].params.fallback.resolve("service", "endpoint", False) == "10.0.0.3"
+
+
+def test_a_resolver_that_is_made_by_a_test_falls_back_to_one_that_knows_nothing():
+    fallback = NameResolverParams().fallback
+
+    assert fallback.lookup("a:1", "endpoint", False) == "a:1"
+    assert fallback.resolve("localhost", "endpoint", False) is None
 
 
 def test_a_resolver_that_raises_in_its_work_is_told_once_and_the_driver_goes_on(start):

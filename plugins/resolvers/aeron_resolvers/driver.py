@@ -60,7 +60,7 @@ class DriverNameResolver:
     def __init__(self, params: NameResolverParams) -> None:
         _check(params)
         self._params = params
-        self._fallback = params.fallback or SystemNameResolver(params)
+        self._fallback = params.fallback
         self._working = self._fallback if isinstance(self._fallback, WorkingNameResolver) else None
         self._local = _local_address(params.interface)
         self._gossip: Gossip | None = None

@@ -1,0 +1,74 @@
+"""What programs give to commands of the client, checked before anything is sent.
+
+Wrong types raise TypeError and wrong values ValueError, with the name of the argument.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Final
+
+from aeron_core._native import wire
+from aeron_core.uri import ChannelUri
+from aeron_core.uri_builder import ChannelUriBuilder
+from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+
+_BYTES: Final = (bytes, bytearray, memoryview)
+
+
+def channel_of(channel: object) -> str:
+    """Return the text of a channel."""
+    if isinstance(channel, str | ChannelUri | ChannelUriBuilder):
+        return str(channel)
+    raise TypeError(f"channel={channel!r}: must be a channel URI, as text or as a ChannelUri")
+
+
+def int32_of(value: object, name: str) -> int:
+    """Return a number that has 32 bits."""
+    return _integer(value, name, INT32_MIN, INT32_MAX)
+
+
+def int64_of(value: object, name: str) -> int:
+    """Return a number that has 64 bits."""
+    return _integer(value, name, INT64_MIN, INT64_MAX)
+
+
+def text_of(value: object, name: str) -> str:
+    """Return a text."""
+    if isinstance(value, str):
+        return value
+    raise TypeError(f"{name}={value!r}: must be a text")
+
+
+def bytes_of(value: object, name: str) -> bytes:
+    """Return bytes, of whatever holds some."""
+    if isinstance(value, _BYTES):
+        return bytes(value)
+    raise TypeError(f"{name}={value!r}: must be bytes")
+
+
+def key_of(key: object) -> bytes:
+    """Return the key of a counter."""
+    data = bytes_of(key, "key")
+    if len(data) > wire.COUNTER_KEY_MAX_LENGTH:
+        raise ValueError(f"key of {len(data)} bytes: must be at most {wire.COUNTER_KEY_MAX_LENGTH}")
+    return data
+
+
+def label_of(label: object) -> str:
+    """Return the label of a counter."""
+    text = text_of(label, "label")
+    length = len(text.encode())
+    if length > wire.COUNTER_LABEL_MAX_LENGTH:
+        raise ValueError(f"label of {length} bytes: must be at most {wire.COUNTER_LABEL_MAX_LENGTH}")
+    return text
+
+
+def _integer(value: object, name: str, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}={value!r}: must be an integer") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name}={number}: must be from {least} to {most}")
+    return number

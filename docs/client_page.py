@@ -1,0 +1,244 @@
+"""The reference of the client, from the source: compiled classes do not show their signatures alike everywhere.
+
+A test compares it with the public names of the package and with the members of its classes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import aeron_core
+
+PACKAGE: Final = Path(aeron_core.__file__).parent
+
+#: Modules and what of them the page tells, by its headings; the public names, and what they stand on.
+SECTIONS: Final = {
+    "Connect": {
+        "client.aeron": ("connect", "Aeron"),
+        "client.registrations": ("Registration",),
+        "client.handlers": ("ClientHandlers", "PublicationErrorFrame"),
+    },
+    "Publish": {
+        "client.publication_base": ("PublicationBase",),
+        "client.publication": ("Publication",),
+        "client.exclusive_publication": ("ExclusivePublication",),
+        "client.claim": ("Claim",),
+        "logbuffer.results": (
+            "NOT_CONNECTED",
+            "BACK_PRESSURED",
+            "ADMIN_ACTION",
+            "CLOSED",
+            "MAX_POSITION_EXCEEDED",
+        ),
+    },
+    "Subscribe": {
+        "client.subscription": ("Subscription",),
+        "client.image": ("Image",),
+        "client.header": ("Header",),
+        "client.fragment_assembler": ("FragmentAssembler",),
+        "client.controlled_fragment_assembler": ("ControlledFragmentAssembler",),
+        "client.action": ("Action",),
+        "client.message_batch": ("MessageBatch",),
+    },
+    "Channels and counters": {
+        "uri": ("ChannelUri",),
+        "uri_builder": ("ChannelUriBuilder",),
+        "client.channel_status": ("ChannelStatus",),
+        "client.counters": ("Counter",),
+        "concurrent.counters": ("CountersReader",),
+    },
+    "Driver": {"driver.media_driver": ("MediaDriver",), "__init__": ("get_include",)},
+}
+
+#: Public names that other pages tell about.
+ELSEWHERE: Final = {
+    "ClientSettings": "settings.md",
+    "DriverSettings": "settings.md",
+    "ErrorCode": "errors.md",
+    **dict.fromkeys([name for name in aeron_core.__all__ if name.endswith("Error")], "errors.md"),
+}
+
+#: Attributes whose declaration has no comment, because their name says it.
+_PLAIN: Final = {
+    "channel": "the channel, as it was added",
+    "stream_id": "the stream within the channel",
+    "session_id": "which publication it is, among those of its stream",
+    "is_closed": "whether it was closed",
+    "registration_id": "its number in the driver",
+    "subscription": "the subscription that it belongs to",
+    "image": "the image that the fragment is of, None for one without",
+    "error_code": "why, by number",
+    "error_message": "why, in words",
+    "receiver_id": "of the receiver",
+    "position": "of the stream",
+    "on_available_image": "called with each image that comes",
+    "on_unavailable_image": "called with each image that goes",
+    "on_available_counter": "called with the counters, the registration id and the id of one that comes",
+    "on_unavailable_counter": "likewise, of one that goes",
+    "on_publication_error": "called with a PublicationErrorFrame where a receiver refuses a publication",
+    "media": "`udp`, `ipc` or a plugin's",
+    "data": "the message",
+    "reserved_value": "the 64 bits of the header that belong to the application",
+    "max_sleep_s": "how long it sleeps at most",
+}
+#: Members that are public for the sake of other modules of the package.
+_INTERNAL: Final = re.compile(r"\b[Ff]or (the client's conductor|claims|images|compiled callers)\b")
+
+_NOTES: Final = {"PublicationBase": "What `Publication` and `ExclusivePublication` have in common."}
+
+
+@dataclass
+class Member:
+    """A row of a table."""
+
+    signature: str
+    meaning: str
+
+
+@dataclass
+class Described:
+    """One public name."""
+
+    name: str
+    signature: str
+    doc: str
+    members: dict[str, Member] = field(default_factory=dict)
+
+
+def client_page() -> Iterator[str]:
+    """Yield the page."""
+    yield "# Client\n"
+    yield (
+        "All names are those of `aeron_core`: `aeron_core.connect`. See also the [tutorial](../tutorial.md) and "
+        "[how to use asyncio](../how-to/use-asyncio.md). What a call may raise is under [errors](errors.md), the "
+        "fields of `ClientSettings` and `DriverSettings` under [settings](settings.md).\n"
+    )
+    for title, modules in SECTIONS.items():
+        yield f"## {title}\n"
+        for module, names in modules.items():
+            source = Source(module)
+            for name in names:
+                yield from _rendered(source.describe(name))
+    yield "## asyncio\n"
+    aio = Source("aio")
+    yield "Functions of `aeron_core.aio`. " + _one_line(aio.doc.rpartition("\n\n")[2]) + "\n"
+    for name in aio.public_names():
+        yield from _rendered(aio.describe(name))
+
+
+class Source:
+    """A module of the package, as it is written."""
+
+    def __init__(self, module: str) -> None:
+        path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
+        text = path.read_text(encoding="utf-8")
+        self._lines = text.splitlines()
+        self._tree = ast.parse(text)
+        declarations = path.with_suffix(".pxd")
+        self._pxd = declarations.read_text(encoding="utf-8") if declarations.exists() else ""
+        self.doc = ast.get_docstring(self._tree) or ""
+        # What a reader would have to look up: names of imports, and constants that are defaults.
+        self._known = {
+            alias.asname: alias.name
+            for node in self._tree.body
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if alias.asname
+        }
+        for node in self._tree.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Constant):
+                self._known[ast.unparse(node.target)] = ast.unparse(node.value)
+
+    def public_names(self) -> list[str]:
+        """Return its classes and functions, in their order."""
+        kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        return [node.name for node in self._tree.body if isinstance(node, kinds) and node.name[0] != "_"]
+
+    def describe(self, name: str) -> Described:
+        """Return what the module says of one of its names; raises KeyError where it has none."""
+        for number, node in enumerate(self._tree.body):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+                return Described(name, self._signature(node), ast.get_docstring(node) or "")
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                members = {**self._attributes(node), **self._methods(node)}
+                return Described(name, "", ast.get_docstring(node) or "", members)
+            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
+                return Described(name, "", _string(self._tree.body, number + 1))
+        raise KeyError(f"{name} is not in its module: change SECTIONS of docs/client_page.py")
+
+    def _methods(self, node: ast.ClassDef) -> dict[str, Member]:
+        found = {}
+        for method in node.body:
+            if not isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) or method.name.startswith("_"):
+                continue
+            doc = ast.get_docstring(method) or ""
+            decorators = " ".join(map(ast.unparse, method.decorator_list))
+            is_of_c = re.search(rf"^    cdef [^#\n]*\b{method.name}\(", self._declared(node.name), re.M)
+            if _INTERNAL.search(doc) or ".setter" in decorators or "overload" in decorators or is_of_c:
+                continue
+            signature = method.name if "property" in decorators else self._signature(method)
+            found[method.name] = Member(signature, _one_line(doc))
+        return found
+
+    def _signature(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+        """Return name, arguments with their defaults, and the type of the result; the docstring says the rest."""
+        arguments = node.args
+        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            one.annotation = None
+        arguments.args = [one for one in arguments.args if one.arg not in {"self", "cls"}]
+        result = ast.unparse(node.returns) if node.returns else ""
+        begin = "async " if isinstance(node, ast.AsyncFunctionDef) else ""
+        end = f" -> {result}" if result not in {"", "None"} else ""
+        signature = f"{begin}{node.name}({ast.unparse(arguments)}){end}"
+        return re.sub(r"\w+", lambda word: self._known.get(word[0], word[0]), signature)
+
+    def _declared(self, name: str) -> str:
+        """Return the declaration of a compiled class."""
+        found = re.search(rf"^cdef class {name}\b.*?(?=^\S|\Z)", self._pxd, re.M | re.S)
+        return found[0] if found else ""
+
+    def _attributes(self, node: ast.ClassDef) -> dict[str, Member]:
+        """Return fields, members of an enum, and what the declaration of a compiled class lets readers see."""
+        found = {}
+        for number, statement in enumerate(node.body):
+            targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+            name = targets[0].id if isinstance(targets[0], ast.Name) else "_"
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and not name.startswith("_"):
+                comment = self._lines[(statement.end_lineno or 1) - 1].partition("  # ")[2]
+                meaning = comment or _string(node.body, number + 1) or _PLAIN.get(name, "")
+                found[name] = Member(name, _one_line(meaning))
+        seen = r"cdef (?:readonly|public) \S+ (\w+) *(?:# (.*))?"
+        for name, comment in re.findall(seen, self._declared(node.name)):
+            found[name] = Member(name, comment or _PLAIN.get(name, ""))
+        return found
+
+
+def _rendered(described: Described) -> Iterator[str]:
+    yield f"### `{described.signature or described.name}`\n"
+    doc = described.doc.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")
+    yield f"{_NOTES.get(described.name, '')} {doc}\n".lstrip()
+    if described.members:
+        yield "| member | meaning |\n|---|---|"
+        for member in described.members.values():
+            yield f"| `{_cell(member.signature)}` | {_cell(member.meaning)} |"
+        yield ""
+
+
+def _string(body: list[ast.stmt], number: int) -> str:
+    """Return the string that stands behind a statement, "" where none does."""
+    statement = body[number] if number < len(body) else None
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
