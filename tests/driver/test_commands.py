@@ -330,3 +330,15 @@ def test_a_channel_that_is_being_closed_can_be_had_again_a_moment_later(lone, ra
     assert "try again" in error.error_message
     assert [type(answer) for answer in answers] == [responses.OnSubscriptionReady]
     assert lone.driver.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [
+        ("aeron:udp?endpoint=127.0.0.1", "endpoint=127.0.0.1: address '127.0.0.1': must be host:port"),
+        (f"{UDP}|control=here:|control-mode=dynamic", "control=here:: address 'here:': must be host:port"),
+        (f"{UDP}|control=127.0.0.1:70000|control-mode=dynamic", "control=127.0.0.1:70000: address "),
+    ],
+)
+def test_an_address_that_is_none_is_refused_with_the_key_that_has_it(lone, channel, message):
+    assert message in str(refusal(lone, lone.client.add_publication_async(channel, 1)))
