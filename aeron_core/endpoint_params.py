@@ -162,7 +162,10 @@ def _ttl(uri: ChannelUri) -> int:
 def _timestamp_offset(uri: ChannelUri, key: str) -> int | None:
     if uri.get(key) == "reserved":
         return RESERVED_VALUE_OFFSET
-    offset = uri.get_int32(key, None)
+    try:
+        offset = uri.get_int32(key, None)
+    except ChannelUriError:
+        offset = -1
     if offset is not None and offset < 0:
         raise uri.fault(key, f"must be reserved or an offset into the payload from 0 to {INT32_MAX}")
     return offset

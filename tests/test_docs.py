@@ -1,5 +1,6 @@
 """The documentation knows everything that there is, and leads nowhere that is not there."""
 
+import ast
 import inspect
 import re
 import runpy
@@ -132,6 +133,48 @@ def test_every_function_of_asyncio_is_documented():
     for name, member in vars(aeron_core.aio).items():
         if callable(member) and name != "T" and member.__module__ == "aeron_core.aio" and name[0] != "_":
             assert re.search(rf"^### `(async )?{name}\b", text, re.M), name
+
+
+def sources(*folders):
+    """Yield what each file below some folders says, as a tree."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "build" not in path.relative_to(ROOT).parts:
+                yield ast.parse(path.read_text(encoding="utf-8"))
+
+
+def keys_read(tree):
+    """Yield the keys that are asked of something named `uri`, as in `channel.uri.get("mtu")`."""
+    for call in ast.walk(tree):
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr.startswith("get")
+            and ast.unparse(call.func.value).rpartition(".")[2] == "uri"
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+        ):
+            yield call.args[0].value
+
+
+def test_every_key_that_is_read_of_a_channel_is_documented():
+    keys = {key for tree in sources("aeron_core", "plugins") for key in keys_read(tree)}
+
+    assert keys <= set(GENERATOR["channel_page"].CHANNEL_KEYS)
+    assert {"mtu", "so-sndbuf", "endpoint"} <= keys
+
+
+def test_every_counter_type_of_a_plugin_is_documented():
+    text = page("counters.md")
+    types = [
+        (ast.unparse(node.target), ast.literal_eval(node.value))
+        for tree in sources("plugins")
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and re.fullmatch(r"[A-Z]\w*TYPE_ID", ast.unparse(node.target))
+    ]
+
+    assert ("ROW_TYPE_ID", 2001) in types
+    assert [name for name, type_id in types if f"| {type_id} | `" not in text] == []
 
 
 def test_every_error_is_documented():

@@ -47,7 +47,7 @@ def test_endpoint_takes_its_parameters_from_the_uri(param, field, value):
         ("ttl=-1", "from 0 to 255"),
         ("so-sndbuf=x", "suffix k, m or g"),
         ("so-rcvbuf=4g", "at most 2147483647 bytes"),
-        ("media-rcv-ts-offset=x", "must be a decimal"),
+        ("media-rcv-ts-offset=x", "must be reserved or an offset"),
         ("channel-snd-ts-offset=-8", "must be reserved or an offset"),
         (
             "media-rcv-ts-offset=0|channel-rcv-ts-offset=7",

@@ -78,7 +78,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
     log: Annotated[
         Path, typer.Argument(help="File of a log, in publications/ or images/ of a driver's directory.")
     ],
-    dump: Annotated[int, typer.Option(help="Bytes of each payload to show.")] = 0,
+    dump: Annotated[int, typer.Option(help="Bytes of each payload to show.", min=0)] = 0,
     dump_format: Annotated[Format, typer.Option("--format", help="How payloads are shown.")] = Format.HEX,
     term: Annotated[int | None, typer.Option(help="Only this term buffer: 0, 1 or 2.", min=0, max=2)] = None,
     limit: Annotated[int | None, typer.Option(help="Frames of each term buffer to show.", min=0)] = None,

@@ -45,8 +45,8 @@ def print_json(document: Mapping[str, object] | Sequence[object]) -> None:
 
 
 def positive(name: str, value: float | None) -> None:
-    """Raise ConfigurationError for a number that was given and is not above zero."""
-    if value is not None and value <= 0:
+    """Raise ConfigurationError for a number that was given and is not above zero, or none at all, as `nan`."""
+    if value is not None and not value > 0:
         raise ConfigurationError(f"{name}={value}: must be more than 0")
 
 

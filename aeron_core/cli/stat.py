@@ -50,6 +50,8 @@ def stat(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Show the counters of a driver, alive or dead: live on a terminal, else once."""
     positive("--interval", interval)
+    if json and output is Format.PROMETHEUS:
+        raise ConfigurationError(f"--json with --format={output}: only one of them")
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
     if next(selection.of(files), None) is None:

@@ -77,7 +77,7 @@ class Assembly:
         )
         system = SystemCounters(counters, _labels(settings, mode))
         errors = ErrorSink(DistinctErrorLog(self.cnc.error_log, clock), system)
-        events = _open_event_log(settings, clock)
+        events = _open_event_log(settings, clock, errors)
         from_sender, from_receiver = CommandRing(4096), CommandRing(4096)
         self.to_sender, self.to_receiver = CommandRing(1024), CommandRing(1024)
         self.context = DriverContext(
@@ -189,11 +189,17 @@ class Assembly:
         self.context.events.close()
 
 
-def _open_event_log(settings: DriverSettings, clock: Clock) -> EventLog:
+def _open_event_log(settings: DriverSettings, clock: Clock, errors: ErrorSink) -> EventLog:
     wanted, faults = choose_events(settings.event_log, settings.event_log_disable)
     for fault in faults:
         warnings.warn(f"event log: {fault}", stacklevel=2)
-    return EventLog(clock, wanted, settings.event_log_filename, settings.event_log_file_max_length)
+    return EventLog(
+        clock,
+        wanted,
+        settings.event_log_filename,
+        settings.event_log_file_max_length,
+        errors.record_exception,
+    )
 
 
 def _labels(settings: DriverSettings, mode: str) -> SystemCounterLabels:

@@ -151,11 +151,14 @@ def delete_directory(path: Path) -> None:
 def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:
     """Delete the directory of a driver that has died, or only check that it may be.
 
-    Raises ActiveDriverError where the driver lives, or has lived within `timeout_ms`; StorageError where `path`
-    holds what no driver put there, or cannot be deleted.
+    Raises ActiveDriverError where the driver lives, or has lived within `timeout_ms`; CncIncompatibleError where
+    another version made it, of which nobody here can say whether it lives; StorageError where `path` holds what no
+    driver put there, or cannot be deleted.
     """
     _check_is_ours(path)
     _check_no_active_driver(path, timeout_ms)
+    with suppress(CncNotReadyError):
+        CncFile.open(path / CNC_FILE, read_only=True)
     if dry_run:
         return
     delete_directory(path)

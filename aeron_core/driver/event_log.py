@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from queue import SimpleQueue
@@ -69,6 +70,7 @@ class EventLog:
         wanted: frozenset[str] = frozenset(),
         file: Path | None = None,
         max_length: int | None = None,
+        on_fault: Callable[[BaseException, str], None] | None = None,
     ) -> None:
         self._clock = clock
         self._wanted = wanted
@@ -77,7 +79,7 @@ class EventLog:
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self.is_on = bool(wanted)
-        self._output = _Output(file, max_length) if self.is_on else None
+        self._output = _Output(file, max_length, on_fault) if self.is_on else None
 
     def note(self, event: str, /, **details: object) -> None:
         """Log an event, if it is wanted."""
@@ -149,31 +151,46 @@ class EventLog:
 
 
 class _Output:
-    """Where lines go: a file, with a new one behind it whenever that is long enough, or standard output."""
+    """Where lines go: a file, with a new one behind it whenever that is long enough, or standard output.
 
-    def __init__(self, path: Path | None, max_length: int | None) -> None:
+    What cannot be written is told once, and nothing is written any more: the driver goes on without.
+    """
+
+    def __init__(
+        self, path: Path | None, max_length: int | None, on_fault: Callable[[BaseException, str], None] | None
+    ) -> None:
         self._path = path
         self._max_length = max_length
+        self._on_fault = on_fault
+        self._has_failed = False
         self._number = 0
         self._file: TextIO | None = None if path is None else path.open("a", encoding="utf-8")
 
     def write_all(self, take: Callable[[], str | None]) -> None:
         """Write what `take` gives until that is None."""
         while (line := take()) is not None:
-            file = self._file or sys.stdout
-            file.write(line)
-            file.flush()
-            if (
-                self._file is not None
-                and self._max_length is not None
-                and self._file.tell() >= self._max_length
-            ):
-                self._begin_next()
+            if self._has_failed:
+                continue
+            try:
+                self._write(line)
+            except OSError as error:
+                self._has_failed = True
+                if self._on_fault is not None:
+                    self._on_fault(error, f"event log {self._path or 'on standard output'}")
+
+    def _write(self, line: str) -> None:
+        file = self._file or sys.stdout
+        file.write(line)
+        file.flush()
+        if self._file is not None and self._max_length is not None and self._file.tell() >= self._max_length:
+            self._begin_next()
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            self._file.close()
+            # What is still in its buffer has been told already if it could not be written.
+            with suppress(OSError):
+                self._file.close()
 
     def _begin_next(self) -> None:
         assert self._file is not None

@@ -43,6 +43,8 @@ class ReceiveEndpoint(ChannelEndpoint):
     ) -> None:
         super().__init__(context, transport, channel, registration_id)
         self.image_count = 0
+        #: Whether the receiver has let go of it, and its sockets are closed.
+        self.is_closed = False
         self._elicitation_ns = 0
         self._awaited_count = 0
         self.group_tag = group_tag
@@ -226,6 +228,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:
+        self.is_closed = True
         self.transport.close_endpoint(self.native)
         self.context.receiver.forget(self.dispatcher)
         self.free_counters(self.status)

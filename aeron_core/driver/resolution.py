@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aeron_core._native.address import SocketAddress
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.driver import events
-from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.spi.name_resolver import WorkingNameResolver
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Resolution:
         try:
             found = self._resolver.lookup(text, uri_key, again)
             self._events.note(events.NAME_RESOLUTION_LOOKUP, name=text, is_re_lookup=again, found=found)
-            address = parse_address(found)
+            address = _parsed(found, text, uri_key)
             literal = literal_address(address)
             if literal is not None:
                 return literal
@@ -146,3 +146,10 @@ class Resolution:
         self._counters.name_resolver_max_time.propose_max_release(duration_ns)
         if duration_ns > self._threshold_ns:
             self._counters.name_resolver_time_threshold_exceeded.get_and_add(1)
+
+
+def _parsed(found: str, text: str, uri_key: str) -> HostPort:
+    try:
+        return parse_address(found)
+    except ConfigurationError as error:
+        raise ChannelUriError(f"{uri_key}={text}: {error}", ErrorCode.GENERIC_ERROR) from None

@@ -1,23 +1,28 @@
 """Which channel endpoint a channel shares: that with its tag, else that with its canonical form.
 
-Two endpoints with one canonical form and two different tags are two. Not here: opening and closing them.
+Two endpoints with one canonical form and two different tags are two; one that is being closed is shared by nobody. Not
+here: opening and closing them.
 Source: aeron_driver_conductor.c (aeron_driver_conductor_find_existing_…_channel_endpoint), aeron_udp_channel.c
 (aeron_udp_channel_matches_tag).
 """
 
 from __future__ import annotations
 
+import errno
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from aeron_core.driver.refusal import CommandRefusedError
 from aeron_core.endpoint_params import ControlMode
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri import INVALID_TAG, ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from aeron_core._native.address import SocketAddress
     from aeron_core.driver.channel_endpoint import ChannelEndpoint
+    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
     from aeron_core.spi.media import Channel
 
 E = TypeVar("E", bound="ChannelEndpoint")
@@ -43,6 +48,37 @@ def key_of(endpoints: Mapping[str, object], channel: Channel) -> str:
     """Return the key for a new endpoint: its canonical form, with its tag where another one has that form."""
     form = channel.canonical_form
     return f"{form}#{channel.uri.channel_tag}" if form in endpoints else form
+
+
+class ClosingEndpoints:
+    """The receiving endpoints that the receiver has not let go of yet, and that hold their addresses until then."""
+
+    def __init__(self) -> None:
+        self._endpoints: list[ReceiveEndpoint] = []
+
+    def add(self, endpoint: ReceiveEndpoint) -> None:
+        """Take note of an endpoint that is being closed."""
+        self._endpoints = [each for each in self._endpoints if not each.is_closed]
+        self._endpoints.append(endpoint)
+
+    @contextmanager
+    def opening(self, channel: Channel) -> Iterator[None]:
+        """Have a client try again where the address of a channel is taken by a former endpoint of that channel.
+
+        Source: aeron_driver_conductor.c, which refuses also where the address would be free.
+        """
+        try:
+            yield
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and any(
+                not each.is_closed and each.channel.canonical_form == channel.canonical_form
+                for each in self._endpoints
+            ):
+                raise CommandRefusedError(
+                    f"{channel.uri} is being closed after its last use: try again",
+                    ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
+                ) from error
+            raise
 
 
 def check_original(channel: Channel) -> None:

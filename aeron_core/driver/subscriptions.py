@@ -10,7 +10,12 @@ from aeron_core.driver import events
 from aeron_core.driver.network_stream import NetworkStream
 from aeron_core.driver.receive_endpoint import ReceiveEndpoint
 from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.shared_endpoints import check_socket_lengths, find_endpoint, key_of
+from aeron_core.driver.shared_endpoints import (
+    ClosingEndpoints,
+    check_socket_lengths,
+    find_endpoint,
+    key_of,
+)
 from aeron_core.driver.stream import reserve_links
 from aeron_core.driver.subscription import Subscription, SubscriptionKind
 from aeron_core.errors import ErrorCode
@@ -38,6 +43,7 @@ class Subscriptions:
         self.context = context
         self.all: list[Subscription] = []
         self.endpoints: dict[str, ReceiveEndpoint] = {}
+        self._closing = ClosingEndpoints()
         #: Looks a network publication up by its entity tag.
         self.find_tagged: FindTagged | None = None
         # Unique among the receivers of one sender: random, one more for each endpoint.
@@ -103,14 +109,15 @@ class Subscriptions:
         params: SubscriptionParams,
     ) -> ReceiveEndpoint:
         self._next_receiver_id += 1
-        endpoint = ReceiveEndpoint(
-            self.context,
-            transport,
-            channel,
-            command.correlation_id,
-            receiver_id=self._next_receiver_id,
-            group_tag=params.group_tag,
-        )
+        with self._closing.opening(channel):
+            endpoint = ReceiveEndpoint(
+                self.context,
+                transport,
+                channel,
+                command.correlation_id,
+                receiver_id=self._next_receiver_id,
+                group_tag=params.group_tag,
+            )
         endpoint.key = key_of(self.endpoints, channel)
         self.endpoints[endpoint.key] = endpoint
         return endpoint
@@ -233,6 +240,7 @@ class Subscriptions:
         """Close a receiving end that neither subscriptions nor images need."""
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
+            self._closing.add(endpoint)
             endpoint.close()
 
     def on_timer(self, now_ns: int) -> None:

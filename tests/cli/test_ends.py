@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from aeron_core._native import wire
+
 pytestmark = pytest.mark.system
 
 
@@ -89,3 +91,15 @@ def test_where_no_driver_was_there_is_nothing_to_delete(aeron, tmp_path):
 
     assert outcome.code == 1
     assert tmp_path.exists()
+
+
+def test_the_directory_of_another_version_is_kept_since_its_driver_may_live(aeron, dead_directory):
+    with (dead_directory / "cnc.dat").open("r+b") as file:
+        file.seek(wire.CNC_VERSION_OFFSET)
+        file.write((1 << 16).to_bytes(4, "little"))
+
+    outcome = aeron("clean", "-d", dead_directory)
+
+    assert outcome.code == 1
+    assert "1.0.0" in outcome.err
+    assert dead_directory.exists()

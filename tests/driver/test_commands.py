@@ -16,6 +16,7 @@ from aeron_core.testing.pair import MS, S
 
 UDP = "aeron:udp?endpoint=127.0.0.1:20121"
 CLIENT_ID = 1_000_000
+TRY_AGAIN = ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE
 
 
 class RawClient:
@@ -43,6 +44,10 @@ class RawClient:
         assert self.ring.write(type_id, message)
         self._simulation.run_until(lambda: self.ring.size == 0)
         self._simulation.run_for(2 * MS)
+        return self.take()
+
+    def take(self):
+        """Return what was answered since the last question."""
         self._read()
         return [a for a in self.answers if getattr(a, "correlation_id", None) != CLIENT_ID]
 
@@ -299,3 +304,41 @@ def test_a_port_that_is_taken_is_told_and_can_be_had_later(lone):
 
     assert error.code is ErrorCode.GENERIC_ERROR
     assert len(lone.driver.find_counters("rcv-channel")) == 1
+
+
+def asked_of_the_conductor_alone(lone, raw, *asked):
+    """Return the answers to commands that come while sender and receiver are held up."""
+    raw.take()
+    raw.answers.clear()
+    for command in asked:
+        assert raw.ring.write(command.TYPE_ID, command.encode())
+    for _ in range(10):
+        lone.driver.media_driver._assembly.conductor.do_work()
+    return raw.take()
+
+
+def test_a_channel_that_is_being_closed_can_be_had_again_a_moment_later(lone, raw):
+    add = commands.AddSubscription(CLIENT_ID, 7, -1, 1, UDP)
+    raw.ask(add.TYPE_ID, add.encode())
+    removal = commands.RemoveSubscription(CLIENT_ID, 8, 7)
+    again = commands.AddSubscription(CLIENT_ID, 9, -1, 1, UDP)
+
+    _, error = asked_of_the_conductor_alone(lone, raw, removal, again)
+    answers = raw.ask(again.TYPE_ID, again.encode())
+
+    assert (error.offending_correlation_id, error.error_code) == (9, TRY_AGAIN)
+    assert "try again" in error.error_message
+    assert [type(answer) for answer in answers] == [responses.OnSubscriptionReady]
+    assert lone.driver.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("channel", "message"),
+    [
+        ("aeron:udp?endpoint=127.0.0.1", "endpoint=127.0.0.1: address '127.0.0.1': must be host:port"),
+        (f"{UDP}|control=here:|control-mode=dynamic", "control=here:: address 'here:': must be host:port"),
+        (f"{UDP}|control=127.0.0.1:70000|control-mode=dynamic", "control=127.0.0.1:70000: address "),
+    ],
+)
+def test_an_address_that_is_none_is_refused_with_the_key_that_has_it(lone, channel, message):
+    assert message in str(refusal(lone, lone.client.add_publication_async(channel, 1)))

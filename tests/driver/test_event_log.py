@@ -47,6 +47,8 @@ def test_commands_and_answers_are_logged(log):
     logged = log("0x3")
     publication, subscription = stream(logged.pair)
     publication.close()
+    # Lines of one moment may change places: two threads write them.
+    logged.pair.run_for(1 * MS)
     subscription.close()
     logged.pair.run_for(1 * S)
 
@@ -184,12 +186,16 @@ def test_names_that_are_resolved_are_logged(memory_path, tmp_path):
     ]
 
 
-def test_a_file_that_is_long_enough_is_followed_by_another(log, tmp_path):
-    logged = log("all", event_log_file_max_length=2000)
-    stream(logged.pair)
-    logged.lines()
+def test_a_file_that_is_long_enough_is_followed_by_another(start_driver, tmp_path):
+    # One driver: two must not share a file that they both would leave.
+    path = tmp_path / "events.log"
+    lone = start_driver(event_log="all", event_log_filename=path, event_log_file_max_length=500)
+    for stream_id in range(10):
+        lone.add_subscription("aeron:ipc", stream_id)
+    lone.driver.close()
+    lone.drivers.clear()
 
-    files = sorted(tmp_path.iterdir())
+    files = sorted(tmp_path.glob("events.log*"))
 
     assert len(files) > 2
     assert {file.name.rstrip("0123456789") for file in files} == {"events.log", "events.log."}
@@ -215,3 +221,18 @@ def test_without_a_file_events_go_to_standard_output(start_driver, capsys):
     driver.close()
 
     assert "DRIVER: CMD_IN_ADD_COUNTER: client_id=" in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_disk_that_is_full_is_told_once_and_the_driver_goes_on_and_ends(start_driver):
+    lone = start_driver(event_log="all", event_log_filename="/dev/full")
+
+    lone.add_subscription("aeron:ipc", 1)
+    publication = lone.add_publication("aeron:ipc", 1)
+    lone.run_until(lambda: publication.is_connected)
+    lone.driver.close()
+
+    (record,) = lone.driver.errors()
+    lone.drivers.clear()
+    assert "event log /dev/full" in record.text
+    assert "No space left on device" in record.text

@@ -1,0 +1,95 @@
+"""The tools at the directory of the real driver and at ours, alive and killed: they say the same of both."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import aeron_core
+
+pytestmark = pytest.mark.interop
+
+COUNT = 100
+#: Both refuse it in the same words.
+WRONG_CHANNEL = "aeron:udp?endpoint=127.0.0.1:1|mtu=70000"
+
+
+def tool(name, *arguments, directory=None):
+    """Run a tool in a process of its own, which has no rights that a user's shell has not."""
+    where = () if directory is None else ("-d", str(directory))
+    command = [sys.executable, "-m", "aeron_core", name, *map(str, arguments), *where]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def said(name, *arguments, directory=None):
+    outcome = tool(name, *arguments, "--json", directory=directory)
+    assert outcome.returncode == 0, outcome.stderr
+    return json.loads(outcome.stdout)
+
+
+def work(directory, channel):
+    """Have a driver carry a stream, and note an error; yield the publication while it is there."""
+    with aeron_core.connect(directory) as aeron:
+        subscription = aeron.add_subscription(channel, 1001)
+        publication = aeron.add_publication(channel, 1001)
+        subscription.await_connected(30)
+        publication.await_connected(30)
+        with pytest.raises(aeron_core.RegistrationError):
+            aeron.add_publication(WRONG_CHANNEL, 1001)
+        received = sent = 0
+        while received < COUNT:
+            sent += sent < COUNT and publication.offer(bytes(100)) > 0
+            received += subscription.poll(lambda buffer, header: None)
+        yield publication
+
+
+def check(directory, publication):
+    """Read all that the tools show; they only read."""
+    session, end = publication.session_id, publication.position
+    counters = said("stat", "--session", session, "--type", "sub-pos", directory=directory)["counters"]
+    (stream,) = said("streams", "--stream", 1001, directory=directory)
+    backlogs = said("backlog", "--session", session, directory=directory)
+    errors = said("errors", directory=directory)
+    (log,) = (directory / "publications").glob("*.logbuffer")
+    frames = said("log-inspect", log, "--term", 0)
+    metrics = tool("stat", "--format", "prometheus", directory=directory).stdout
+
+    assert [counter["value"] for counter in counters] == [end]
+    assert (stream["session_id"], stream["stream_id"]) == (session, 1001)
+    assert stream["publications"][0]["position"] == end
+    assert backlogs
+    assert any("mtu" in error["text"] for error in errors)
+    assert said("loss", directory=directory) == []
+    assert (frames["session_id"], frames["stream_id"], frames["mtu_length"]) == (session, 1001, 1408)
+    assert f'session_id="{session}"' in metrics
+
+
+@pytest.mark.compatible("tools, of a living and of a killed driver", "{driver_driver}")
+@pytest.mark.parametrize("driver", ["ours", "theirs"])
+def test_the_tools_read_what_a_driver_shows_and_has_left(our_driver, foreign_driver, udp_channel, driver):
+    start = our_driver if driver == "ours" else foreign_driver
+    directory = start()
+    for publication in work(directory, udp_channel):
+        check(directory, publication)
+        alive = tool("clean", directory=directory)
+        start.peers[-1].kill()
+        check(directory, publication)
+
+    assert (alive.returncode, "active media driver" in alive.stderr) == (1, True)
+
+
+@pytest.mark.compatible("terminate, denied as long as nobody allows it", "{driver_driver}")
+@pytest.mark.parametrize("driver", ["ours", "theirs"])
+def test_a_driver_that_was_not_told_to_allow_it_goes_on(our_driver, foreign_driver, driver):
+    start = our_driver if driver == "ours" else foreign_driver
+    directory = start()
+
+    outcome = tool("terminate", "--timeout", 1, directory=directory)
+
+    assert (outcome.returncode, "TERMINATION_VALIDATOR" in outcome.stderr) == (1, True)
+    assert start.peers[-1].process.poll() is None
+    with aeron_core.connect(directory) as aeron:
+        assert not aeron.is_closed
