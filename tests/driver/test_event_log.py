@@ -57,6 +57,8 @@ def test_commands_and_answers_are_logged(log):
     logged = log("0x3")
     publication, subscription = stream(logged.pair)
     publication.close()
+    # Lines of two drivers are put in order by their time.
+    logged.pair.run_for(1 * S)
     subscription.close()
     logged.pair.run_for(1 * S)
 
