@@ -14,7 +14,7 @@ from aeron_core.cli.outcome import failed, say
 from aeron_core.client.driver_proxy import DriverProxy
 from aeron_core.concurrent import wake_up
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.errors import CncNotReadyError
+from aeron_core.errors import CncNotReadyError, ConfigurationError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _LOOK_INTERVAL_S: Final = 0.02
@@ -22,7 +22,16 @@ _LOOK_INTERVAL_S: Final = 0.02
 
 def terminate(
     aeron_dir: AeronDir = None,
-    token: Annotated[str, typer.Option(help="What the driver's termination validator asks for.")] = "",
+    token: Annotated[
+        str | None,
+        typer.Option(help="What the driver's termination validator asks for; others see it in `ps`."),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, readable=True, help="File with the token, less a line end behind it."
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for its end.")] = 10.0,
 ) -> None:
     """Ask a driver to end, and wait until it has.
@@ -30,6 +39,7 @@ def terminate(
     Drivers deny it unless AERON_DRIVER_TERMINATION_VALIDATOR allows it.
     """
     positive("--timeout", timeout)
+    secret = _token(token, token_file)
     directory = directory_of(aeron_dir)
     files = DriverFiles.open(directory)
     if not files.is_alive:
@@ -38,7 +48,7 @@ def terminate(
         )
     pid = files.cnc.pid
     ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
-    DriverProxy(ring, wake_up.find_semaphore(directory, wake_up.CONDUCTOR)).terminate_driver(token.encode())
+    DriverProxy(ring, wake_up.find_semaphore(directory, wake_up.CONDUCTOR)).terminate_driver(secret)
     deadline_s = time.monotonic() + timeout
     while not _has_ended(directory, pid):
         if time.monotonic() >= deadline_s:
@@ -48,6 +58,14 @@ def terminate(
             )
         time.sleep(_LOOK_INTERVAL_S)
     say(f"the media driver of {directory}, pid {pid}, has ended")
+
+
+def _token(token: str | None, file: Path | None) -> bytes:
+    if file is None:
+        return (token or "").encode()
+    if token is not None:
+        raise ConfigurationError("--token and --token-file: must be one of them")
+    return file.read_bytes().removesuffix(b"\n").removesuffix(b"\r")
 
 
 def _has_ended(directory: Path, pid: int) -> bool:

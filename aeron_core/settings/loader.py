@@ -13,6 +13,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -21,7 +22,7 @@ from aeron_core.settings.client import ClientSettings
 from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.settings.driver import DriverSettings
 from aeron_core.settings.model import SettingsModel, unknown_field
-from aeron_core.settings.properties import parse_defines, parse_properties
+from aeron_core.settings.properties import Property, parse_defines, parse_properties
 
 ARGUMENT: Final = "argument"
 DEFINE: Final = "-D"
@@ -29,6 +30,10 @@ DEFAULT: Final = "default"
 
 _S = TypeVar("_S", bound=SettingsModel)
 _PREFIX: Final = "AERON_"
+#: Of the tables of TOML files.
+_TABLES: Final = ("driver", "client")
+#: How like a name must be to be meant, 0 to 1. Invented: no other name of the reference is so like one of ours.
+_LIKENESS: Final = 0.9
 # Read by other programs of the same family, which share property files with the driver.
 _FOREIGN_PREFIXES: Final = ("AERON_ARCHIVE_", "AERON_CLUSTER_", "AERON_SAMPLE_")
 
@@ -57,7 +62,7 @@ def load_driver_settings(
     where None. `sections`: names of plugins' sections, whose settings are theirs.
     """
     foreign = (*_FOREIGN_PREFIXES, *map(section_prefix, sections))
-    gathering = _Gathering(DriverSettings, "driver", foreign_prefixes=foreign)
+    gathering = _Gathering(DriverSettings, "driver", tables=(*_TABLES, *sections), foreign_prefixes=foreign)
     return _load(gathering, arguments or {}, defines, files, environ)
 
 
@@ -85,7 +90,7 @@ def load_section(  # noqa: PLR0913 - a section, and the sources of all settings
 
     `name`: of the TOML table; variables begin with it, as AERON_RECORDING_ does.
     """
-    gathering = _Gathering(model, name, prefix=section_prefix(name))
+    gathering = _Gathering(model, name, tables=(), prefix=section_prefix(name))
     return _load(gathering, arguments or {}, defines, files, environ)
 
 
@@ -100,6 +105,7 @@ class _Gathering(Generic[_S]):
 
     model: type[_S]
     table: str  # of TOML files
+    tables: tuple[str, ...] = _TABLES  # of which a TOML file must have one; it is not looked at without any
     prefix: str = _PREFIX  # of environment variables
     foreign_prefixes: tuple[str, ...] = _FOREIGN_PREFIXES  # of variables that others read
     values: dict[str, object] = field(default_factory=dict)
@@ -145,28 +151,58 @@ class _Gathering(Generic[_S]):
             used = variable.format(clamped)
             self.warnings[name] = f"{variable.name}={text} ({source}): {variable.allowed}; using {used}"
 
-    def add_texts(self, texts: Mapping[str, str], source: str, *, is_complete: bool) -> None:
-        """Take values by environment name; where `is_complete`, an unknown name is worth a warning."""
+    def add_environment(self, environ: Mapping[str, str]) -> None:
+        """Take the values of variables; of others only those are told that look like one of ours misspelt."""
         fields = self.model.field_of_variable()
-        for variable_name, text in texts.items():
-            if self.prefix != _PREFIX and not variable_name.startswith(self.prefix):
+        for variable_name, text in environ.items():
+            if not variable_name.startswith(self.prefix):
+                continue
+            name = fields.get(variable_name)
+            source = f"environment {variable_name}"
+            if name is None:
+                near = self._near(variable_name)
+                if near:
+                    self.unknown.append(f"{variable_name}={text} (environment): did you mean {near}")
+            elif text:
+                self.add_text(name, text, source)
+
+    def add_properties(self, properties: Mapping[str, Property], source: str) -> None:
+        """Take the values of a file or of -D; an empty one takes a setting back, an unknown name is told."""
+        fields = self.model.field_of_variable()
+        for variable_name, (written, text) in properties.items():
+            if not variable_name.startswith(self.prefix) and self.prefix != _PREFIX:
                 continue
             name = fields.get(variable_name)
             if name is None:
-                if is_complete and self._is_unknown(variable_name):
-                    self.unknown.append(f"{variable_name}={text} ({source}): unknown setting")
+                if self._is_unknown(variable_name):
+                    hint = self._hint(variable_name, written)
+                    self.unknown.append(f"{written}={text} ({source}): unknown setting{hint}")
             elif text:
-                self.add_text(name, text, source.replace("$", variable_name))
-            elif is_complete:
+                self.add_text(name, text, source)
+            else:
                 self.forget(name)
 
     def _is_unknown(self, variable_name: str) -> bool:
         if not variable_name.startswith(self.prefix) or variable_name.startswith(self.foreign_prefixes):
             return False
-        return all(
-            variable_name not in model.field_of_variable()
-            for model in (self.model, DriverSettings, ClientSettings)
-        )
+        return variable_name not in self._known_variables()
+
+    def _known_variables(self) -> set[str]:
+        models: tuple[type[SettingsModel], ...] = (self.model, DriverSettings, ClientSettings)
+        return {name for model in models for name in model.field_of_variable()}
+
+    def _near(self, variable_name: str) -> str | None:
+        """Return the variable that may be meant by one that is none."""
+        if not self._is_unknown(variable_name):
+            return None
+        known = self._known_variables()
+        return next(iter(get_close_matches(variable_name, known, n=1, cutoff=_LIKENESS)), None)
+
+    def _hint(self, variable_name: str, written: str) -> str:
+        near = self._near(variable_name)
+        if near is None:
+            return ""
+        return f": did you mean {near if written == variable_name else near.lower().replace('_', '.')}"
 
     def _note_without_effect(self, name: str, source: str) -> None:
         variable = self.model.variable(name)
@@ -187,8 +223,8 @@ def _load(
     for path in files:
         _add_file(gathering, path)
     own = {name: text.strip() for name, text in environ.items() if name.startswith(_PREFIX)}
-    gathering.add_texts(own, "environment $", is_complete=False)
-    gathering.add_texts(parse_defines(defines), DEFINE, is_complete=True)
+    gathering.add_environment(own)
+    gathering.add_properties(parse_defines(defines), DEFINE)
     for name, value in arguments.items():
         if value is not None:
             gathering.add_python(name, value, ARGUMENT)
@@ -214,12 +250,15 @@ def _add_file(gathering: _Gathering[_S], path: Path) -> None:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"settings file {str(path)!r}: must be readable text: {error}") from error
     if path.suffix != ".toml":
-        gathering.add_texts(parse_properties(text, source), source, is_complete=True)
+        gathering.add_properties(parse_properties(text, source), source)
         return
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"settings file {str(path)!r}: must be TOML: {error}") from error
+    if gathering.tables and not document.keys() & set(gathering.tables):
+        tables = " or ".join(f"[{name}]" for name in gathering.tables)
+        gathering.unknown.append(f"{source}: nothing is taken from it: must have a table {tables}")
     table: object = document.get(gathering.table, {})
     if not isinstance(table, dict):
         raise ConfigurationError(f"settings file {str(path)!r}: {gathering.table!r} must be a table")

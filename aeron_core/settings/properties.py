@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from aeron_core.errors import ConfigurationError
 
@@ -14,17 +15,24 @@ _SEPARATOR = re.compile(r"[:=]")
 _BLANKS = " \t\r\n\f"
 
 
+class Property(NamedTuple):
+    """A value with its name as it is written."""
+
+    name: str
+    value: str
+
+
 def environment_name(property_name: str) -> str:
     """Return the environment variable that a property stands for: `aeron.dir` is AERON_DIR."""
     return property_name.replace(".", "_").upper()
 
 
-def parse_properties(text: str, where: str) -> dict[str, str]:
-    """Return the values of a property file by environment name; the last of equal names counts.
+def parse_properties(text: str, where: str) -> dict[str, Property]:
+    """Return what a property file holds by environment name; the last of equal names counts.
 
     `where` names the file in messages. An empty value is kept: it takes a setting back.
     """
-    found: dict[str, str] = {}
+    found: dict[str, Property] = {}
     pending = ""
     # Not splitlines(): only these end a line in a property file.
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
@@ -34,23 +42,24 @@ def parse_properties(text: str, where: str) -> dict[str, str]:
         pending += stripped.removesuffix("\\")
         if stripped.endswith("\\"):
             continue
-        name, value = _split(pending, f"{where}, line {number}")
-        found[name] = value
+        one = _split(pending, f"{where}, line {number}")
+        found[environment_name(one.name)] = one
         pending = ""
     if pending:
-        name, value = _split(pending, f"{where}, last line")
-        found[name] = value
+        one = _split(pending, f"{where}, last line")
+        found[environment_name(one.name)] = one
     return found
 
 
-def parse_defines(defines: Sequence[str]) -> dict[str, str]:
-    """Return the values of `name=value` items by environment name; the last of equal names counts."""
-    return dict(_split(define.strip(_BLANKS), "-D") for define in defines)
+def parse_defines(defines: Sequence[str]) -> dict[str, Property]:
+    """Return the `name=value` items by environment name; the last of equal names counts."""
+    found = (_split(define.strip(_BLANKS), "-D") for define in defines)
+    return {environment_name(one.name): one for one in found}
 
 
-def _split(line: str, where: str) -> tuple[str, str]:
+def _split(line: str, where: str) -> Property:
     match = _SEPARATOR.search(line)
     name = line[: match.start()].rstrip(_BLANKS) if match is not None else ""
     if match is None or not name:
         raise ConfigurationError(f"{line!r} ({where}): must be name=value")
-    return environment_name(name), line[match.end() :].strip(_BLANKS)
+    return Property(name, line[match.end() :].strip(_BLANKS))

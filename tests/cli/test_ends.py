@@ -5,6 +5,7 @@ import json
 import pytest
 
 from aeron_core._native import wire
+from aeron_core.driver.media_driver import MediaDriver
 
 pytestmark = pytest.mark.system
 
@@ -46,6 +47,31 @@ def test_a_stream_whose_driver_ends_says_so_without_a_traceback(running_driver, 
     assert "error: the media driver is gone" in received.err
     for outcome in (received, published):
         assert all(line.startswith("aeron-core: ") for line in outcome.err.splitlines())
+
+
+def test_the_token_of_a_file_goes_to_the_driver_without_its_line_end(aeron, tmp_path):
+    (tmp_path / "token").write_text("open sesame\n")
+    settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
+    with MediaDriver(settings, invoker=True) as driver:
+        driver.do_work()
+
+        outcome = aeron(
+            "terminate", "-d", driver.aeron_dir, "--token-file", tmp_path / "token", "--timeout", "0.01"
+        )
+        commands = driver._assembly.cnc.to_driver.get_bytes(0, 4096)
+
+    assert outcome.code == 1
+    assert b"open sesame" in commands
+    assert b"sesame\n" not in commands
+
+
+def test_a_token_is_given_once(aeron, dead_directory, tmp_path):
+    (tmp_path / "token").write_text("open")
+
+    outcome = aeron("terminate", "-d", dead_directory, "--token", "a", "--token-file", tmp_path / "token")
+
+    assert outcome.code == 2
+    assert "--token and --token-file" in outcome.err
 
 
 def test_a_driver_that_has_ended_need_not_be_ended(aeron, dead_directory):

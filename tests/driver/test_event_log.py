@@ -43,12 +43,22 @@ def stream(pair):
     return publication, subscription
 
 
+def test_of_a_termination_token_only_the_length_is_logged(log):
+    logged = log("admin")
+    logged.pair.receiver.clients[0].terminate_driver(b"open sesame")
+    logged.pair.run_for(1 * S)
+
+    (text,) = [text for event, text in logged.lines() if event == "CMD_IN_TERMINATE_DRIVER"]
+    assert text.endswith("token_length=11")
+    assert "sesame" not in text
+
+
 def test_commands_and_answers_are_logged(log):
     logged = log("0x3")
     publication, subscription = stream(logged.pair)
     publication.close()
-    # Lines of one moment may change places: two threads write them.
-    logged.pair.run_for(1 * MS)
+    # Lines of two drivers are put in order by their time.
+    logged.pair.run_for(1 * S)
     subscription.close()
     logged.pair.run_for(1 * S)
 

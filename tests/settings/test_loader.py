@@ -220,8 +220,45 @@ def test_unknown_properties_are_worth_a_warning_but_those_of_other_programs_are_
 
     loaded = load_driver_settings(files=[write("a.properties", text)], environ={"AERON_NONSENSE": "1"})
 
-    assert loaded.warnings == ("AERON_NO_SUCH=1 (file a.properties): unknown setting",)
+    assert loaded.warnings == ("aeron.no.such=1 (file a.properties): unknown setting",)
     assert loaded.settings.max_resend == 5
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("aeron.term.bufer.length", "aeron.term.buffer.length"),
+        ("AERON_TERM_BUFER_LENGTH", "AERON_TERM_BUFFER_LENGTH"),
+    ],
+)
+def test_a_misspelt_property_is_told_as_it_is_written_with_what_may_be_meant(written, hint):
+    loaded = load_driver_settings(defines=[f"{written}=64k"], environ={})
+
+    assert loaded.warnings == (f"{written}=64k (-D): unknown setting: did you mean {hint}",)
+
+
+def test_a_misspelt_variable_is_told_but_not_those_of_other_programs():
+    environ = {
+        "AERON_TERM_BUFER_LENGTH": "64k",
+        "AERON_ARCHIVE_IDLE_STRATEGY": "spin",
+        "AERON_HOME": "/opt",
+        "AERON_CLIENT_NAME": "x",
+    }
+
+    loaded = load_driver_settings(environ=environ)
+
+    assert loaded.warnings == (
+        "AERON_TERM_BUFER_LENGTH=64k (environment): did you mean AERON_TERM_BUFFER_LENGTH",
+    )
+
+
+@pytest.mark.parametrize(("text", "is_told"), [("max_resend = 5\n", True), ("[client]\n", False), ("", True)])
+def test_a_toml_file_without_a_table_of_ours_is_told(write, text, is_told):
+    loaded = load_driver_settings(files=[write("d.toml", text)], environ={})
+
+    assert loaded.warnings == (
+        ("file d.toml: nothing is taken from it: must have a table [driver] or [client]",) if is_told else ()
+    )
 
 
 @pytest.mark.parametrize(
