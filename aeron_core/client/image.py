@@ -96,7 +96,10 @@ class Image:
 
     @property
     def active_transport_count(self) -> int:
-        """Over how many transports the stream arrives, 0 once closed."""
+        """Over how many transports the stream arrives, 0 once closed.
+
+        As of the last status message of the driver: a fresh image has none yet, though it may have been read.
+        """
         return 0 if self.is_closed else self._log.active_transport_count()
 
     @property
