@@ -129,4 +129,4 @@ def test_a_section_comes_from_file_environment_and_defines(tmp_path):
 def test_a_misspelt_name_of_a_section_is_warned_of_where_it_can_only_be_that():
     loaded = load_section("recording", RecordingSettings, defines=["aeron.recording.colour=red"], environ={})
 
-    assert loaded.warnings == ("AERON_RECORDING_COLOUR=red (-D): unknown setting",)
+    assert loaded.warnings == ("aeron.recording.colour=red (-D): unknown setting",)
