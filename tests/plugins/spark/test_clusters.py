@@ -1,0 +1,99 @@
+"""Recordings read by the executors of a cluster, each a process of its own."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "programs" / "where.py"
+TERMS = 16
+TIMEOUT_S = 240
+
+
+@pytest.fixture
+def archive(written):
+    for _ in range(TERMS):
+        written.fill_term(100)
+    return written.store.folder
+
+
+def where(master, archive):
+    ended = subprocess.run(
+        [sys.executable, PROGRAM, master, archive],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def check(seen):
+    """Assert that all rows were read once, in executors, and in two of them at least."""
+    counts, executors, are_executors = zip(*seen["partitions"], strict=True)
+    assert seen["rows"] == sum(counts) == TERMS * 409
+    assert all(are_executors)
+    assert len(set(executors)) >= 2
+
+
+@pytest.mark.system
+def test_the_executors_of_a_local_cluster_read(archive):
+    check(where("local-cluster[2,1,1024]", archive))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def standalone(tmp_path):
+    """Return the address of a master with two workers, as the package from PyPI starts them."""
+    import pyspark  # noqa: PLC0415
+
+    from pyspark_aeron.session import prepare_environment  # noqa: PLC0415
+
+    prepare_environment()
+    home = Path(pyspark.__file__).parent
+    environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
+    port = free_port()
+    master = f"spark://127.0.0.1:{port}"
+    with ExitStack() as stack:
+
+        def start(name, *arguments):
+            log = stack.enter_context((tmp_path / f"{name}.log").open("w"))
+            process = subprocess.Popen(
+                [home / "bin" / "spark-class", *map(str, arguments)],
+                env=environment | {"SPARK_WORKER_DIR": str(tmp_path / name)},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+            stack.callback(process.wait, 30)
+            stack.callback(process.terminate)
+            return tmp_path / f"{name}.log"
+
+        deploy = "org.apache.spark.deploy"
+        start("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", 0)
+        logs = [
+            start(f"worker-{number}", f"{deploy}.worker.Worker", "--host", "127.0.0.1", "-c", 1, "-m", "1g",
+                  "--webui-port", 0, master)
+            for number in (1, 2)
+        ]
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not all("Successfully registered with master" in log.read_text() for log in logs):
+            assert time.monotonic() < deadline_s, logs[0].read_text()
+            time.sleep(0.1)
+        yield master
+
+
+@pytest.mark.system
+def test_the_workers_of_a_standalone_cluster_read(standalone, archive):
+    check(where(standalone, archive))
