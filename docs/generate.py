@@ -79,7 +79,7 @@ def settings_page() -> Iterator[str]:
     yield (
         "In the environment a setting has the name below; in a properties file and after `-D` it is the same "
         "in lower case with dots (`aeron.mtu.length=8k`); in TOML and in Python it is the name of the field. "
-        "Sizes take `64k`, `16m`, `1g`; durations take `100ms`, `5s`.\n"
+        "Sizes take `64k`, `16m`, `1g`; durations take `100ms`, `5s`; a number alone is bytes or nanoseconds.\n"
     )
     for title, table, model in (
         ("Driver", "driver", DriverSettings),

@@ -110,12 +110,14 @@ class _Gathering(Generic[_S]):
     foreign_prefixes: tuple[str, ...] = _FOREIGN_PREFIXES  # of variables that others read
     values: dict[str, object] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    written: dict[str, str] = field(default_factory=dict)  # by field: texts that are not what they seem to be
     warnings: dict[str, str] = field(default_factory=dict)  # by field: a stronger value makes a warning moot
     unknown: list[str] = field(default_factory=list)
 
     def forget(self, name: str) -> None:
         self.values.pop(name, None)
         self.sources.pop(name, None)
+        self.written.pop(name, None)
         self.warnings.pop(name, None)
 
     def add_python(self, name: str, value: object, source: str) -> None:
@@ -144,12 +146,16 @@ class _Gathering(Generic[_S]):
             self.warnings[name] = f"{fault}; using the default"
             return
         clamped = variable.clamp(value)
+        note = variable.unit_note(text)
+        if note or clamped != value:
+            self.written[name] = ": ".join(filter(None, (f"written {text!r}", note)))
         self.values[name] = clamped
         self.sources[name] = source
         self._note_without_effect(name, source)
         if clamped != value:
             used = variable.format(clamped)
-            self.warnings[name] = f"{variable.name}={text} ({source}): {variable.allowed}; using {used}"
+            fault = f"{variable.name}={text} ({source}): {variable.allowed}; using {used}"
+            self.warnings[name] = "; ".join(filter(None, (fault, note)))
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
         """Take the values of variables; of others only those are told that look like one of ours misspelt."""
@@ -235,7 +241,7 @@ def _load(
     try:
         settings = gathering.model(**values)
     except ConfigurationError as error:
-        raise ConfigurationError(_with_sources(str(error), gathering.sources)) from None
+        raise ConfigurationError(_with_sources(str(error), gathering)) from None
     return LoadedSettings(
         settings,
         {name: gathering.sources.get(name, DEFAULT) for name in gathering.model.model_fields},
@@ -266,6 +272,10 @@ def _add_file(gathering: _Gathering[_S], path: Path) -> None:
         gathering.add_python(name, value, source)
 
 
-def _with_sources(message: str, sources: Mapping[str, str]) -> str:
-    notes = [f"{name} from {source}" for name, source in sources.items() if re.search(rf"\b{name}=", message)]
-    return f"{message} ({', '.join(notes)})" if notes else message
+def _with_sources(message: str, gathering: _Gathering[_S]) -> str:
+    notes = [
+        ", ".join(filter(None, (f"{name} from {source}", gathering.written.get(name))))
+        for name, source in gathering.sources.items()
+        if re.search(rf"\b{name}=", message)
+    ]
+    return f"{message} ({'; '.join(notes)})" if notes else message

@@ -72,6 +72,10 @@ class Variable(ABC):
         """Return `value` as people write it."""
         return str(value)
 
+    def unit_note(self, text: str) -> str:
+        """Return what to say of a unit that `text` leaves out, for messages; empty where there is none."""
+        return ""
+
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(self.check)
 
@@ -145,6 +149,9 @@ class Duration(Integer):
 
     def format(self, value: object) -> str:
         return values.format_duration_ns(value) if isinstance(value, int) else str(value)
+
+    def unit_note(self, text: str) -> str:
+        return "a number alone is nanoseconds" if text.isdecimal() else ""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def test_later_file_overrides_an_earlier_one(write):
             "1",
             "nak_unicast_delay_ns",
             1000,
-            "at least 1us, such as 100ms or 5s; using 1us",
+            "at least 1us, such as 100ms or 5s; using 1us; a number alone is nanoseconds",
         ),
         ("AERON_DEBUG_SEND_DATA_LOSS_RATE", "7", "debug_send_data_loss_rate", 1.0, "using 1.0"),
     ],
@@ -287,6 +287,22 @@ def test_settings_that_clash_are_told_with_their_sources():
         "publication_unblock_timeout_ns=15s: must be more than client_liveness_timeout_ns=20s "
         "(client_liveness_timeout_ns from environment AERON_CLIENT_LIVENESS_TIMEOUT)"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("5", "written '5': a number alone is nanoseconds"),
+        ("1ns", "written '1ns'"),
+        ("20000000000", "written '20000000000': a number alone is nanoseconds"),
+    ],
+)
+def test_a_value_that_clashes_is_quoted_as_it_was_written(text, note):
+    with pytest.raises(ConfigurationError) as caught:
+        load_driver_settings(environ={"AERON_CLIENT_LIVENESS_TIMEOUT": text})
+
+    source = "client_liveness_timeout_ns from environment AERON_CLIENT_LIVENESS_TIMEOUT"
+    assert str(caught.value).endswith(f"({source}, {note})")
 
 
 def test_client_settings_have_the_defaults_of_the_reference():

@@ -58,7 +58,6 @@ def free_port():
 def standalone(tmp_path):
     """Return the address of a master with two workers, as the package from PyPI starts them."""
     import pyspark  # noqa: PLC0415
-
     from pyspark_aeron.session import prepare_environment  # noqa: PLC0415
 
     prepare_environment()
@@ -83,8 +82,19 @@ def standalone(tmp_path):
         deploy = "org.apache.spark.deploy"
         start("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", 0)
         logs = [
-            start(f"worker-{number}", f"{deploy}.worker.Worker", "--host", "127.0.0.1", "-c", 1, "-m", "1g",
-                  "--webui-port", 0, master)
+            start(
+                f"worker-{number}",
+                f"{deploy}.worker.Worker",
+                "--host",
+                "127.0.0.1",
+                "-c",
+                1,
+                "-m",
+                "1g",
+                "--webui-port",
+                0,
+                master,
+            )
             for number in (1, 2)
         ]
         deadline_s = time.monotonic() + TIMEOUT_S
