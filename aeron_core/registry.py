@@ -20,6 +20,8 @@ from aeron_core.spi.flow_control import adapt_flow_control
 from aeron_core.spi.idle_strategy import adapt_idle_strategy
 
 if TYPE_CHECKING:
+    import typer
+
     from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams
     from aeron_core.spi.flow_control import FlowControl, FlowControlParams
     from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
@@ -144,6 +146,18 @@ class Registry:
     def hook(self) -> Any:
         """The pluggy hooks, for events."""
         return self._manager.hook
+
+    def add_commands(self, app: typer.Typer) -> None:
+        """Let plugins add their commands to `aeron-core`; raises PluginError for the first that cannot."""
+        for one in self._manager.hook.aeron_cli.get_hookimpls():
+            try:
+                one.function(*[app] * len(one.argnames))
+            except Exception as error:
+                distribution, _, name = one.plugin_name.partition(":")
+                raise PluginError(
+                    f"aeron_cli of plugin {name!r} of distribution {distribution!r} failed: "
+                    f"{type(error).__name__}: {error}"
+                ) from error
 
     def plugins(self) -> list[InstalledPlugin]:
         """Return all plugins in the order in which they were loaded."""

@@ -108,7 +108,7 @@ def make_app(warned: list[str]) -> typer.Typer:
     """
     app = make_core_app()
     try:
-        Registry.load().hook.aeron_cli(app=app)
+        Registry.load().add_commands(app)
     except PluginError as error:
         # Who repairs an installation needs the other commands.
         warned.append(message_of(error))

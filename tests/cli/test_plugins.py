@@ -55,3 +55,22 @@ def test_a_broken_plugin_is_told_once_by_commands_that_need_all_of_them(aeron, m
         "aeron-core: warning: without the commands of plugins: plugin 'x' cannot be imported\n"
         "aeron-core: error: plugins needs all plugins, see the warning\n"
     )
+
+
+def test_commands_of_a_plugin_that_fail_are_told_in_one_line_and_the_others_stay(aeron, monkeypatch):
+    class FailingCommands:
+        @hookimpl
+        def aeron_cli(self):
+            raise ImportError("no module named 'missing'")
+
+    with_plugin = Registry()
+    with_plugin.register(FailingCommands(), name="mine")
+    monkeypatch.setattr(main.Registry, "load", lambda: with_plugin)
+
+    outcome = aeron("--version")
+
+    assert outcome.code == 0
+    assert outcome.err == (
+        "aeron-core: warning: without the commands of plugins: aeron_cli of plugin 'mine' of distribution "
+        "'(registered by hand)' failed: ImportError: no module named 'missing'\n"
+    )

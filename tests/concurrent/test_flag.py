@@ -80,3 +80,24 @@ def test_a_signal_ends_the_wait():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_that_does_not_wake_the_waiting_thread_ends_the_wait_all_the_same():
+    flag = Flag()
+    waiting = threading.get_ident()
+
+    def take_the_signal():
+        while sys._current_frames()[waiting].f_code.co_filename != module.__file__:
+            pass
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: flag.set())
+    thread = threading.Thread(target=take_the_signal)
+    try:
+        started = time.monotonic()
+        thread.start()
+        assert flag.wait(20)
+        assert time.monotonic() - started < 10
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
