@@ -68,7 +68,11 @@ class TestCongestionControls(OfTable, CongestionControlConformance):
 
 RESOLVER_PARAMS = {
     "csv_table": NameResolverParams(options="here,localhost,127.0.0.2"),
-    "driver": NameResolverParams(driver_name="here", interface="127.0.0.1:8050"),
+    "driver": NameResolverParams(
+        driver_name="here",
+        interface="127.0.0.1:8050",
+        fallback=NAME_RESOLVERS["default"](NameResolverParams()),
+    ),
 }
 
 
