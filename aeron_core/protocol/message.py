@@ -14,6 +14,7 @@ behind the last field is ignored, as clients pad their messages in several ways.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, get_type_hints
@@ -26,16 +27,16 @@ _LENGTH_OF_LENGTH = 4
 _LENGTH_OF_I64 = 8
 
 
-class Kind(Generic[_T]):
+class Kind(ABC, Generic[_T]):
     """How values of one type are stored."""
 
+    @abstractmethod
     def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[_T, int]:
         """Return the value at `offset` and its length with padding; ProtocolError if it is not there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def packed(self, value: _T) -> bytes:
         """Return the bytes of the value."""
-        raise NotImplementedError
 
 
 class _Integer(Kind[int]):
