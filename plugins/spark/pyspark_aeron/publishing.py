@@ -14,7 +14,7 @@ from typing import Final
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.client.offerer import Offerer
-from aeron_core.errors import ConfigurationError, NotConnectedError
+from aeron_core.errors import ClosedError, NotConnectedError
 from aeron_core.recording.batch_appender import MessageColumn
 from aeron_core.uri import ChannelUri
 from aeron_core.uri_builder import ChannelUriBuilder
@@ -36,12 +36,13 @@ _publications: dict[tuple[str | None, str, int], ExclusivePublication] = {}
 def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
     """Offer all rows in order, and wait until the driver has sent them.
 
-    Raises NotConnectedError where nobody receives them for `connectTimeout`.
+    Raises NotConnectedError where nobody receives them for `connectTimeout`, ClientError where there is no room for
+    so long.
     """
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)
     publication.await_connected(timeout_s)
-    offerer = Offerer(publication, timeout_s)
+    offerer = Offerer(publication, timeout_s, room_timeout=timeout_s)
     for message, column in staged_columns(staged):
         _offer_column(offerer, options, column, _Place(query, batch_id, message.task.partition))
     _await_sent(options, publication, timeout_s)
@@ -122,7 +123,7 @@ def _await_sent(options: SinkOptions, publication: ExclusivePublication, timeout
     deadline_s = time.monotonic() + timeout_s
     while record is not None and counters.value(record.id) < publication.position:
         if publication.is_closed:
-            raise ConfigurationError(f"{publication!r} was closed while a batch was sent")
+            raise ClosedError(f"{publication!r} was closed while a batch was sent")
         if time.monotonic() >= deadline_s:
             raise NotConnectedError(
                 f"{publication.channel} stream {publication.stream_id}: position {publication.position} was not sent "

@@ -11,7 +11,7 @@ from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import Task, stage
 
 from aeron_core import connect
-from aeron_core.errors import ConfigurationError, NotConnectedError
+from aeron_core.errors import ClientError, ConfigurationError, NotConnectedError
 from aeron_core.recording import Archive
 
 TIMEOUT_S = 60
@@ -272,6 +272,33 @@ def test_nobody_there_is_said_and_nothing_is_lost(driver):
 
     with pytest.raises(NotConnectedError):
         query.commit(0, staged)
+
+    assert Path(staged.path).exists()
+
+
+def test_over_udp_a_commit_waits_until_all_was_sent(driver):
+    with (
+        connect(driver.aeron_dir) as aeron,
+        aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 7) as receiver,
+    ):
+        query = Query(channel=receiver.resolved_channel(), streamid="7", aerondir=str(driver.aeron_dir))
+
+        query.commit(0, query.stage(0, 0, b"a", b"b"))
+
+        (sent,) = [record.value for record in aeron.counters_reader if record.label.startswith("snd-pos")]
+        assert sent == 128
+
+
+def test_a_subscriber_that_does_not_read_ends_the_commit_and_the_rows_stay(driver):
+    channel = "aeron:ipc?term-length=64k"
+    with connect(driver.aeron_dir) as aeron, aeron.add_subscription(channel, 9):
+        query = Query(channel=channel, streamid="9", aerondir=str(driver.aeron_dir), connecttimeout="300ms")
+        staged = query.stage(0, 0, *[bytes(1000)] * 100)
+
+        with pytest.raises(
+            ClientError, match=r"had no room for 0\.3 s after \d+ messages: its subscribers do not read"
+        ):
+            query.commit(0, staged)
 
     assert Path(staged.path).exists()
 
