@@ -74,8 +74,8 @@ def exchange(start, sender, receivers, *, send_channel, receive_channels, count=
         assert peer.result() == {"received": count, "checksum": expected_checksum(count)}
 
 
-@pytest.mark.compatible("multicast", "{sender_driver} → {receivers_driver}")
-@pytest.mark.parametrize(
+#: A sender and two receivers, of which one at least is ours.
+every_mixture = pytest.mark.parametrize(
     ("sender", "receivers"),
     [
         ("ours", ["ours", "ours"]),
@@ -84,6 +84,10 @@ def exchange(start, sender, receivers, *, send_channel, receive_channels, count=
         ("theirs", ["theirs", "ours"]),
     ],
 )
+
+
+@pytest.mark.compatible("multicast", "{sender_driver} → {receivers_driver}")
+@every_mixture
 def test_a_group_receives_what_one_driver_sends(start, drivers, clients, group_channel, sender, receivers):
     at = [(clients[kind], drivers[kind]()) for kind in receivers]
 
@@ -98,15 +102,7 @@ def test_a_group_receives_what_one_driver_sends(start, drivers, clients, group_c
 
 
 @pytest.mark.compatible("dynamic MDC", "{sender_driver} → {receivers_driver}")
-@pytest.mark.parametrize(
-    ("sender", "receivers"),
-    [
-        ("ours", ["ours", "ours"]),
-        ("ours", ["theirs", "ours"]),
-        ("theirs", ["ours", "ours"]),
-        ("theirs", ["theirs", "ours"]),
-    ],
-)
+@every_mixture
 def test_receivers_make_themselves_known_to_one_sender(start, drivers, clients, sender, receivers):
     control = f"127.0.0.1:{free_port()}"
     at = [(clients[kind], drivers[kind]()) for kind in receivers]
@@ -121,15 +117,7 @@ def test_receivers_make_themselves_known_to_one_sender(start, drivers, clients, 
 
 
 @pytest.mark.compatible("manual MDC", "{sender_driver} → {receivers_driver}")
-@pytest.mark.parametrize(
-    ("sender", "receivers"),
-    [
-        ("ours", ["ours", "ours"]),
-        ("ours", ["theirs", "ours"]),
-        ("theirs", ["ours", "ours"]),
-        ("theirs", ["theirs", "ours"]),
-    ],
-)
+@every_mixture
 def test_a_client_names_the_receivers_of_one_sender(start, drivers, clients, sender, receivers):
     channels = [f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for _ in receivers]
     receiving = []
