@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 
 _SEED = bytes(range(256)) * 80
 
@@ -36,3 +37,9 @@ def expected_checksum(count: int) -> str:
     for index in range(count):
         checksum.add(message(index))
     return checksum.hexdigest()
+
+
+def say(line: str) -> None:
+    """Print a line in one piece, whichever thread calls: `print` writes its end separately."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import deque
 
-from messages import Checksum, message
+from messages import Checksum, message, say
 
 import aeron_core
 
@@ -20,7 +20,7 @@ def send(
     with aeron_core.connect(directory) as aeron:
         add = aeron.add_exclusive_publication if kind == "exclusive" else aeron.add_publication
         publication = add(channel, stream_id)
-        print("ready", flush=True)
+        say("ready")
         publication.await_connected(timeout=60)
         deadline = time.monotonic() + DEADLINE_S
         for index in range(count):
@@ -38,7 +38,7 @@ def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[st
     received = 0
     with aeron_core.connect(directory) as aeron:
         subscription = aeron.add_subscription(channel, stream_id)
-        print("ready", flush=True)
+        say("ready")
         deadline = time.monotonic() + DEADLINE_S
         while received < count and time.monotonic() < deadline:
             batch = subscription.poll_batch()
@@ -64,7 +64,7 @@ def ask(directory: str, requests: str, responses: str, count: int) -> dict[str, 
         separator = "|" if "?" in requests else "?"
         channel = f"{requests}{separator}response-correlation-id={subscription.registration_id}"
         publication = aeron.add_exclusive_publication(channel, 1001)
-        print("ready", flush=True)
+        say("ready")
         subscription.await_connected(60)
         publication.await_connected(60)
         assembler = aeron_core.FragmentAssembler(on_message)
@@ -83,7 +83,7 @@ def answer(directory: str, requests: str, responses: str, count: int, image_id: 
         subscription = aeron.add_subscription(requests, 1001)
         channel = f"{responses}|response-correlation-id={image_id}"
         publication = aeron.add_exclusive_publication(channel, 1002)
-        print("ready", flush=True)
+        say("ready")
         publication.await_connected(60)
         assembler = aeron_core.FragmentAssembler(lambda buffer, _: pending.append(bytes(buffer)))
         deadline = time.monotonic() + DEADLINE_S
@@ -100,7 +100,7 @@ if __name__ == "__main__":
     command, directory, *rest = sys.argv[1:]
     if command in ("ask", "answer"):
         action = ask if command == "ask" else answer
-        print(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])), flush=True)
+        say(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])))
     else:
         action = send if command == "send" else receive
-        print(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])), flush=True)
+        say(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])))
