@@ -55,6 +55,7 @@ STREAM_COUNTERS = {
     "MDC_DESTINATIONS": ("mdc-num-dest", "destinations that a channel sends to, where it may have several"),
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
+    "MEDIA": ("...", "whatever a medium counts of one channel endpoint; the page of the medium says what"),
 }
 
 #: Of the resolvers that come with aeron-core.

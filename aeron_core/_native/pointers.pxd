@@ -65,6 +65,9 @@ cdef class PointerMap:
         return self._map.size
 
     # Walk the entries, as those of a LongMap.
+    cdef inline PyObject *at_slot(self, int32_t slot) noexcept nogil:
+        return <PyObject *><intptr_t>self._map.value_at(slot)
+
     cdef inline int32_t capacity(self) noexcept nogil:
         return self._map.capacity
 

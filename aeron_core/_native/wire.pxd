@@ -205,6 +205,10 @@ cpdef enum:
 cpdef enum:
     NO_DESCRIPTOR = -2
 
+# What stands for a position where there is none. Not -1, too.
+cpdef enum:
+    NO_POSITION = -2
+
 # cnc.dat: aeron_cnc_file_descriptor.h
 cpdef enum:
     CNC_VERSION = 512  # 0.2.0 as major << 16 | minor << 8 | patch

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.lookups import StartLookup
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
-    from aeron_core.spi.media import OpenDatagrams
+    from aeron_core.spi.media import OpenDatagrams, StreamNetwork
     from aeron_core.spi.name_resolver import NameResolver
 
 LOSS_REPORT_FILE = "loss-report.dat"
@@ -60,6 +60,7 @@ class Assembly:
         registry: Registry,
         resolver: NameResolver,
         open_datagrams: OpenDatagrams | None,
+        streams: StreamNetwork | None,
         start_lookup: StartLookup,
         terminate: Callable[[bytes], None],
     ) -> None:
@@ -99,6 +100,7 @@ class Assembly:
             send_batch=SendBatch(),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
             open_datagrams=open_datagrams,
+            streams=streams,
             uses_gso=settings.udp_gso is not Offload.OFF,
             uses_gro=settings.udp_gro is not Offload.OFF,
         )

@@ -37,12 +37,22 @@ class ChannelEndpoint:
         self._label = ""
         self._addresses: list[str] = []
         self._address_counters: list[Counter] = []
+        self._media_counters: list[Counter] = []
 
     def allocate_status(self, type_id: int, name: str) -> Counter:
         """Return the new channel status; it is active once the endpoint is open."""
         return stream_counters.allocate_channel_status(
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
+
+    def new_counter(self, name: str) -> Counter:
+        """Return one more counter of the endpoint, for its medium; `free_counters` frees it."""
+        self._media_counters.append(
+            stream_counters.allocate_media_counter(
+                self.context.counters, name, str(self.channel.uri), self.registration_id
+            )
+        )
+        return self._media_counters[-1]
 
     def publish_addresses(self, status: Counter, name: str) -> None:
         """State where the endpoint is bound, and that it is active; close it where that cannot be done."""
@@ -88,8 +98,11 @@ class ChannelEndpoint:
                 )
 
     def free_counters(self, status: Counter) -> None:
-        """Give back the status and the addresses."""
+        """Give back the status, the addresses and what the medium counts."""
         self._free_addresses()
+        for counter in self._media_counters:
+            self.context.counters.free(counter.id)
+        self._media_counters.clear()
         self.context.counters.free(status.id)
 
     def close_sockets(self) -> None:
@@ -101,4 +114,6 @@ class ChannelEndpoint:
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
-            self.context.errors.record(0, f"datagram from {source} on {self.channel.uri}: {reason}")
+            self.context.errors.record(
+                0, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
+            )

@@ -278,6 +278,29 @@ class Dispatcher(ReceiveDispatcher):
             return 0
         return cython.cast(PublicationImage, image).on_rttm(rttm, now_ns)
 
+    def wanted_streams(self, session_id: int, into: AtomicBuffer) -> int:
+        """See `ReceiveDispatcher.wanted_streams`."""
+        count = 0
+        for slot in range(self._interests.capacity()):
+            if (
+                (count + 1) * 4 <= into.capacity
+                and self._interests.is_used(slot)
+                and cython.cast(StreamInterest, self._interests.at_slot(slot)).wants(session_id)
+            ):
+                into.put_i32(count * 4, self._interests.key_at(slot))
+                count += 1
+        return count
+
+    def consumed_position(self, session_id: int, stream_id: int) -> int:
+        """See `ReceiveDispatcher.consumed_position`."""
+        found = self._interests.get(stream_id)
+        if found == cython.NULL:
+            return wire.NO_POSITION
+        image = cython.cast(StreamInterest, found)._images.get(session_id)
+        if image == cython.NULL:
+            return wire.NO_POSITION
+        return cython.cast(PublicationImage, image).consumed_position()
+
     def add_interest(self, interest: StreamInterest) -> int:
         """Take note of a stream id that somebody will subscribe to."""
         return self._interests.put(interest.stream_id, cython.cast(cython.pointer(PyObject), interest))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.lookups import StartLookup
     from aeron_core.spi.idle_strategy import IdleStrategy
-    from aeron_core.spi.media import OpenDatagrams
+    from aeron_core.spi.media import OpenDatagrams, StreamNetwork
     from aeron_core.spi.name_resolver import NameResolver
 
     Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
@@ -74,14 +74,15 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
         open_datagrams: OpenDatagrams | None = None,
+        streams: StreamNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and make everything ready, but start nothing.
 
         `sections`: settings of plugins by section, as objects or mappings; from the environment where not given.
-        `clock`, `open_datagrams` and `start_lookup` replace the system's clocks and sockets and the threads on
-        which names are looked up, for simulations. Raises ActiveDriverError, StorageError, ConfigurationError or
-        PluginError.
+        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the system's clocks and sockets and the
+        threads on which names are looked up, for simulations. Raises ActiveDriverError, StorageError,
+        ConfigurationError or PluginError.
         """
         self.settings = _settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
@@ -98,7 +99,7 @@ class MediaDriver:
         prepare_directory(self.settings)
         try:
             self._assembly = self._assemble(
-                resolver, clock or Clock(), open_datagrams, start_lookup or LookupThreads()
+                resolver, clock or Clock(), open_datagrams, streams, start_lookup or LookupThreads()
             )
         except BaseException:
             # Half-made, it would look like that of a driver which is about to start.
@@ -110,6 +111,7 @@ class MediaDriver:
         resolver: NameResolver,
         clock: Clock,
         open_datagrams: OpenDatagrams | None,
+        streams: StreamNetwork | None,
         start_lookup: StartLookup,
     ) -> Assembly:
         if self.settings.storage is Storage.POSIX:
@@ -121,6 +123,7 @@ class MediaDriver:
             registry=self._registry,
             resolver=resolver,
             open_datagrams=open_datagrams,
+            streams=streams,
             start_lookup=start_lookup,
             terminate=self._on_terminate,
         )

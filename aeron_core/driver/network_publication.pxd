@@ -33,7 +33,6 @@ from aeron_core.spi.flow_control cimport FlowControl
 cdef class NetworkPublication(Resender):
     cdef readonly int64_t registration_id
     cdef readonly SendChannelEndpoint endpoint
-    cdef readonly LogBuffer log
     cdef readonly AtomicLong state              # a PublicationState, written by the conductor
     cdef readonly AtomicLong is_end_of_stream   # 1 once all was sent and no more will come
     cdef readonly AtomicLong has_receivers      # 1 while a receiver is alive

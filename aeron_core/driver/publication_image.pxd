@@ -77,6 +77,7 @@ cdef class PublicationImage:
     cdef int64_t _reported_end                      # position up to which gaps were counted
 
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
+    cdef int64_t consumed_position(self) except -1 nogil
     @cython.locals(packet_position=int64_t, proposed=int64_t, payload_length=int32_t)
     cdef int32_t insert_packet(
         self, ReceiveChannelEndpoint endpoint, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t term_id,

@@ -108,6 +108,12 @@ class PublicationImage:
         """Let a subscriber take part from where the slowest is; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
+    def consumed_position(self) -> int:
+        """Return what all subscribers have taken, or `wire.NO_POSITION` while there are none."""
+        if self.subscribers.size() == 0 or self._is_rejected.get_acquire():
+            return wire.NO_POSITION
+        return self.subscribers.lowest(self.rebuild_position.get())
+
     def reject(self, reason: str) -> None:
         """Drop what comes from now on, and tell the sender why: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
 

@@ -64,7 +64,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             else:
                 self.native = transport.open_receive_endpoint(self.params_for(channel))
         except BaseException:
-            self.context.counters.free(self.status.id)
+            self.free_counters(self.status)
             raise
         self.publish_addresses(self.status, "rcv-local-sockaddr")
         self._control = ControlAddress(channel, self.native)
@@ -102,6 +102,8 @@ class ReceiveEndpoint(ChannelEndpoint):
             channel=channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
+            streams=self.context.streams,
+            new_counter=self.new_counter,
             watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),

@@ -64,6 +64,8 @@ class SendEndpoint(ChannelEndpoint):
             channel=self.channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
+            streams=self.context.streams,
+            new_counter=self.new_counter,
             watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
             sndbuf_length=uri.get_size("so-sndbuf", settings.socket_so_sndbuf_length),

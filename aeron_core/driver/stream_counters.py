@@ -31,6 +31,8 @@ FLOW_CONTROL_RECEIVERS: Final = 17
 MDC_DESTINATIONS: Final = 18
 SENDER_NAKS_RECEIVED: Final = 19
 RECEIVER_NAKS_SENT: Final = 20
+#: Ours: what a medium counts of one channel endpoint. Beyond what Aeron and its archive and cluster use.
+MEDIA: Final = 1020
 
 #: Those whose key tells session, stream and channel.
 STREAM_TYPES: Final = frozenset(
@@ -126,6 +128,17 @@ def allocate_stream_counter(  # noqa: PLR0913
         registration_id=owner.registration_id,
         owner_id=owner.client_id,
         reference_id=reference_id,
+    )
+    return Counter(manager.values, counter_id)
+
+
+def allocate_media_counter(
+    manager: CountersManager, name: str, channel: str, registration_id: int
+) -> Counter:
+    """Return a new counter of a channel endpoint; its key is that of a channel status."""
+    text = channel.encode()[:_CHANNEL_KEY_CHANNEL_MAX]
+    counter_id = manager.allocate(
+        MEDIA, f"{name}: {channel}", _i32(len(text)) + text, registration_id=registration_id
     )
     return Counter(manager.values, counter_id)
 

@@ -4,6 +4,7 @@ from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.datagrams cimport SendBatch
+from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.nak cimport Nak
 from aeron_core.protocol.frames.response_setup cimport ResponseSetup
@@ -15,6 +16,7 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 cdef class SendStream:
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
+    cdef readonly LogBuffer log
     cdef int32_t on_status_message(self, StatusMessage sm, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t on_nak(self, Nak nak, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t on_error(
@@ -33,6 +35,8 @@ cdef class ChannelEndpoint:
 cdef class SendChannelEndpoint(ChannelEndpoint):
     cdef int32_t send(self, SendStream stream, SendBatch batch) except -1 nogil
     cdef int32_t poll(self, int64_t now_ns) except -1 nogil
+    cdef int64_t advance(self, SendStream stream, int64_t position, int64_t now_ns) except -1 nogil
+    cdef bint has_peer(self, SendStream stream) except -1 nogil
     cdef int32_t add_stream(self, SendStream stream) except -1 nogil
     cdef int32_t remove_stream(self, SendStream stream) except -1 nogil
     cdef int64_t descriptor(self) except? -1 nogil
@@ -53,6 +57,8 @@ cdef class ReceiveDispatcher:
     cdef int32_t on_rttm(
         self, ReceiveChannelEndpoint endpoint, Rttm rttm, SocketAddress source, int64_t now_ns
     ) except -1 nogil
+    cdef int32_t wanted_streams(self, int32_t session_id, AtomicBuffer into) except -1 nogil
+    cdef int64_t consumed_position(self, int32_t session_id, int32_t stream_id) except -1 nogil
 
 
 cdef class ReceiveChannelEndpoint(ChannelEndpoint):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.datagrams import SendBatch
+    from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
     from aeron_core.protocol.frames.response_setup import ResponseSetup
@@ -40,6 +41,7 @@ class SendStream:
 
     session_id: int
     stream_id: int
+    log: LogBuffer
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Take a receiver's position and window; return 0, or 1 where no receiver can have sent it."""
@@ -97,6 +99,18 @@ class SendChannelEndpoint(ChannelEndpoint):
     def poll(self, now_ns: int) -> int:
         """Hand what receivers sent to its streams; return the number of frames."""
         return 0
+
+    def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
+        """Send from `stream.log` what the medium has room for, and return the position that its peer has confirmed.
+
+        Instead of `send`, for a medium with `draws_from_log`. Everything from `position` on, which is what the last
+        call returned, is still in the log.
+        """
+        return position
+
+    def has_peer(self, stream: SendStream) -> bool:
+        """Return whether somebody takes what is sent; for a medium with `draws_from_log`."""
+        return False
 
     def add_stream(self, stream: SendStream) -> int:
         """Route frames for `stream` to it from now on; its owner keeps it alive until it is removed."""
@@ -188,6 +202,20 @@ class ReceiveDispatcher:
     ) -> int:
         """Take a round-trip measurement."""
         return 0
+
+    def wanted_streams(self, session_id: int, into: AtomicBuffer) -> int:
+        """Put the ids of the streams of which somebody wants the session into `into`, 4 bytes each; return how many.
+
+        No more than there is room for. For media whose senders know nothing of streams.
+        """
+        return 0
+
+    def consumed_position(self, session_id: int, stream_id: int) -> int:
+        """Return the position that all subscribers of an image have reached, or `wire.NO_POSITION`.
+
+        That is so while it has no subscribers, or is not there.
+        """
+        return wire.NO_POSITION
 
 
 class ReceiveChannelEndpoint(ChannelEndpoint):

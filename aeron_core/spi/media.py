@@ -12,6 +12,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
+from aeron_core._native.streams import ByteStream, StreamListener
 from aeron_core.packet_loss import IncomingLosses
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
@@ -19,6 +20,7 @@ from aeron_core.spi.endpoints import (
     ReceiveDispatcher,
     SendChannelEndpoint,
 )
+from aeron_core.spi.stream_counter import detached_counter
 from aeron_core.uri import ChannelUri
 
 Resolve = Callable[[str, str], SocketAddress]
@@ -45,6 +47,27 @@ class DatagramOptions:
     interface_index: int = 0
     multicast_ttl: int = 0
     wants_media_timestamps: bool = False
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How to listen for connections; lengths of socket buffers are bytes, 0 leaves the system's default."""
+
+    bind: SocketAddress
+    sndbuf_length: int = 0
+    rcvbuf_length: int = 0
+
+
+class StreamNetwork(ABC):
+    """Where connections are made: the operating system's sockets, or a simulation."""
+
+    @abstractmethod
+    def listen(self, options: StreamOptions) -> StreamListener:
+        """Take connections at an address; raises OSError that names it."""
+
+    @abstractmethod
+    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteStream:
+        """Return a stream that can be connected."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +126,10 @@ class EndpointParams:
     incoming_losses: IncomingLosses = field(default_factory=IncomingLosses)
     #: Whose `epoch_ns` frames are stamped with.
     clock: Clock = field(default_factory=Clock)
+    #: Where a medium with connections makes them; None for the system's sockets.
+    streams: StreamNetwork | None = None
+    #: Returns a new counter of the endpoint, by a name that its label begins with; it goes with the endpoint.
+    new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
 
 
 @dataclass(frozen=True)
@@ -137,6 +164,13 @@ class MediaTransport(ABC):
 
     #: Whether publishers and subscribers share the log buffer itself, so that there are no endpoints.
     is_shared_memory = False
+
+    #: Whether sending ends take what they send from the log by themselves, and say what their peer has confirmed
+    #: (`SendChannelEndpoint.advance`), instead of being given datagrams.
+    draws_from_log = False
+
+    #: What peers send, as the error log calls it.
+    unit = "datagram"
 
     @property
     def supports_gso(self) -> bool:

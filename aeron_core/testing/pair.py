@@ -28,6 +28,7 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.client import ClientSettings
 from aeron_core.testing.network import Link, SimulatedNetwork
+from aeron_core.testing.streams import SimulatedStreams
 
 if TYPE_CHECKING:
     from aeron_core.client.exclusive_publication import ExclusivePublication
@@ -142,6 +143,7 @@ class Simulation:
         random.seed(seed)
         self.clock = Clock.manual(now_ns=S)
         self.network = SimulatedNetwork(self.clock, seed, link=link)
+        self.streams = SimulatedStreams()
         self.drivers: list[SimulatedDriver] = []
         self.busy_step_ns = busy_step_ns
         self.idle_step_ns = idle_step_ns
@@ -167,6 +169,7 @@ class Simulation:
                 clock=self.clock,
                 registry=Registry.load(self._plugins),
                 open_datagrams=open_datagrams,
+                streams=self.streams,
                 start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - the one of that moment
             ),
         )

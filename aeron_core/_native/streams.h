@@ -1,0 +1,141 @@
+/* Byte streams over TCP and Unix sockets: each call returns at once. Results below 0 are -errno. */
+#ifndef AERON_CORE_STREAMS_H
+#define AERON_CORE_STREAMS_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define AC_STREAM_WAITS 0
+#define AC_STREAM_ENDED -100000 /* no errno is as low */
+
+static inline int ac_stream_is_wait(int code) { return EAGAIN == code || EWOULDBLOCK == code || EINTR == code; }
+
+static inline int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
+{
+    ssize_t received = recv(fd, into, (size_t)length, MSG_DONTWAIT);
+    if (received > 0)
+    {
+        return received;
+    }
+    if (0 == received)
+    {
+        return AC_STREAM_ENDED;
+    }
+    return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+}
+
+static inline int64_t ac_stream_send(int fd, const uint8_t *from, int64_t length)
+{
+    ssize_t sent = send(fd, from, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0)
+    {
+        return sent;
+    }
+    return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+}
+
+/* The accepted descriptor, -EAGAIN where nobody waits. What a peer did to its own connection is nobody's fault:
+ * accept(2) names those errors. */
+static inline int ac_stream_accept(int fd, struct sockaddr_storage *name, socklen_t *name_length)
+{
+    *name_length = sizeof(*name);
+    int accepted = accept4(fd, (struct sockaddr *)name, name_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (accepted >= 0)
+    {
+        return accepted;
+    }
+    switch (errno)
+    {
+        case EAGAIN:
+#if EAGAIN != EWOULDBLOCK
+        case EWOULDBLOCK:
+#endif
+        case EINTR:
+        case ECONNABORTED:
+        case ENETDOWN:
+        case EPROTO:
+        case ENOPROTOOPT:
+        case EHOSTDOWN:
+        case ENONET:
+        case EHOSTUNREACH:
+        case EOPNOTSUPP:
+        case ENETUNREACH:
+            return -EAGAIN;
+        default:
+            return -errno;
+    }
+}
+
+/* Acknowledgements are small and are waited for: none of them waits for another one. Fails for Unix sockets, which
+ * do not need it. */
+static inline void ac_stream_send_at_once(int fd)
+{
+    int one = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+}
+
+/* A descriptor that is being connected, or -errno. */
+static inline int ac_stream_connect(const struct sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
+{
+    int fd = socket(name->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+    {
+        return -errno;
+    }
+    if (sndbuf > 0)
+    {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &sndbuf, sizeof(sndbuf));
+    }
+    if (rcvbuf > 0)
+    {
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
+    }
+    ac_stream_send_at_once(fd);
+    if (connect(fd, (const struct sockaddr *)name, name_length) < 0 && EINPROGRESS != errno)
+    {
+        int code = errno;
+        close(fd);
+        return -code;
+    }
+    return fd;
+}
+
+/* 1 once connected, 0 while that is not decided, -errno where it failed. */
+static inline int ac_stream_is_connected(int fd)
+{
+    struct pollfd watched = { .fd = fd, .events = POLLOUT };
+    if (poll(&watched, 1, 0) <= 0)
+    {
+        return 0;
+    }
+    int code = 0;
+    socklen_t length = sizeof(code);
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) < 0)
+    {
+        return -errno;
+    }
+    return 0 == code ? 1 : -code;
+}
+
+/* To abort is to have the kernel throw away what it still holds, and tell the peer so. */
+static inline void ac_stream_close(int fd, int aborts)
+{
+    if (aborts)
+    {
+        struct linger none = { .l_onoff = 1, .l_linger = 0 };
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+    }
+    close(fd);
+}
+
+static inline void ac_stream_end(int fd) { shutdown(fd, SHUT_WR); }
+
+#endif

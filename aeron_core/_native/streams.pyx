@@ -1,0 +1,275 @@
+"""Connections that carry bytes in order: sockets, or whatever stands in for one.
+
+A stream is an object that is opened and closed many times, so that a connection costs no allocation. Nothing that a
+peer or the operating system does is raised: it is a result, with `error_code` set.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+
+from aeron_core._native cimport wire
+from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen_t
+from aeron_core._native.buffer cimport AtomicBuffer
+
+cdef extern from "streams.h" nogil:
+    enum:
+        AC_STREAM_ENDED
+    int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
+    int64_t ac_stream_send(int fd, const uint8_t *source, int64_t length)
+    int ac_stream_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
+    void ac_stream_send_at_once(int fd)
+    int ac_stream_connect(const sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
+    int ac_stream_is_connected(int fd)
+    void ac_stream_close(int fd, bint aborts)
+    void ac_stream_end(int fd)
+
+cdef extern from "<errno.h>" nogil:
+    int EAGAIN, ENOTCONN
+
+
+cdef class ByteStream:
+    """A connection; used by one thread."""
+
+    cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
+        return _refuse()
+
+    cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
+        return _refuse()
+
+    cdef int32_t connect(self, SocketAddress address) except -1 nogil:
+        return _refuse()
+
+    cdef int32_t is_connected(self) except -1 nogil:
+        return _refuse()
+
+    cdef int32_t end(self) except -1 nogil:
+        return _refuse()
+
+    cdef int32_t close(self, bint aborts) except -1 nogil:
+        return _refuse()
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return wire.NO_DESCRIPTOR
+
+
+cdef class StreamListener:
+    """Where connections come in; used by one thread, but for what is said otherwise."""
+
+    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
+        return _refuse()
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return wire.NO_DESCRIPTOR
+
+    def new_stream(self):
+        """Return a stream that `accept` can open."""
+        raise NotImplementedError(f"{type(self).__name__} makes no streams")
+
+    def local_address(self):
+        """Return the address that the listener is bound to; any thread may ask."""
+        return SocketAddress()
+
+    def close(self):
+        """Take no more connections; those that were accepted stay."""
+
+
+cdef int _refuse() except -1 nogil:
+    with gil:
+        raise NotImplementedError("an abstract stream does nothing")
+
+
+@cython.final
+cdef class SocketStream(ByteStream):
+    """A connection of a stream socket, TCP or Unix; lengths of socket buffers are bytes, 0 for the system's default."""
+
+    def __cinit__(self, int32_t sndbuf_length=0, int32_t rcvbuf_length=0):
+        self._fd = wire.NO_DESCRIPTOR
+        self._sndbuf_length = sndbuf_length
+        self._rcvbuf_length = rcvbuf_length
+
+    def __dealloc__(self):
+        if self._fd >= 0:
+            ac_stream_close(self._fd, False)
+
+    cdef int32_t _fail(self, int64_t result) noexcept nogil:
+        self.error_code = <int32_t>-result
+        return STREAM_FAILED
+
+    cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
+        cdef int64_t received
+        if self._fd < 0:
+            return self._fail(-ENOTCONN)
+        received = ac_stream_receive(self._fd, buffer.at(offset, length), length)
+        if received >= 0:
+            return received
+        return STREAM_ENDED if received == AC_STREAM_ENDED else self._fail(received)
+
+    cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
+        cdef int64_t sent
+        if self._fd < 0:
+            return self._fail(-ENOTCONN)
+        sent = ac_stream_send(self._fd, buffer.at(offset, length), length)
+        return sent if sent >= 0 else self._fail(sent)
+
+    cdef int32_t connect(self, SocketAddress address) except -1 nogil:
+        cdef int result
+        self.close(False)
+        self.error_code = 0
+        result = ac_stream_connect(
+            &address._storage, address._length, self._sndbuf_length, self._rcvbuf_length
+        )
+        if result < 0:
+            return self._fail(result)
+        self._fd = result
+        return 1
+
+    cdef int32_t is_connected(self) except -1 nogil:
+        cdef int result
+        if self._fd < 0:
+            return self._fail(-ENOTCONN)
+        result = ac_stream_is_connected(self._fd)
+        if result < 0:
+            return self._fail(result)
+        return STREAM_CONNECTED if result else STREAM_CONNECTING
+
+    cdef int32_t end(self) except -1 nogil:
+        if self._fd >= 0:
+            ac_stream_end(self._fd)
+        return 0
+
+    cdef int32_t close(self, bint aborts) except -1 nogil:
+        if self._fd >= 0:
+            ac_stream_close(self._fd, aborts)
+            self._fd = wire.NO_DESCRIPTOR
+        return 0
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return self._fd
+
+
+@cython.final
+cdef class SocketListener(StreamListener):
+    """A listening, non-blocking socket of Python's `socket` module, which this object keeps open."""
+
+    def __init__(self, sock):
+        self._socket = sock
+        self._fd = sock.fileno()
+
+    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
+        cdef int fd = ac_stream_accept(self._fd, &peer._storage, &peer._length)
+        if fd < 0:
+            if fd == -EAGAIN:
+                return STREAM_WAITS
+            self.error_code = -fd
+            return STREAM_FAILED
+        ac_stream_send_at_once(fd)
+        (<SocketStream>into).error_code = 0
+        (<SocketStream>into)._fd = fd
+        return 1
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return self._fd
+
+    def new_stream(self):
+        """Return a stream of a socket."""
+        return SocketStream()
+
+    def local_address(self):
+        """Return the address that the socket is bound to."""
+        host, port, *rest = self._socket.getsockname()
+        return SocketAddress.of(host, port, rest[1] if rest else 0)
+
+    def close(self):
+        """Close the socket."""
+        # The number may soon be another socket's.
+        self._fd = wire.NO_DESCRIPTOR
+        self._socket.close()
+
+
+@cython.final
+cdef class PythonStream(ByteStream):
+    """A `Stream` object of Python, such as a simulation. Takes the GIL for each call.
+
+    `dial` makes one for an address; without it the stream cannot be connected.
+    """
+
+    def __init__(self, dial=None):
+        self._dial = dial
+
+    cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
+        with gil:
+            try:
+                data = self._delegate.receive(length)
+            except OSError as error:
+                self.error_code = error.errno
+                return STREAM_FAILED
+            if data is None:
+                return STREAM_WAITS
+            buffer.put_bytes(offset, data)
+            return len(data) or STREAM_ENDED
+
+    cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
+        with gil:
+            try:
+                return self._delegate.send(buffer.get_bytes(offset, length))
+            except OSError as error:
+                self.error_code = error.errno
+                return STREAM_FAILED
+
+    cdef int32_t connect(self, SocketAddress address) except -1 nogil:
+        with gil:
+            self.error_code = 0
+            self._delegate = self._dial(address.copy())
+            return 1
+
+    cdef int32_t is_connected(self) except -1 nogil:
+        with gil:
+            try:
+                return STREAM_CONNECTED if self._delegate.is_connected() else STREAM_CONNECTING
+            except OSError as error:
+                self.error_code = error.errno
+                return STREAM_FAILED
+
+    cdef int32_t end(self) except -1 nogil:
+        with gil:
+            self._delegate.end()
+            return 0
+
+    cdef int32_t close(self, bint aborts) except -1 nogil:
+        with gil:
+            if self._delegate is not None:
+                self._delegate.close(aborts)
+                self._delegate = None
+            return 0
+
+
+@cython.final
+cdef class PythonStreamListener(StreamListener):
+    """A `Listener` object of Python, such as a simulation. Takes the GIL for each call."""
+
+    def __init__(self, delegate):
+        self._delegate = delegate
+
+    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
+        with gil:
+            accepted = self._delegate.accept()
+            if accepted is None:
+                return STREAM_WAITS
+            delegate, address = accepted
+            (<PythonStream>into)._delegate = delegate
+            (<PythonStream>into).error_code = 0
+            peer.assign(<SocketAddress>address)
+            return 1
+
+    def new_stream(self):
+        """Return a stream of the delegate's connections."""
+        return PythonStream()
+
+    def local_address(self):
+        """Return the address that the delegate is bound to."""
+        return self._delegate.local_address()
+
+    def close(self):
+        """Close the delegate."""
+        self._delegate.close()

@@ -1,0 +1,62 @@
+"""Does with connections what a compiled endpoint does with them."""
+
+from __future__ import annotations
+
+from aeron_core._native import streams
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.streams import ByteStream, StreamListener
+
+
+class StreamProbe:
+    """Calls a stream; what fails raises OSError with the stream's error code."""
+
+    def __init__(self, stream: ByteStream, length: int = 65536) -> None:
+        self.stream = stream
+        self._buffer = AtomicBuffer.allocate(length)
+
+    def receive(self) -> bytes | None:
+        """Return what has come: None for nothing yet, b"" for the end."""
+        received = self.stream.receive(self._buffer, 0, self._buffer.capacity)
+        if received == streams.STREAM_ENDED:
+            return b""
+        self._check(received)
+        return self._buffer.get_bytes(0, received) if received > 0 else None
+
+    def send(self, data: bytes) -> int:
+        """Send what there is room for; return how much that was."""
+        sent = self.stream.send(AtomicBuffer(bytearray(data)), 0, len(data))
+        self._check(sent)
+        return sent
+
+    def connect(self, address: SocketAddress) -> None:
+        """Begin to connect."""
+        self._check(self.stream.connect(address))
+
+    def is_connected(self) -> bool:
+        """Return whether the connection stands."""
+        result = self.stream.is_connected()
+        self._check(result)
+        return result == streams.STREAM_CONNECTED
+
+    def end(self) -> None:
+        """Send nothing more."""
+        self.stream.end()
+
+    def close(self, *, aborts: bool = False) -> None:
+        """Give the connection up."""
+        self.stream.close(aborts)
+
+    def _check(self, result: int) -> None:
+        if result < 0:
+            raise OSError(self.stream.error_code, "the stream failed")
+
+
+def accept(listener: StreamListener) -> tuple[StreamProbe, SocketAddress] | None:
+    """Return the next connection of a listener and who made it; None where nobody waits."""
+    stream = listener.new_stream()
+    peer = SocketAddress()
+    result = listener.accept(stream, peer)
+    if result < 0:
+        raise OSError(listener.error_code, "the listener failed")
+    return (StreamProbe(stream), peer) if result else None

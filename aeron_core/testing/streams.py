@@ -1,0 +1,166 @@
+"""Connections in memory: what one end sends the other receives, as much as fits between them.
+
+Nothing happens by itself and nothing takes time. A test is the peer of a driver by `dial`, which connects to a listener
+of the driver, or by `serve`, which takes the driver's connections.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+from collections import deque
+from typing import Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.streams import ByteStream, PythonStream, PythonStreamListener, StreamListener
+from aeron_core.spi.media import StreamNetwork, StreamOptions
+from aeron_core.testing.network import FIRST_EPHEMERAL_PORT
+
+#: Bytes that one end may send before the other receives any.
+CAPACITY: Final = 65536
+
+
+class StreamPeer:
+    """One end of a connection. What is read from it is bytes; None stands for nothing yet, b"" for the end."""
+
+    def __init__(self, address: SocketAddress) -> None:
+        self.address = address
+        self.is_closed = False
+        self.was_aborted = False
+        #: The other end took the connection.
+        self.was_accepted = False
+        #: What the next operation fails with, as an errno.
+        self.failure = 0
+        self.capacity = CAPACITY
+        self._incoming = bytearray()
+        self._has_ended = False
+        self._other: StreamPeer | None = None
+
+    def receive(self, length: int) -> bytes | None:
+        """Return up to `length` bytes that have come."""
+        self._check()
+        data = bytes(self._incoming[:length])
+        del self._incoming[:length]
+        if data:
+            return data
+        return b"" if self._has_ended else None
+
+    def send(self, data: bytes) -> int:
+        """Send as much as there is room for; return how much that was."""
+        self._check()
+        other = self._peer()
+        if other.is_closed:
+            raise OSError(errno.ECONNRESET, f"{other.address} has closed the connection")
+        taken = max(0, min(len(data), other.capacity - len(other._incoming)))
+        other._incoming += data[:taken]
+        return taken
+
+    def is_connected(self) -> bool:
+        """Return whether the other end has taken the connection."""
+        self._check()
+        return self._peer().was_accepted
+
+    def end(self) -> None:
+        """Send nothing more."""
+        self._peer()._has_ended = True
+
+    def close(self, aborts: bool = False) -> None:
+        """Give the connection up; with `aborts` the other end loses what it has not received yet."""
+        self.is_closed = True
+        self.was_aborted = aborts
+        other = self._peer()
+        other._has_ended = True
+        if aborts:
+            other._incoming.clear()
+            other.failure = errno.ECONNRESET
+
+    def received(self) -> bytes:
+        """Return all that has come."""
+        return self.receive(1 << 30) or b""
+
+    def _check(self) -> None:
+        if self.failure:
+            code, self.failure = self.failure, 0
+            raise OSError(code, f"the simulated connection with {self.address} failed")
+
+    def _peer(self) -> StreamPeer:
+        if self._other is None:
+            raise OSError(errno.ENOTCONN, f"{self.address} is not connected")
+        return self._other
+
+
+def _pair(one: SocketAddress, other: SocketAddress) -> tuple[StreamPeer, StreamPeer]:
+    first, second = StreamPeer(one), StreamPeer(other)
+    first._other, second._other = second, first
+    return first, second
+
+
+class SimulatedListener:
+    """Where connections wait until they are taken."""
+
+    def __init__(self, network: SimulatedStreams, address: SocketAddress) -> None:
+        self._network = network
+        self._address = address
+        self._waiting: deque[StreamPeer] = deque()
+
+    def connect(self, source: SocketAddress) -> StreamPeer:
+        """Return the end of one who connects from `source`."""
+        here, there = _pair(source, self._address)
+        here.was_accepted = True
+        self._waiting.append(there)
+        return here
+
+    def accept(self) -> tuple[StreamPeer, SocketAddress] | None:
+        """Take the next connection, if there is one."""
+        if not self._waiting:
+            return None
+        taken = self._waiting.popleft()
+        taken.was_accepted = True
+        return taken, taken._peer().address
+
+    def local_address(self) -> SocketAddress:
+        """Return where it listens."""
+        return self._address.copy()
+
+    def close(self) -> None:
+        """Take no more connections."""
+        self._network._forget(self._address)
+        for waiting in self._waiting:
+            waiting.close(aborts=True)
+
+
+class SimulatedStreams(StreamNetwork):
+    """All listeners of a simulation, by address."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[str, SimulatedListener] = {}
+        self._ports = itertools.count(FIRST_EPHEMERAL_PORT)
+
+    def listen(self, options: StreamOptions) -> StreamListener:
+        """See `StreamNetwork.listen`."""
+        return PythonStreamListener(self.serve(options.bind))
+
+    def serve(self, address: SocketAddress) -> SimulatedListener:
+        """Return a listener for a test to take connections from."""
+        bound = address if address.port else SocketAddress.of(address.host, next(self._ports))
+        if str(bound) in self._listeners:
+            raise OSError(errno.EADDRINUSE, f"cannot listen at {bound}: another simulated listener has it")
+        listener = self._listeners[str(bound)] = SimulatedListener(self, bound.copy())
+        return listener
+
+    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteStream:
+        """See `StreamNetwork.new_stream`."""
+        return PythonStream(self.dial)
+
+    def dial(self, address: SocketAddress) -> StreamPeer:
+        """Return a connection to whoever listens at `address`; one that was refused fails when it is used."""
+        source = SocketAddress.of("127.0.0.1", next(self._ports))
+        listener = self._listeners.get(str(address))
+        if listener is not None:
+            return listener.connect(source)
+        refused, _ = _pair(source, address)
+        refused.failure = errno.ECONNREFUSED
+        return refused
+
+    def _forget(self, address: SocketAddress) -> None:
+        self._listeners.pop(str(address), None)

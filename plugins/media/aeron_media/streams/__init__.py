@@ -1,0 +1,1 @@
+"""What media have in common whose peers know connections, not Aeron frames."""

@@ -1,0 +1,1 @@
+"""Numbers that compiled modules of media with connections share."""

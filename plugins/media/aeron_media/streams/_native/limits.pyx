@@ -1,0 +1,1 @@
+"""Numbers of feeds; see `limits.pxd`."""

@@ -1,0 +1,41 @@
+"""Opens TCP sockets. Not here: sending and receiving (aeron_core._native.streams)."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+from aeron_core._native.streams import SocketListener, SocketStream
+from aeron_core.spi.media import StreamNetwork, StreamOptions
+
+#: Connections that wait to be taken; the kernel cuts it to net.core.somaxconn.
+BACKLOG: Final = 1024
+
+
+class SystemStreams(StreamNetwork):
+    """The sockets of the operating system."""
+
+    def listen(self, options: StreamOptions) -> SocketListener:
+        """See `StreamNetwork.listen`; IPv6 wildcards take IPv6 alone, so that one of IPv4 can stand beside them."""
+        sock = socket.socket(options.bind.family, socket.SOCK_STREAM)
+        try:
+            sock.setblocking(False)
+            # Connections of a former driver that still linger must not keep the port.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if options.bind.family == socket.AF_INET6:
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            # Accepted sockets have those of the listener.
+            if options.sndbuf_length:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.sndbuf_length)
+            if options.rcvbuf_length:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.rcvbuf_length)
+            sock.bind(options.bind.as_tuple())
+            sock.listen(BACKLOG)
+        except OSError as error:
+            sock.close()
+            raise OSError(error.errno, f"cannot listen at {options.bind}: {error.strerror}") from error
+        return SocketListener(sock)
+
+    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> SocketStream:
+        """See `StreamNetwork.new_stream`."""
+        return SocketStream(sndbuf_length, rcvbuf_length)

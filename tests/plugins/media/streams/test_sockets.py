@@ -1,0 +1,126 @@
+"""Real TCP on loopback."""
+
+import errno
+import select
+import time
+
+import pytest
+from aeron_media.streams.sockets import SystemStreams
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.spi.media import StreamOptions
+from aeron_core.testing.stream_probe import StreamProbe, accept
+
+LOOPBACK = SocketAddress.of("127.0.0.1", 0)
+
+
+def wait_for(condition, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "nothing came"
+        select.select([], [], [], 0.001)
+    return result
+
+
+@pytest.fixture
+def listener():
+    made = SystemStreams().listen(StreamOptions(LOOPBACK))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ends(listener):
+    """Both ends of a connection: who connected, and who accepted."""
+    caller = StreamProbe(SystemStreams().new_stream())
+    caller.connect(listener.local_address())
+    taker, _ = wait_for(lambda: accept(listener))
+    wait_for(caller.is_connected)
+    yield caller, taker
+    caller.close()
+    taker.close()
+
+
+def test_what_one_end_sends_the_other_receives(ends):
+    caller, taker = ends
+    assert caller.send(b"window") == 6
+    assert wait_for(taker.receive) == b"window"
+    assert taker.send(b"ack") == 3
+    assert wait_for(caller.receive) == b"ack"
+
+
+def test_a_listener_says_who_has_connected(listener):
+    caller = StreamProbe(SystemStreams().new_stream())
+    assert accept(listener) is None
+    caller.connect(listener.local_address())
+    _, peer = wait_for(lambda: accept(listener))
+    assert peer.host == "127.0.0.1"
+    assert peer.port not in (0, listener.local_address().port)
+
+
+def test_nothing_to_receive_is_not_the_end(ends):
+    caller, taker = ends
+    assert taker.receive() is None
+    caller.end()
+    wait_for(lambda: taker.receive() == b"")
+    taker.send(b"still heard")
+    assert wait_for(caller.receive) == b"still heard"
+
+
+def test_a_full_connection_takes_nothing_more(ends):
+    caller, taker = ends
+    sent = 0
+    while taken := caller.send(bytes(65536)):
+        sent += taken
+    assert sent > 65536
+    received = 0
+    while received < sent:
+        received += len(wait_for(taker.receive))
+
+
+def test_an_aborted_connection_is_a_failure_at_the_other_end(ends):
+    caller, taker = ends
+    caller.close(aborts=True)
+
+    def failure():
+        try:
+            taker.receive()
+        except OSError as error:
+            return error.errno
+
+    assert wait_for(failure) == errno.ECONNRESET
+
+
+def test_a_refused_connection_says_why(listener):
+    address = listener.local_address()
+    listener.close()
+    caller = StreamProbe(SystemStreams().new_stream())
+
+    def connect():
+        caller.connect(address)
+        wait_for(caller.is_connected)
+
+    with pytest.raises(OSError) as refusal:  # noqa: PT011 - the number is looked at below
+        connect()
+    assert refusal.value.errno == errno.ECONNREFUSED
+
+
+def test_a_stream_can_be_opened_again(listener, ends):
+    caller, _ = ends
+    caller.connect(listener.local_address())
+    taker, _ = wait_for(lambda: accept(listener))
+    caller.send(b"again")
+    assert wait_for(taker.receive) == b"again"
+
+
+def test_a_stream_that_is_not_open_fails():
+    for attempt in (lambda probe: probe.receive(), lambda probe: probe.send(b"x")):
+        with pytest.raises(OSError) as failure:  # noqa: PT011 - the number is looked at below
+            attempt(StreamProbe(SystemStreams().new_stream()))
+        assert failure.value.errno == errno.ENOTCONN
+
+
+def test_a_port_that_is_taken_is_named(listener):
+    address = listener.local_address()
+    with pytest.raises(OSError, match=f"cannot listen at {address}"):
+        SystemStreams().listen(StreamOptions(address))

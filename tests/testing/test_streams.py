@@ -1,0 +1,81 @@
+import errno
+
+import pytest
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.spi.media import StreamOptions
+from aeron_core.testing.stream_probe import StreamProbe, accept
+from aeron_core.testing.streams import SimulatedStreams
+
+ADDRESS = SocketAddress.of("127.0.0.1", 5044)
+
+
+@pytest.fixture
+def streams():
+    return SimulatedStreams()
+
+
+def test_a_peer_talks_to_a_listener(streams):
+    listener = streams.listen(StreamOptions(ADDRESS))
+    peer = streams.dial(ADDRESS)
+    probe, source = accept(listener)
+    assert source == peer.address
+    peer.send(b"question")
+    assert probe.receive() == b"question"
+    probe.send(b"answer")
+    assert peer.received() == b"answer"
+
+
+def test_a_stream_talks_to_a_peer(streams):
+    server = streams.serve(ADDRESS)
+    probe = StreamProbe(streams.new_stream())
+    probe.connect(ADDRESS)
+    assert not probe.is_connected()
+    peer, _ = server.accept()
+    assert probe.is_connected()
+    probe.send(b"hello")
+    assert peer.received() == b"hello"
+
+
+def test_no_more_is_taken_than_fits(streams):
+    streams.serve(ADDRESS)
+    peer = streams.dial(ADDRESS)
+    assert peer.send(bytes(100_000)) == 65536
+    assert peer.send(b"x") == 0
+
+
+def test_the_end_comes_after_what_was_sent(streams):
+    server = streams.serve(ADDRESS)
+    caller = streams.dial(ADDRESS)
+    peer, _ = server.accept()
+    caller.send(b"last")
+    caller.end()
+    assert peer.receive(10) == b"last"
+    assert peer.receive(10) == b""
+
+
+def test_an_aborted_connection_loses_what_was_not_received(streams):
+    server = streams.serve(ADDRESS)
+    caller = streams.dial(ADDRESS)
+    peer, _ = server.accept()
+    caller.send(b"lost")
+    caller.close(aborts=True)
+    with pytest.raises(OSError) as failure:  # noqa: PT011 - the number is looked at below
+        peer.receive(10)
+    assert failure.value.errno == errno.ECONNRESET
+
+
+def test_where_nobody_listens_a_connection_is_refused(streams):
+    probe = StreamProbe(streams.new_stream())
+    probe.connect(ADDRESS)
+    with pytest.raises(OSError) as refusal:  # noqa: PT011 - the number is looked at below
+        probe.is_connected()
+    assert refusal.value.errno == errno.ECONNREFUSED
+
+
+def test_an_address_has_one_listener(streams):
+    listener = streams.listen(StreamOptions(ADDRESS))
+    with pytest.raises(OSError, match="another simulated listener has it"):
+        streams.listen(StreamOptions(ADDRESS))
+    listener.close()
+    streams.listen(StreamOptions(ADDRESS))
