@@ -106,9 +106,14 @@ class Source(_Part):
     watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
     static: bool = Field(False, description="Whether it is read once, as a table, instead of as a stream.")
 
+    @property
+    def place(self) -> str | None:
+        """The archive, whichever way it is written."""
+        return self.archive or self.options.get("archive")
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.format == "aeron" and self.archive is None and "archive" not in self.options:
+        if self.format == "aeron" and not self.place:
             raise ConfigurationError("archive: must be given for the format aeron")
         return self
 
