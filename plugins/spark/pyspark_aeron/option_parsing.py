@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from aeron_core.errors import ConfigurationError
 
 # What Spark hands over of its own.
-_OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation"})
+_OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
 
 
 class Options(BaseModel):

@@ -303,6 +303,12 @@ def test_a_subscriber_that_does_not_read_ends_the_commit_and_the_rows_stay(drive
     assert Path(staged.path).exists()
 
 
+def test_what_spark_hands_over_of_its_own_is_no_option():
+    given = {"path": "/a", "checkpointLocation": "/c", "queryName": "copy"}
+
+    assert SinkOptions.parse(given) == SinkOptions.parse({"archive": "/a"})
+
+
 def test_neither_archive_nor_channel_is_refused():
     with pytest.raises(ConfigurationError, match="option archive or channel: must be given"):
         SinkOptions.parse({})
