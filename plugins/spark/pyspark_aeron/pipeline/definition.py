@@ -160,7 +160,9 @@ class Pipeline(_Part):
         "0 seconds", description="Time between micro-batches, or available-now to end with what is there."
     )
     settings: Options = Field(
-        {}, description="Settings of the Spark session, such as spark.sql.shuffle.partitions."
+        {},
+        description="Settings of the Spark session, such as spark.sql.shuffle.partitions; with Spark Connect, those "
+        "that begin with spark.sql.",
     )
     sources: dict[Identifier, Source] = Field(description="By the name that SQL uses.")
     steps: tuple[Step, ...] = Field((), description="In order.")

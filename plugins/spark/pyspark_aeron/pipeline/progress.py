@@ -36,8 +36,8 @@ class BatchProgress:
             query=progress.get("name") or progress["id"],
             batch_id=int(progress["batchId"]),
             time=progress["timestamp"],
-            rows=int(progress.get("numInputRows", 0)),
-            rows_per_second=_number(progress.get("processedRowsPerSecond")),
+            rows=int(_over_sources(progress, "numInputRows")),
+            rows_per_second=_over_sources(progress, "processedRowsPerSecond"),
             batch_ms=int(progress.get("batchDuration", durations.get("triggerExecution", 0))),
             phases_ms=durations,
             lag_bytes=sum(stream.bytes for stream in streams),
@@ -60,6 +60,13 @@ class BatchProgress:
     def moment(self) -> datetime:
         """When the batch began."""
         return datetime.fromisoformat(self.time)
+
+
+def _over_sources(progress: Mapping[str, Any], name: str) -> float:
+    """Return a number of the whole query: Spark Connect gives those of its sources alone."""
+    if name in progress:
+        return _number(progress[name])
+    return sum(_number(source.get(name)) for source in progress.get("sources", ()))
 
 
 def _number(value: Any) -> float:

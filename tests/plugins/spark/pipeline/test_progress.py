@@ -51,6 +51,15 @@ def test_a_rate_that_is_none_is_zero(rate):
     assert BatchProgress.of(SPARK | {"processedRowsPerSecond": rate}, aged(0.0)).rows_per_second == 0
 
 
+def test_where_the_query_has_no_rows_those_of_its_sources_count():
+    sources = [{"numInputRows": 7, "processedRowsPerSecond": 70.0}, {"numInputRows": 3}]
+    without = {key: value for key, value in SPARK.items() if not key.endswith(("Rows", "PerSecond"))}
+
+    progress = BatchProgress.of(without | {"sources": sources}, aged(0.0))
+
+    assert (progress.rows, progress.rows_per_second) == (10, 70.0)
+
+
 def test_a_batch_reads_back_from_the_log():
     progress = BatchProgress.of(SPARK, aged(1.0))
 
