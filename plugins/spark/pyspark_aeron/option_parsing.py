@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from aeron_core.errors import ConfigurationError
 
 # What Spark hands over of its own.
-_OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation"})
+_OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
 
 
 class Options(BaseModel):
@@ -24,20 +24,25 @@ class Options(BaseModel):
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
-        """Return Spark's options as a model; raises ConfigurationError with the option, value and what is allowed."""
+        """Return Spark's options as a model; raises ConfigurationError with all that are wrong, and what is allowed."""
         names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
         values: dict[str, Any] = {}
+        faults: list[str] = []
         for key, value in options.items():
             if key.lower() in _OPTIONS_OF_SPARK:
                 continue
             name = names.get("archive" if key.lower() == "path" else key.lower())
             if name is None:
-                raise ConfigurationError(_unknown(key, [str(f.alias) for f in cls.model_fields.values()]))
-            values[name] = value
+                faults.append(_unknown(key, [str(f.alias) for f in cls.model_fields.values()]))
+            else:
+                values[name] = value
         try:
-            return cls(**values)
+            parsed = cls(**values)
         except ValidationError as error:
-            raise ConfigurationError(_message(cls, error, values)) from None
+            faults += _faults(cls, error, values)
+        if faults:
+            raise ConfigurationError("; ".join(faults))
+        return parsed
 
 
 def _unknown(key: str, known: list[str]) -> str:
@@ -48,11 +53,11 @@ def _unknown(key: str, known: list[str]) -> str:
     )
 
 
-def _message(model: type[BaseModel], error: ValidationError, values: Mapping[str, object]) -> str:
+def _faults(model: type[BaseModel], error: ValidationError, values: Mapping[str, object]) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
         name = str(fault["loc"][0]) if fault["loc"] else ""
         cause = fault.get("ctx", {}).get("error", fault["msg"])
         field = next((n for n in model.model_fields if name in {n, to_camel(n)}), "")
         faults.append(f"option {to_camel(field)}={values.get(field)}: {cause}" if field else str(cause))
-    return "; ".join(faults)
+    return faults

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from aeron_core.client.aeron import Aeron, connect
-from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.client.offerer import Offerer
+from aeron_core.client.publication import Publication
 from aeron_core.errors import ClosedError, NotConnectedError
 from aeron_core.recording.batch_appender import MessageColumn
 from aeron_core.uri import ChannelUri
@@ -30,7 +30,7 @@ _PAUSE_S: Final = 0.001
 
 # Of this process, which commits one batch after the other.
 _clients: dict[str | None, Aeron] = {}
-_publications: dict[tuple[str | None, str, int], ExclusivePublication] = {}
+_publications: dict[tuple[str | None, str, int], Publication] = {}
 
 
 def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
@@ -88,7 +88,7 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
             offerer.offer(message)
 
 
-def _publication(options: SinkOptions, query: str) -> ExclusivePublication:
+def _publication(options: SinkOptions, query: str) -> Publication:
     assert options.channel is not None
     uri = ChannelUri.parse(options.channel)
     if "session-id" not in uri.params:
@@ -96,7 +96,8 @@ def _publication(options: SinkOptions, query: str) -> ExclusivePublication:
     key = (options.aeron_dir, str(uri), options.stream_id)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
-        publication = _client(options.aeron_dir).add_exclusive_publication(str(uri), options.stream_id)
+        # Shared: a process that has committed before may be alive, or not missed yet, and the stream goes on.
+        publication = _client(options.aeron_dir).add_publication(str(uri), options.stream_id)
         _publications[key] = publication
     return publication
 
@@ -108,7 +109,7 @@ def _client(aeron_dir: str | None) -> Aeron:
     return client
 
 
-def _await_sent(options: SinkOptions, publication: ExclusivePublication, timeout_s: float) -> None:
+def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float) -> None:
     """Wait until the sender has been everywhere; over shared memory, where there is none, nothing is left to do."""
     counters = _client(options.aeron_dir).counters_reader
     record = next(
@@ -116,7 +117,7 @@ def _await_sent(options: SinkOptions, publication: ExclusivePublication, timeout
             record
             for record in counters
             if record.type_id == _SENDER_POSITION_TYPE_ID
-            and record.registration_id == publication.registration_id
+            and record.registration_id == publication.original_registration_id
         ),
         None,
     )

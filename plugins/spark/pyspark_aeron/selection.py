@@ -7,8 +7,11 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from aeron_core.errors import DataLossError, RecordingNotFoundError
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
 from aeron_core.recording import Archive, Recording
+from aeron_core.recording._native import faults
 from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions, SourceOptions
 
@@ -146,4 +149,20 @@ def _position_of(recording: Recording, positions: Positions) -> int:
             f"recording {recording.recording_id} position {given}: must be from {recording.start_position} "
             f"to {recording.position}"
         )
+    _check_border(recording, given)
     return given
+
+
+def _check_border(recording: Recording, position: int) -> None:
+    """Refuse a position within a frame, where every reader would find a corrupt one."""
+    if position == recording.position:
+        return
+    (_, header), *_ = recording.read(position, position + wire.DATA_HEADER_LENGTH)
+    scanner = recording.scanner()
+    scanner.scan(AtomicBuffer(header), 0, len(header), position)
+    if scanner.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
+        near = recording.border_before(position, recording.start_position)
+        raise ConfigurationError(
+            f"recording {recording.recording_id} position {position}: must be the end of a message, such as {near}: "
+            f"{scanner.fault_text()}"
+        )

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from pyspark_aeron.connect import SCHEME, connect_session
 from pyspark_aeron.java import find_java_home
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _DEFAULTS: Final[Mapping[str, str]] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_SQL: Final = "spark.sql."
 
 
 def session(
@@ -36,22 +38,21 @@ def session(
 ) -> SparkSession:
     """Return the session of this process, made if there is none, with the format `aeron` registered.
 
-    `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, whose server has its own settings.
-    `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others. Raises
-    ConfigurationError where there is no Java.
+    `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, whose server has its own settings
+    beside those of SQL. `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
+    Raises ConfigurationError where there is no Java, or no such server.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
     import pyspark_aeron  # noqa: PLC0415
 
-    if master.startswith("sc://"):
-        spark = SparkSession.builder.remote(master).getOrCreate()
+    chosen = session_settings(master, local_checkpoints=local_checkpoints) | dict(settings or {})
+    if master.startswith(SCHEME):
+        spark = connect_session(master, chosen)
     else:
         prepare_environment()
         builder = SparkSession.builder.master(master).appName(name)
-        for key, value in session_settings(master, local_checkpoints=local_checkpoints).items():
-            builder = builder.config(key, value)
-        for key, value in (settings or {}).items():
+        for key, value in chosen.items():
             builder = builder.config(key, value)
         spark = builder.getOrCreate()
     pyspark_aeron.register(spark)
@@ -61,6 +62,8 @@ def session(
 def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str, str]:
     """Return the settings that `session` gives, for those who build a session of their own."""
     settings = dict(_DEFAULTS)
+    if master.startswith(SCHEME):
+        settings = {name: value for name, value in settings.items() if name.startswith(_SQL)}
     if local_checkpoints:
         settings["spark.sql.streaming.checkpointFileManagerClass"] = _LOCAL_CHECKPOINTS
     if master.startswith("local"):

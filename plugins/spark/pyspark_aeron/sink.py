@@ -16,6 +16,7 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
+from aeron_core.errors import AeronError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
 from pyspark_aeron.publishing import publish
@@ -71,15 +72,34 @@ class StreamWriter(DataSourceStreamArrowWriter):
         discard(_staged(messages))
 
 
+def check_target(options: SinkOptions) -> None:
+    """Make the archive where there is none, so that what is wrong with it is said before any row is read."""
+    if not options.archive:
+        return
+    try:
+        _appender(options, "")
+    except AeronError:
+        raise
+    except OSError as error:
+        raise RecordingError(
+            f"archive {options.archive}: {error.strerror or error}: must be a folder, or a place for one, that this "
+            "user may write"
+        ) from error
+
+
+def _appender(options: SinkOptions, writer: str) -> BatchAppender:
+    params = AppenderParams(
+        options.channel or f"spark:{writer}",
+        options.stream_id,
+        term_length=options.term_length,
+        segment_length=options.segment_length,
+    )
+    return BatchAppender(Archive.create(options.archive), writer, params)
+
+
 def _hand_on(options: SinkOptions, staged: list[Staged], writer: str, batch_id: int) -> None:
     if options.archive:
-        params = AppenderParams(
-            options.channel or f"spark:{writer}",
-            options.stream_id,
-            term_length=options.term_length,
-            segment_length=options.segment_length,
-        )
-        appender = BatchAppender(Archive.create(options.archive), writer, params)
+        appender = _appender(options, writer)
         appender.append(batch_id, (column for _, column in staged_columns(staged)))
     else:
         publish(options, staged, writer, batch_id)

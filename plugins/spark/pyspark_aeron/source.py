@@ -69,8 +69,11 @@ class AeronDataSource(DataSource):
         return StreamWriter(self._sink_options(schema))
 
     def _sink_options(self, schema: StructType) -> SinkOptions:
+        from pyspark_aeron.sink import check_target  # noqa: PLC0415
         from pyspark_aeron.sink_options import SinkOptions  # noqa: PLC0415
         from pyspark_aeron.staging import check_columns  # noqa: PLC0415
 
         check_columns(schema)
-        return SinkOptions.parse(self.options)
+        options = SinkOptions.parse(self.options)
+        check_target(options)
+        return options

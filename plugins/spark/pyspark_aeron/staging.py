@@ -10,6 +10,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,7 +21,7 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import WriterCommitMessage
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.errors import ConfigurationError
+from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording import names
 from aeron_core.recording.batch_appender import MessageColumn
 from pyspark_aeron.sink_options import SinkOptions
@@ -98,13 +99,27 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
     """Write the rows of a task."""
     folder = staging_folder(options, task.writer)
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
+    try:
+        rows = _write(path, batches)
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise RecordingError(
+            f"cannot write {path}: {error.strerror or error}: make room, or name another folder with option staging; "
+            "no row is lost, for the batch is begun again when the query is"
+        ) from error
+    return Staged(str(path) if rows else "", rows, task)
+
+
+def _write(path: Path, batches: Iterable[pa.RecordBatch]) -> int:
+    """Return how many rows were written; without any there is no file."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
     try:
         for batch_of_rows in batches:
             messages = _messages(batch_of_rows)
             if sink is None:
-                folder.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(parents=True, exist_ok=True)
                 sink = pa.ipc.new_file(str(path), messages.schema)
             sink.write_batch(messages)
             rows += messages.num_rows
@@ -113,7 +128,7 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
             sink.close()
     if sink is not None:
         _flush(path)
-    return Staged(str(path) if rows else "", rows, task)
+    return rows
 
 
 def staged_columns(staged: Iterable[Staged]) -> Iterator[tuple[Staged, MessageColumn]]:

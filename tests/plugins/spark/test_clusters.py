@@ -107,3 +107,34 @@ def standalone(tmp_path):
 @pytest.mark.system
 def test_the_workers_of_a_standalone_cluster_read(standalone, archive):
     check(where(standalone, archive))
+
+
+@pytest.mark.system
+def test_a_pipeline_runs_on_a_standalone_cluster(standalone, archive, tmp_path):
+    file = tmp_path / "pipeline.toml"
+    file.write_text(f"""
+name = "copy"
+master = "{standalone}"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+settings = {{ "spark.log.level" = "ERROR" }}
+
+[sources.log]
+archive = "{archive}"
+options = {{ minPartitions = 4 }}
+
+[[sinks]]
+from = "log"
+path = "{tmp_path}/copy"
+""")
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "aeron_core", "pipeline", "run", file, "--json"],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+    assert ended.returncode == 0, ended.stderr
+    assert sum(json.loads(line)["rows"] for line in ended.stdout.splitlines()) == TERMS * 409

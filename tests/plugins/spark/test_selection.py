@@ -5,7 +5,7 @@ from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.selection import Range, Selection
 
-from aeron_core.errors import DataLossError, RecordingNotFoundError
+from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
 from aeron_core.recording.catalogue import update_descriptor
 from aeron_core.testing.recordings import TERM_LENGTH
 
@@ -65,6 +65,15 @@ def test_a_given_position_that_is_not_held_is_refused(written):
 
     with pytest.raises(DataLossError, match="recording 0 position 128: must be from 0 to 64"):
         select(written, startingposition='{"0": 128}').start()
+
+
+def test_a_given_position_within_a_message_is_refused_with_one_that_is_not(written):
+    written.append(b"a" * 100, b"b")
+
+    with pytest.raises(
+        ConfigurationError, match="position 96: must be the end of a message, such as 0: frame"
+    ):
+        select(written, startingposition='{"0": 96}').start()
 
 
 def test_waiting_ends_with_something_new_or_with_time(written):

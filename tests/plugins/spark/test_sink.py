@@ -256,6 +256,22 @@ def test_a_repetition_has_the_same_values(published):
     assert read()[:2] == read()[2:]
 
 
+def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driver):
+    query, read = published()
+    query.commit(3, query.stage(3, 0, b"a"))
+    # What a process knows that Spark has killed, or keeps for other work.
+    before = dict(publishing._publications), dict(publishing._clients)
+    publishing._publications.clear()
+    publishing._clients.clear()
+
+    query.commit(4, query.stage(4, 0, b"b"))
+
+    session = publishing.session_id_of("query-1")
+    assert read() == [(b"a", 3 << 40, session), (b"b", 4 << 40, session)]
+    for resource in (*before[0].values(), *before[1].values()):
+        resource.close()
+
+
 def test_a_header_says_query_batch_partition_and_sequence(published):
     query, read = published(dedupe="header")
 
@@ -301,6 +317,12 @@ def test_a_subscriber_that_does_not_read_ends_the_commit_and_the_rows_stay(drive
             query.commit(0, staged)
 
     assert Path(staged.path).exists()
+
+
+def test_what_spark_hands_over_of_its_own_is_no_option():
+    given = {"path": "/a", "checkpointLocation": "/c", "queryName": "copy"}
+
+    assert SinkOptions.parse(given) == SinkOptions.parse({"archive": "/a"})
 
 
 def test_neither_archive_nor_channel_is_refused():

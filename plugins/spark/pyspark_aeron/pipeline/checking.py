@@ -1,50 +1,201 @@
-"""What can be known of a pipeline without starting Spark."""
+"""What can be known of a pipeline without starting Spark.
+
+All faults are found at once: a part of a file that is wrong does not hide what is wrong in the others.
+"""
 
 from __future__ import annotations
 
-from aeron_core.errors import AeronError
+import importlib.util
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from aeron_core.errors import AeronError, RecordingNotFoundError
+from aeron_core.uri import ChannelUri
+from pyspark_aeron.connect import SCHEME
 from pyspark_aeron.decoders import find_decoder
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.pipeline.definition import Pipeline, Sink, Source
+from pyspark_aeron.pipeline.definition import Pipeline, Sink, Source, Step, faults_of, read_document
 from pyspark_aeron.selection import Selection
 from pyspark_aeron.sink_options import SinkOptions
+
+_DELTA_SETTINGS: Final[Mapping[str, str]] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+_JARS: Final = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+
+_Part = TypeVar("_Part", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What of a file is right in itself."""
+
+    master: str
+    settings: Mapping[str, str]
+    checkpoint: str | None
+    sources: Mapping[str, Source]
+    steps: Sequence[Step]
+    sinks: Sequence[Sink]
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether folders are those of another machine, and settings those of a server."""
+        return self.master.startswith(SCHEME)
+
+
+def check_file(path: Path) -> list[str]:
+    """Return what is wrong with a file, one sentence each; raises ConfigurationError where it is no TOML."""
+    document = read_document(path)
+    try:
+        return check_pipeline(Pipeline.model_validate(document))
+    except ValidationError as error:
+        return [*faults_of(path, error), *_problems(_sound_parts(document))]
 
 
 def check_pipeline(pipeline: Pipeline) -> list[str]:
     """Return what is wrong, one sentence each."""
-    problems = []
-    for name, source in pipeline.sources.items():
-        problems += [f"source {name}: {problem}" for problem in _problems_of_source(source)]
-    for sink in pipeline.sinks:
-        problems += [f"query {sink.query}: {problem}" for problem in _problems_of_sink(sink)]
-    return problems
+    return list(
+        _problems(
+            _Parts(
+                pipeline.master,
+                pipeline.settings,
+                pipeline.checkpoint,
+                pipeline.sources,
+                pipeline.steps,
+                pipeline.sinks,
+            )
+        )
+    )
 
 
-def _problems_of_source(source: Source) -> list[str]:
-    problems = []
+def _sound_parts(document: Mapping[str, Any]) -> _Parts:
+    sources = document.get("sources")
+    named = sources.items() if isinstance(sources, dict) else ()
+    settings = document.get("settings")
+    checkpoint = document.get("checkpoint")
+    return _Parts(
+        str(document.get("master", "local")),
+        {str(key): str(value) for key, value in settings.items()} if isinstance(settings, dict) else {},
+        checkpoint if isinstance(checkpoint, str) else None,
+        {name: made for name, source in named for made in _made(Source, source)},
+        [made for step in _tables(document, "steps") for made in _made(Step, step)],
+        [made for sink in _tables(document, "sinks") for made in _made(Sink, sink)],
+    )
+
+
+def _tables(document: Mapping[str, Any], name: str) -> list[Any]:
+    tables = document.get(name)
+    return tables if isinstance(tables, list) else []
+
+
+def _made(model: type[_Part], document: object) -> Iterator[_Part]:
+    with suppress(ValidationError):
+        yield model.model_validate(document)
+
+
+def _problems(parts: _Parts) -> Iterator[str]:
+    for name, source in parts.sources.items():
+        yield from (f"source {name}: {problem}" for problem in _problems_of_source(source, parts))
+        yield from (f"source {name}: {problem}" for problem in _problems_of_live(name, source, parts))
+    for sink in parts.sinks:
+        yield from (f"query {sink.query}: {problem}" for problem in _problems_of_sink(sink, parts))
+    if parts.checkpoint is not None and not parts.is_elsewhere:
+        yield from (f"checkpoint: {problem}" for problem in _problems_of_folder(parts.checkpoint))
+
+
+def _problems_of_source(source: Source, parts: _Parts) -> Iterator[str]:
     if source.format == "aeron":
         options = dict(source.options)
         if source.archive is not None:
             options["archive"] = source.archive
         try:
-            Selection(SourceOptions.parse(options)).recordings()
+            parsed = SourceOptions.parse(options)
+            if parsed.live:
+                # Its archive is made when the query starts.
+                ChannelUri.parse(parsed.channel or "")
+            else:
+                Selection(parsed).recordings()
+        except RecordingNotFoundError as error:
+            if not parts.is_elsewhere:
+                yield str(error)
         except AeronError as error:
-            problems.append(str(error))
+            yield str(error)
+    elif source.format == "delta":
+        yield from _problems_of_delta(parts)
     try:
         find_decoder(source.decode)
     except AeronError as error:
-        problems.append(str(error))
-    return problems
+        yield str(error)
 
 
-def _problems_of_sink(sink: Sink) -> list[str]:
-    if sink.format != "aeron":
-        return []
-    options = dict(sink.options)
-    if sink.path is not None:
-        options["archive"] = sink.path
-    try:
-        SinkOptions.parse(options)
-    except AeronError as error:
-        return [str(error)]
-    return []
+def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]:
+    """Say where a live stream feeds two queries: its spool has one reader."""
+    if source.format != "aeron" or source.options.get("live", "").lower() != "true":
+        return
+    reached = {name}
+    for step in parts.steps:
+        if any(re.search(rf"\b{re.escape(view)}\b", step.sql) for view in reached):
+            reached.add(step.name)
+    queries = [sink.query for sink in parts.sinks if sink.source in reached]
+    if len(queries) > 1:
+        yield (
+            f"live: must feed one query, not {', '.join(queries)}: record the stream with `aeron-core record` "
+            "and read its archive"
+        )
+
+
+def _problems_of_sink(sink: Sink, parts: _Parts) -> Iterator[str]:
+    if sink.format == "aeron":
+        options = dict(sink.options)
+        if sink.path is not None:
+            options["archive"] = sink.path
+        try:
+            SinkOptions.parse(options)
+        except AeronError as error:
+            yield str(error)
+    elif sink.format == "delta":
+        yield from _problems_of_delta(parts)
+    if sink.path is not None and not parts.is_elsewhere:
+        yield from (f"path: {problem}" for problem in _problems_of_folder(sink.path))
+
+
+def _problems_of_folder(place: str) -> Iterator[str]:
+    """Say why a folder cannot be written; nothing of those that are not on this machine."""
+    if "://" in place:
+        return
+    path = Path(place)
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), Path())
+    if not there.is_dir():
+        yield f"{place}: {there} must be a folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        yield f"{place}: {there} must be writable for this user"
+
+
+def _problems_of_delta(parts: _Parts) -> Iterator[str]:
+    """Say what Delta Lake needs: it is a jar, made for one version of Spark."""
+    if parts.is_elsewhere:
+        return
+    if not any("delta" in parts.settings.get(name, "") for name in _JARS) and not _has_delta_jar():
+        yield (
+            "format delta: Delta Lake is not installed: settings must name a jar of it that was made for the Spark "
+            'that is installed, as "spark.jars" = "<path>" or "spark.jars.packages" = '
+            '"io.delta:delta-spark_<Spark>_2.13:<version>"; one for another Spark does not start'
+        )
+    for name, value in _DELTA_SETTINGS.items():
+        if value not in parts.settings.get(name, ""):
+            yield f'format delta: settings must have "{name}" = "{value}"'
+
+
+def _has_delta_jar() -> bool:
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        return False
+    return any((Path(spec.origin).parent / "jars").glob("delta-spark*.jar"))

@@ -9,7 +9,7 @@ import typer
 
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json
-from aeron_core.cli.outcome import say
+from aeron_core.cli.outcome import EXIT_USAGE, ended, say
 from aeron_core.errors import ConfigurationError
 from pyspark_aeron.pipeline.demo import demo
 
@@ -60,14 +60,16 @@ def run(
 
 @pipeline_app.command()
 def check(file: PipelineFile) -> None:
-    """Say whether a pipeline can be run: what the file says, its archives and decoders. Spark is not started."""
-    from pyspark_aeron.pipeline.checking import check_pipeline  # noqa: PLC0415
+    """Say all that is wrong with a pipeline: its file, archives, folders and decoders. Spark is not started."""
+    from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415
 
-    pipeline = load_pipeline(file)
-    problems = check_pipeline(pipeline)
+    problems = check_file(file)
+    for problem in problems:
+        say(f"error: {problem}")
     if problems:
-        raise ConfigurationError("; ".join(problems))
+        raise ended(EXIT_USAGE)
+    pipeline = load_pipeline(file)
     sources, sinks = ", ".join(pipeline.sources), ", ".join(sink.query for sink in pipeline.sinks)
     print(f"{file}: pipeline {pipeline.name}: sources {sources}; queries {sinks}")
 

@@ -26,15 +26,18 @@ import re
 import tomllib
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from aeron_core.errors import ConfigurationError
 
 AVAILABLE_NOW = "available-now"
+#: What Spark writes into a folder.
+FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
 _INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
 # Spark knows the long ones alone.
 _UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
@@ -73,9 +76,18 @@ def _trigger(value: str) -> str:
     return value if value == AVAILABLE_NOW else _interval(value)
 
 
+def _master(value: str) -> str:
+    if not _MASTER.fullmatch(value):
+        raise ConfigurationError(
+            f"{value!r}: must be local[*], local[2], spark://host:port, sc://host:port, yarn or k8s://…"
+        )
+    return value
+
+
 Identifier = Annotated[str, BeforeValidator(_identifier)]
 TriggerText = Annotated[str, BeforeValidator(_trigger)]
 IntervalText = Annotated[str, BeforeValidator(_interval)]
+MasterText = Annotated[str, BeforeValidator(_master)]
 
 
 class _Part(BaseModel):
@@ -106,9 +118,14 @@ class Source(_Part):
     watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
     static: bool = Field(False, description="Whether it is read once, as a table, instead of as a stream.")
 
+    @property
+    def place(self) -> str | None:
+        """The archive, whichever way it is written."""
+        return self.archive or self.options.get("archive")
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.format == "aeron" and self.archive is None and "archive" not in self.options:
+        if self.format == "aeron" and not self.place:
             raise ConfigurationError("archive: must be given for the format aeron")
         return self
 
@@ -140,6 +157,24 @@ class Sink(_Part):
         """The name of the query."""
         return self.name or self.source
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        faults = []
+        if self.format in FILE_FORMATS and self.path is None:
+            faults.append(f"query {self.query}: path: must be given for {self.format}")
+        if self.format in FILE_FORMATS - {"delta"} and self.mode != "append":
+            faults.append(f"query {self.query}: mode {self.mode}: must be append for {self.format}")
+        if self.format == "jdbc":
+            given = {name.lower() for name in self.options}
+            faults += [
+                f"query {self.query}: options: {name} must be given for jdbc"
+                for name in ("url", "dbtable")
+                if name not in given
+            ]
+        if faults:
+            raise ConfigurationError("; ".join(faults))
+        return self
+
 
 class Pipeline(_Part):
     """A whole file."""
@@ -147,7 +182,7 @@ class Pipeline(_Part):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="Name of the application, and of the consumer that retention honours."
     )
-    master: str = Field(
+    master: MasterText = Field(
         "local[*]", description="local[*], spark://host:port, or sc://host:port for Spark Connect."
     )
     checkpoint: str = Field(description="Folder or URI for the checkpoints of all queries.")
@@ -155,7 +190,9 @@ class Pipeline(_Part):
         "0 seconds", description="Time between micro-batches, or available-now to end with what is there."
     )
     settings: Options = Field(
-        {}, description="Settings of the Spark session, such as spark.sql.shuffle.partitions."
+        {},
+        description="Settings of the Spark session, such as spark.sql.shuffle.partitions; with Spark Connect, those "
+        "that begin with spark.sql.",
     )
     sources: dict[Identifier, Source] = Field(description="By the name that SQL uses.")
     steps: tuple[Step, ...] = Field((), description="In order.")
@@ -163,34 +200,44 @@ class Pipeline(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        faults = []
         if not self.sources or not self.sinks:
-            raise ConfigurationError("sources, sinks: must be one of each at least")
+            faults.append("sources, sinks: must be one of each at least")
         views = [*self.sources, *(step.name for step in self.steps)]
-        _check_once("source or step", views)
-        _check_once("query", [sink.query for sink in self.sinks])
-        for sink in self.sinks:
-            if sink.source not in views:
-                raise ConfigurationError(f"sinks: from={sink.source}: must be one of {', '.join(views)}")
-            if sink.format in {"parquet", "delta", "json", "csv", "orc", "text"} and sink.path is None:
-                raise ConfigurationError(f"sinks: query {sink.query}: path: must be given for {sink.format}")
+        faults += _named_twice("source or step", views)
+        faults += _named_twice("query", [sink.query for sink in self.sinks])
+        faults += _named_twice("path", [sink.path for sink in self.sinks if sink.path is not None])
+        faults += [
+            f"sinks: from={sink.source}: must be one of {', '.join(views)}"
+            for sink in self.sinks
+            if sink.source not in views
+        ]
+        if faults:
+            raise ConfigurationError("; ".join(faults))
         return self
 
 
 def load_pipeline(path: Path) -> Pipeline:
-    """Return the pipeline in a TOML file; raises ConfigurationError with everything that is wrong."""
+    """Return the pipeline in a TOML file; raises ConfigurationError with everything that is wrong in it."""
+    document = read_document(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Pipeline.model_validate(document)
+    except ValidationError as error:
+        raise ConfigurationError("; ".join(faults_of(path, error))) from None
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Return what stands in a TOML file; raises ConfigurationError where it is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path}: must be readable text: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: must be TOML: {error}") from None
-    try:
-        return Pipeline.model_validate(document)
-    except ValidationError as error:
-        raise ConfigurationError("; ".join(_faults(path, error))) from None
 
 
-def _faults(path: Path, error: ValidationError) -> list[str]:
+def faults_of(path: Path, error: ValidationError) -> list[str]:
+    """Return what a model has found wrong, each with its place in the file."""
     faults = []
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])
@@ -199,7 +246,5 @@ def _faults(path: Path, error: ValidationError) -> list[str]:
     return faults
 
 
-def _check_once(kind: str, names: list[str]) -> None:
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ConfigurationError(f"{kind} {twice[0]}: must be there once")
+def _named_twice(kind: str, names: list[str]) -> list[str]:
+    return [f"{kind} {name}: must be there once" for name, count in Counter(names).items() if count > 1]

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from pyspark_aeron.lag import StreamLag
 from pyspark_aeron.pipeline.progress import BatchProgress
 
 _KIB = 1024
@@ -64,6 +65,8 @@ class ProgressDisplay:
                 length(progress.lag_bytes),
                 f"{progress.lag_seconds:.1f}",
             )
+            for stream in progress.streams:
+                table.add_row(f"  {stream_name(stream)}", *[""] * 4, length(stream.bytes), age(stream))
         return table
 
     def __enter__(self) -> Self:
@@ -79,6 +82,18 @@ class ProgressDisplay:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+
+def stream_name(stream: StreamLag) -> str:
+    """Return a stream as people name it."""
+    if not stream.channel:
+        return f"recording {stream.recording_id}"
+    return f"{stream.channel} {stream.stream_id} (recording {stream.recording_id})"
+
+
+def age(stream: StreamLag) -> str:
+    """Return how many seconds old what was not read is."""
+    return "?" if stream.seconds is None else f"{stream.seconds:.1f}"
 
 
 def length(count: int) -> str:

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Lag:
-    """What one recording has that was not read."""
-
-    archive: str  # uuid
-    recording_id: int
-    read_position: int
-    position: int
-
-    @property
-    def bytes(self) -> int:
-        """How much it is."""
-        return self.position - self.read_position
-
-
-AgeOf = Callable[[Lag], float]  # seconds
+from pyspark_aeron.lag import LookUp, StreamLag, lags_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +25,24 @@ class BatchProgress:
     phases_ms: Mapping[str, int] = field(default_factory=dict)
     lag_bytes: int = 0  # over all sources that are recordings
     lag_seconds: float = 0.0  # since the oldest message was recorded that was not read
+    streams: tuple[StreamLag, ...] = ()
 
     @classmethod
-    def of(cls, progress: Mapping[str, Any], age_of: AgeOf) -> BatchProgress:
-        """Return what one progress of Spark, as its JSON, says; `age_of` knows how old what was not read is."""
-        lags = [lag for source in progress.get("sources", ()) for lag in _lags_of(source)]
+    def of(cls, progress: Mapping[str, Any], look_up: LookUp) -> BatchProgress:
+        """Return what one progress of Spark, as its JSON, says; `look_up` knows the streams."""
+        streams = tuple(look_up(lag) for lag in lags_of(progress))
         durations = {key: int(value) for key, value in progress.get("durationMs", {}).items()}
         return cls(
             query=progress.get("name") or progress["id"],
             batch_id=int(progress["batchId"]),
             time=progress["timestamp"],
-            rows=int(progress.get("numInputRows", 0)),
-            rows_per_second=_number(progress.get("processedRowsPerSecond")),
+            rows=int(_over_sources(progress, "numInputRows")),
+            rows_per_second=_over_sources(progress, "processedRowsPerSecond"),
             batch_ms=int(progress.get("batchDuration", durations.get("triggerExecution", 0))),
             phases_ms=durations,
-            lag_bytes=sum(lag.bytes for lag in lags),
-            lag_seconds=max((age_of(lag) for lag in lags), default=0.0),
+            lag_bytes=sum(stream.bytes for stream in streams),
+            lag_seconds=max((stream.seconds or 0.0 for stream in streams), default=0.0),
+            streams=streams,
         )
 
     def to_json(self) -> str:
@@ -66,7 +52,9 @@ class BatchProgress:
     @classmethod
     def parse(cls, line: str) -> BatchProgress:
         """Return what `to_json` has written."""
-        return cls(**json.loads(line))
+        document = dict(json.loads(line))
+        streams = tuple(StreamLag(**stream) for stream in document.pop("streams", ()))
+        return cls(**document, streams=streams)
 
     @property
     def moment(self) -> datetime:
@@ -74,20 +62,11 @@ class BatchProgress:
         return datetime.fromisoformat(self.time)
 
 
-def _lags_of(source: Mapping[str, Any]) -> list[Lag]:
-    """Return how far behind a query is on each recording of a source; none for another kind of source."""
-    end, latest = _document(source.get("endOffset")), _document(source.get("latestOffset"))
-    read = end.get("pos", {})
-    return [
-        Lag(str(latest["archive"]), int(key), int(read.get(key, 0)), int(position))
-        for key, position in latest.get("pos", {}).items()
-        if int(position) > int(read.get(key, 0))
-    ]
-
-
-def _document(offset: Any) -> dict[str, Any]:
-    document = json.loads(offset) if isinstance(offset, str) and offset.startswith("{") else offset
-    return document if isinstance(document, dict) and "archive" in document and "pos" in document else {}
+def _over_sources(progress: Mapping[str, Any], name: str) -> float:
+    """Return a number of the whole query: Spark Connect gives those of its sources alone."""
+    if name in progress:
+        return _number(progress[name])
+    return sum(_number(source.get(name)) for source in progress.get("sources", ()))
 
 
 def _number(value: Any) -> float:

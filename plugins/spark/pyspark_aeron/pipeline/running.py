@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from pyspark.errors import PySparkException
 
 from aeron_core.errors import AeronError
-from pyspark_aeron.pipeline.ages import Ages
+from pyspark_aeron.lag import Lags
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.definition import Pipeline
 from pyspark_aeron.pipeline.progress import BatchProgress
@@ -38,7 +38,7 @@ class PipelineRun:
         self._pipeline = pipeline
         self._log_path = progress_log
         self._seen: dict[str, tuple[str, int]] = {}
-        self._ages = Ages(source.archive for source in pipeline.sources.values() if source.archive)
+        self._lags = Lags(place for source in pipeline.sources.values() if (place := source.place))
 
     def run(self, wait: Wait, on_progress: Callable[[BatchProgress], object]) -> None:
         """Start all queries and watch them until `wait` says to stop, or all have ended.
@@ -87,7 +87,7 @@ class PipelineRun:
     def _new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
         key = str(query.id)
         for document in query.recentProgress:
-            progress = BatchProgress.of(json.loads(document.json), self._ages)
+            progress = BatchProgress.of(json.loads(document.json), self._lags)
             mark = (progress.time, progress.batch_id)
             if key not in self._seen or mark > self._seen[key]:
                 self._seen[key] = mark

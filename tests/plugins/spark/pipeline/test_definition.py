@@ -1,14 +1,14 @@
 """Pipeline files, without Spark."""
 
 import pytest
-from pyspark_aeron.pipeline.checking import check_pipeline
+from pyspark_aeron.pipeline.checking import check_file, check_pipeline
 from pyspark_aeron.pipeline.definition import load_pipeline
 
 from aeron_core.errors import ConfigurationError
 
 WHOLE = """
 name = "packages"
-checkpoint = "/data/checkpoints"
+checkpoint = "TABLES/checkpoints"
 trigger = "2 seconds"
 settings = { "spark.sql.shuffle.partitions" = 2 }
 
@@ -24,7 +24,7 @@ sql = "SELECT window(ts, '1 minute').start AS minute, count(*) AS events FROM lo
 
 [[sinks]]
 from = "per_minute"
-path = "/data/tables/packages"
+path = "TABLES/packages"
 
 [[sinks]]
 from = "log"
@@ -60,7 +60,7 @@ def test_a_file_says_sources_steps_and_sinks(write):
     [
         ('name = "packages"', "", "name: Field required"),
         ('name = "packages"', 'name = "a b"', "name: String should match pattern"),
-        ('checkpoint = "/data/checkpoints"', "", "checkpoint: Field required"),
+        ('checkpoint = "TABLES/checkpoints"', "", "checkpoint: Field required"),
         ('trigger = "2 seconds"', 'trigger = "now"', "'now': must be a number and a unit, such as 500 ms"),
         ('archive = "ARCHIVE"', "", "sources.log: archive: must be given for the format aeron"),
         ('decode = "utf8"', 'decoder = "utf8"', "sources.log.decoder: Extra inputs are not permitted"),
@@ -73,7 +73,18 @@ def test_a_file_says_sources_steps_and_sinks(write):
         ('from = "per_minute"', 'from = "per_hour"', "from=per_hour: must be one of log, per_minute"),
         ('name = "copy"', 'name = "per_minute"', "query per_minute: must be there once"),
         ('name = "per_minute"', 'name = "log"', "source or step log: must be there once"),
-        ('path = "/data/tables/packages"', "", "query per_minute: path: must be given for parquet"),
+        ('path = "TABLES/packages"', "", "query per_minute: path: must be given for parquet"),
+        (
+            'path = "TABLES/packages"',
+            'path = "p"\nmode = "update"',
+            "mode update: must be append for parquet",
+        ),
+        ('format = "noop"', 'format = "jdbc"', "query copy: options: dbtable must be given for jdbc"),
+        (
+            'name = "packages"',
+            'name = "packages"\nmaster = "spark:/h"',
+            "master: 'spark:/h': must be local[*]",
+        ),
         ("[[steps]]", "[[steps]", "must be TOML"),
     ],
 )
@@ -92,9 +103,12 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
         load_pipeline(tmp_path / "none.toml")
 
 
-def test_a_check_looks_at_archives_decoders_and_options(write, written):
-    whole = WHOLE.replace("ARCHIVE", str(written.store.folder))
+@pytest.fixture
+def whole(written, tmp_path):
+    return WHOLE.replace("ARCHIVE", str(written.store.folder)).replace("TABLES", str(tmp_path))
 
+
+def test_a_check_looks_at_archives_decoders_and_options(write, whole):
     assert check_pipeline(load_pipeline(write(whole))) == []
     assert check_pipeline(load_pipeline(write(WHOLE)))[0].startswith("source log: ")
     problems = check_pipeline(
@@ -102,3 +116,72 @@ def test_a_check_looks_at_archives_decoders_and_options(write, written):
     )
     assert problems[0] == "source log: unknown option maxBytePerTrigger: did you mean maxBytesPerTrigger"
     assert problems[1].startswith("source log: no decoder 'xml'; installed: ")
+
+
+def test_a_check_finds_all_that_is_wrong_at_once(write, whole):
+    broken = (
+        whole.replace('name = "packages"', 'name = "a b"')
+        .replace('trigger = "2 seconds"', 'trigger = "now"')
+        .replace('maxBytesPerTrigger = "1m"', 'maxBytePerTrigger = "1m", batchRows = "0", assemble = "x"')
+        .replace('decode = "utf8"', 'decode = "xml"')
+        .replace('format = "noop"', 'format = "aeron"\noptions = { dedupe = "never" }\ncolour = "red"')
+        .replace('path = "', 'path = "/dev/null/', 1)
+    )
+
+    problems = check_file(write(broken))
+
+    for place in ("name: ", "trigger: ", "sinks.1.colour: "):
+        assert sum(place in problem for problem in problems) == 1, problems
+    (options,) = (problem for problem in problems if problem.startswith("source log: unknown"))
+    assert options.count("; option ") == 2
+    assert [problem[:30] for problem in problems if "xml" in problem] == ["source log: no decoder 'xml'; "]
+    (folder,) = (problem for problem in problems if "/dev/null" in problem)
+    assert folder.endswith("/dev/null must be a folder")
+
+
+def test_names_and_references_are_all_checked(write, whole):
+    broken = whole.replace('from = "per_minute"', 'from = "per_hour"').replace('from = "log"', 'from = "lag"')
+
+    (problem,) = check_file(write(broken))
+
+    assert "from=per_hour: must be one of" in problem
+    assert "from=lag: must be one of" in problem
+
+
+def live(whole, *, sinks="log"):
+    return whole.replace(
+        'options = { maxBytesPerTrigger = "1m", failOnDataLoss = false }',
+        'options = { live = true, channel = "aeron:ipc", streamId = 7 }',
+    ).replace('from = "log"', f'from = "{sinks}"')
+
+
+def test_a_live_source_needs_no_archive_yet_and_feeds_one_query(write, whole, tmp_path):
+    none = live(whole).replace('archive = "', f'archive = "{tmp_path}/none').replace("aeron:ipc", "ipc")
+    one = live(whole).partition('[[sinks]]\nfrom = "log"')[0]
+
+    assert check_file(write(one)) == []
+    problems = check_file(write(none))
+    assert problems[0].startswith("source log: ")
+    assert "'ipc'" in problems[0]
+    assert problems[1].startswith("source log: live: must feed one query, not per_minute, copy: ")
+
+
+def test_what_a_server_sees_is_not_looked_for_here(write, whole):
+    elsewhere = WHOLE.replace("ARCHIVE", "/nowhere").replace("TABLES", "/dev/null")
+    on_server = 'master = "sc://host"\n' + elsewhere
+
+    assert check_file(write(on_server)) == []
+    assert len(check_file(write(elsewhere))) == 3
+
+
+def test_delta_says_what_is_missing_and_how_to_have_it(write, whole):
+    delta = whole.replace('format = "noop"', 'format = "delta"\npath = "d"')
+    settings = """
+"spark.jars" = "delta-spark.jar", "spark.sql.extensions" = "io.delta.sql.DeltaSparkSessionExtension",
+"spark.sql.catalog.spark_catalog" = "org.apache.spark.sql.delta.catalog.DeltaCatalog", """.replace("\n", "")
+
+    problems = check_file(write(delta))
+
+    assert "Delta Lake is not installed: settings must name a jar of it" in problems[0]
+    assert len(problems) == 3
+    assert check_file(write(delta.replace("settings = {", "settings = {" + settings))) == []

@@ -3,14 +3,13 @@
 import json
 
 import pytest
-from pyspark_aeron.pipeline.ages import Ages
+from pyspark_aeron.lag import Lag, StreamLag
 from pyspark_aeron.pipeline.display import ProgressDisplay, length
 from pyspark_aeron.pipeline.plotting import plot, read_log
-from pyspark_aeron.pipeline.progress import BatchProgress, Lag
+from pyspark_aeron.pipeline.progress import BatchProgress
 from rich.console import Console
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.testing.recordings import MILLISECOND_NS, NOW_NS
 
 SPARK = {
     "id": "1b2c",
@@ -31,41 +30,45 @@ SPARK = {
 }
 
 
+def aged(seconds):
+    """Return what would look streams up, all of the same age."""
+    return lambda lag: StreamLag(lag.recording_id, lag.bytes, seconds if lag.bytes else 0.0)
+
+
 def test_a_batch_says_how_far_behind_it_is():
     asked = []
 
-    progress = BatchProgress.of(SPARK, lambda lag: asked.append(lag) or 1.5)
+    progress = BatchProgress.of(SPARK, lambda lag: asked.append(lag) or aged(1.5)(lag))
 
     assert (progress.query, progress.batch_id, progress.rows, progress.batch_ms) == ("copy", 7, 1000, 250)
     assert (progress.lag_bytes, progress.lag_seconds) == (64 + 32, 1.5)
-    assert asked == [Lag("u", 1, 64, 128), Lag("u", 3, 0, 32)]
+    assert asked == [Lag("u", 1, 64, 128), Lag("u", 2, 96, 96), Lag("u", 3, 0, 32)]
+    assert progress.streams == (StreamLag(1, 64, 1.5), StreamLag(2, 0, 0.0), StreamLag(3, 32, 1.5))
 
 
 @pytest.mark.parametrize("rate", ["NaN", float("inf"), None])
 def test_a_rate_that_is_none_is_zero(rate):
-    assert BatchProgress.of(SPARK | {"processedRowsPerSecond": rate}, lambda lag: 0.0).rows_per_second == 0
+    assert BatchProgress.of(SPARK | {"processedRowsPerSecond": rate}, aged(0.0)).rows_per_second == 0
+
+
+def test_where_the_query_has_no_rows_those_of_its_sources_count():
+    sources = [{"numInputRows": 7, "processedRowsPerSecond": 70.0}, {"numInputRows": 3}]
+    without = {key: value for key, value in SPARK.items() if not key.endswith(("Rows", "PerSecond"))}
+
+    progress = BatchProgress.of(without | {"sources": sources}, aged(0.0))
+
+    assert (progress.rows, progress.rows_per_second) == (10, 70.0)
 
 
 def test_a_batch_reads_back_from_the_log():
-    progress = BatchProgress.of(SPARK, lambda lag: 1.0)
+    progress = BatchProgress.of(SPARK, aged(1.0))
 
     assert BatchProgress.parse(progress.to_json()) == progress
 
 
-def test_the_age_is_that_of_the_first_message_not_read(written):
-    for _ in range(3):
-        written.append(b"a")
-    ages = Ages([str(written.store.folder), "/nowhere"], clock=lambda: NOW_NS + 10 * MILLISECOND_NS)
-    uuid = written.archive.uuid
-
-    assert ages(Lag(uuid, 0, 64, 192)) == pytest.approx(0.008)
-    assert ages(Lag(uuid, 9, 64, 192)) == 0
-    assert ages(Lag("another", 0, 64, 192)) == 0
-
-
 def test_a_line_for_those_who_do_not_watch(capsys):
     with ProgressDisplay(Console(width=200)) as display:
-        display.show(BatchProgress.of(SPARK, lambda lag: 2.0))
+        display.show(BatchProgress.of(SPARK, aged(2.0)))
 
     assert capsys.readouterr().out == (
         "copy: batch 7, 1,000 rows in 250 ms, 4,000/s, behind by 96 B and 2.0 s\n"
@@ -75,9 +78,15 @@ def test_a_line_for_those_who_do_not_watch(capsys):
 
 def test_a_table_for_those_who_do(capsys):
     with ProgressDisplay(Console(width=120, force_terminal=True)) as display:
-        display.show(BatchProgress.of(SPARK, lambda lag: 2.0))
+        display.show(BatchProgress.of(SPARK, aged(2.0)))
 
-    assert "copy" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "copy" in shown
+    assert [line.split()[-3:] for line in shown.splitlines() if "recording 3" in line][-1] == [
+        "32",
+        "B",
+        "2.0",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +102,7 @@ def log(tmp_path):
     path = tmp_path / "progress.log"
     lines = [
         BatchProgress.of(
-            SPARK | {"batchId": i, "timestamp": f"2026-01-31T12:00:{i:02}.000Z"}, lambda lag: 1.0
+            SPARK | {"batchId": i, "timestamp": f"2026-01-31T12:00:{i:02}.000Z"}, aged(1.0)
         ).to_json()
         for i in range(20)
     ]

@@ -68,9 +68,12 @@ def test_a_pipeline_reads_filters_and_writes_and_goes_on_the_next_time(pipeline,
     assert json.loads(out.splitlines()[0])["rows"] == 2
 
     written.append(b"error: fan")
-    code, _, err = run("run", pipeline(), "--progress-log", tmp_path / "progress.log")
+    shown = '[[sinks]]\nfrom = "errors"\nname = "shown"\nformat = "console"\n[[sinks]]'
+    file = pipeline(**{"[[sinks]]": shown})
+    code, out, err = run("run", file, "--progress-log", tmp_path / "progress.log")
     assert code == 0, err
     assert "errors: 1 rows" in err
+    assert "|error: disk|" in out  # of the new query, which begins with what is there
 
     # Read as Spark does: what a run leaves that was killed is hidden by its log alone.
     files = json.loads("[" + ",".join(_written_files(tmp_path)) + "]")

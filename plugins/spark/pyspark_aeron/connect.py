@@ -1,0 +1,74 @@
+"""Sessions on a Spark Connect server, which runs the queries: here is a thin client alone.
+
+The server's Python needs this package too, and its machines see the archives and checkpoints; what is set when a
+Spark starts, such as its Python and its memory, is the server's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: How a master is written that is a server.
+SCHEME: Final = "sc://"
+# How long a server may take to accept a connection. An invented number: one that starts meanwhile is waited for.
+_ANSWER_TIMEOUT_S: Final = 10.0
+
+
+def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
+    """Return a session on the server at `url`; raises ConfigurationError where nobody answers there.
+
+    Of `settings` those of SQL are taken, and the others left out, which the server has had since it started.
+    """
+    _check_packages()
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    _await_server(url)
+    try:
+        builder = SparkSession.builder.remote(url)
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
+    except PySparkException as error:
+        raise ConfigurationError(f"master {url}: {error}") from None
+
+
+def _check_packages() -> None:
+    try:
+        import google.rpc  # noqa: F401, PLC0415
+        import grpc  # noqa: F401, PLC0415
+        import grpc_status  # noqa: F401, PLC0415
+        import zstandard  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise ConfigurationError(
+            f"Spark Connect needs more packages ({error}): pip install 'aeron-core[spark-connect]'"
+        ) from None
+
+
+def _await_server(url: str) -> None:
+    """Wait until somebody accepts connections: Spark's own client would try for ten minutes, silently."""
+    import grpc  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415
+
+    try:
+        channel = DefaultChannelBuilder(url).toChannel()
+    except (PySparkException, ValueError) as error:
+        raise ConfigurationError(
+            f"master {url}: must be an address such as sc://host:15002: {error}"
+        ) from None
+    try:
+        grpc.channel_ready_future(channel).result(_ANSWER_TIMEOUT_S)
+    except grpc.FutureTimeoutError:
+        raise ConfigurationError(
+            f"master {url}: no Spark Connect server answered within {_ANSWER_TIMEOUT_S:g} s: must be the address of "
+            "one, which `spark-submit --class org.apache.spark.sql.connect.service.SparkConnectServer` starts"
+        ) from None
+    finally:
+        channel.close()

@@ -1,0 +1,197 @@
+"""Pipelines in the session of the tests: what SQL, watermarks and each kind of sink and source make of a file."""
+
+import json
+import time
+
+import pytest
+from pyspark_aeron.pipeline.building import build
+from pyspark_aeron.pipeline.checking import check_file
+from pyspark_aeron.pipeline.definition import load_pipeline
+
+from aeron_core import connect
+from aeron_core.client.offerer import Offerer
+
+TIMEOUT_S = 120
+LOCAL_ADDRESS_TYPE_ID = 14
+
+
+@pytest.fixture
+def start(spark, tmp_path):
+    """Return a function that starts the queries of a pipeline file; those still running end with the test."""
+    started = []
+
+    def start(text):
+        file = tmp_path / "pipeline.toml"
+        file.write_text(text)
+        assert check_file(file) == []
+        queries = build(load_pipeline(file), spark).start()
+        started.extend(queries)
+        return queries
+
+    yield start
+    for query in started:
+        query.stop()
+
+
+@pytest.fixture
+def run(start):
+    """Return a function that runs a pipeline to the end of what is there, and gives its queries by their names."""
+
+    def run(text):
+        queries = start(text)
+        for query in queries:
+            assert query.awaitTermination(TIMEOUT_S)
+            assert query.exception() is None
+        return {query.name: query for query in queries}
+
+    return run
+
+
+def test_events_that_are_late_count_within_the_watermark_and_not_behind_it(run, spark, written, tmp_path):
+    pipeline = f"""
+name = "minutes"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+
+[sources.events]
+archive = "{written.store.folder}"
+decode = "json"
+decode_options = {{ schema = "at timestamp" }}
+watermark = {{ column = "at", delay = "1 minute" }}
+
+[[steps]]
+name = "per_minute"
+sql = "SELECT window.start AS minute, count(*) AS events FROM events GROUP BY window(at, '1 minute')"
+
+[[sinks]]
+from = "per_minute"
+path = "{tmp_path}/minutes"
+"""
+    dropped = 0
+    for times in (
+        ["12:00:10", "12:00:50", "12:03:00"],
+        ["12:00:30", "12:02:30", "12:10:00"],  # late by more than a minute, late by less, and on time
+    ):
+        written.append(*[json.dumps({"at": f"2026-01-31T{at}Z"}).encode() for at in times])
+        query = run(pipeline)["per_minute"]
+        dropped += sum(
+            state["numRowsDroppedByWatermark"]
+            for progress in query.recentProgress
+            for state in progress["stateOperators"]
+        )
+
+    rows = spark.read.parquet(f"{tmp_path}/minutes").selectExpr("date_format(minute, 'HH:mm')", "events")
+    assert sorted(map(tuple, rows.collect())) == [("12:00", 2), ("12:02", 1), ("12:03", 1)]
+    assert dropped == 1
+
+
+def test_one_source_goes_into_a_database_a_recording_and_a_channel(run, spark, written, driver, tmp_path):
+    # Else Derby writes its log into the working directory.
+    spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+    url = f"jdbc:derby:{tmp_path}/database;create=true"
+    pipeline = f"""
+name = "sinks"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "available-now"
+
+[sources.log]
+archive = "{written.store.folder}"
+
+[[steps]]
+name = "messages"
+sql = "SELECT payload FROM log"
+
+[[steps]]
+name = "lines"
+sql = "SELECT position, CAST(payload AS STRING) AS text FROM log"
+
+[[sinks]]
+from = "lines"
+format = "jdbc"
+options = {{ url = "{url}", dbtable = "log_lines" }}
+
+[[sinks]]
+from = "messages"
+name = "copy"
+format = "aeron"
+path = "{tmp_path}/copy"
+
+[[sinks]]
+from = "messages"
+name = "sent"
+format = "aeron"
+options = {{ channel = "aeron:ipc", streamId = 9, aeronDir = "{driver.aeron_dir}" }}
+"""
+    received = []
+
+    with connect(driver.aeron_dir) as aeron, aeron.add_subscription("aeron:ipc", 9) as subscription:
+        for payload in (b"first", b"second"):  # the second run goes on where the first has ended
+            written.append(payload)
+            run(pipeline)
+        while subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10):
+            pass
+
+    table = spark.read.format("jdbc").options(url=url, dbtable="log_lines").load()
+    assert sorted(map(tuple, table.collect())) == [(64, "first"), (128, "second")]
+    copied = spark.read.format("aeron").load(f"{tmp_path}/copy").selectExpr("CAST(payload AS STRING)")
+    assert sorted(row[0] for row in copied.collect()) == ["first", "second"]
+    assert received == [b"first", b"second"]
+
+
+def wait_until(condition, queries):
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not (value := condition()):
+        for query in queries:
+            assert query.exception() is None
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    return value
+
+
+def test_live_channels_are_sources(start, spark, driver, tmp_path):
+    queries = start(f"""
+name = "live"
+checkpoint = "{tmp_path}/checkpoint"
+trigger = "100 ms"
+
+[sources.network]
+archive = "{tmp_path}/network"
+decode = "utf8"
+options = {{ live = true, channel = "aeron:udp?endpoint=127.0.0.1:0", streamId = 7, aeronDir = "{driver.aeron_dir}" }}
+
+[sources.memory]
+archive = "{tmp_path}/memory"
+decode = "utf8"
+options = {{ live = true, channel = "aeron:ipc", streamId = 7, aeronDir = "{driver.aeron_dir}" }}
+
+[[sinks]]
+from = "network"
+name = "from_network"
+format = "memory"
+
+[[sinks]]
+from = "memory"
+name = "from_memory"
+format = "memory"
+""")
+    sent = [f"message {index}" for index in range(3000)]
+
+    with connect(driver.aeron_dir) as aeron:
+
+        def bound():
+            counters = aeron.counters_reader
+            return [record.label for record in counters if record.type_id == LOCAL_ADDRESS_TYPE_ID]
+
+        address = wait_until(bound, queries)[0].split()[-1]
+        for channel in (f"aeron:udp?endpoint={address}", "aeron:ipc"):
+            with aeron.add_publication(channel, 7) as publication:
+                publication.await_connected(TIMEOUT_S)
+                offerer = Offerer(publication, TIMEOUT_S)
+                for text in sent:
+                    offerer.offer(text.encode())
+        for table in ("from_network", "from_memory"):
+            wait_until(lambda table=table: spark.table(table).count() >= len(sent), queries)
+
+    for table in ("from_network", "from_memory"):
+        rows = spark.table(table).orderBy("position").collect()
+        assert [row.text for row in rows] == sent

@@ -1,0 +1,84 @@
+"""How far queries are behind, stream by stream."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from pyspark_aeron.lag import Lag, Lags, StreamLag
+from pyspark_aeron.lag_listener import LagListener, QueryLag
+
+from aeron_core.testing.recordings import MILLISECOND_NS, NOW_NS
+
+
+def clock():
+    return NOW_NS + 10 * MILLISECOND_NS
+
+
+@pytest.fixture
+def lags(written):
+    """Return what looks at an archive with a message recorded in each of three milliseconds."""
+    for _ in range(3):
+        written.append(b"a")
+    return Lags([written.store.folder, "/nowhere"], clock)
+
+
+def test_the_age_is_that_of_the_first_message_not_read(lags, written):
+    seen = lags(Lag(written.archive.uuid, 0, 64, 192))
+
+    assert seen == StreamLag(0, 128, pytest.approx(0.008), "aeron:ipc", 22, 11)
+
+
+def test_a_stream_with_nothing_to_read_is_not_behind(lags, written):
+    assert lags(Lag(written.archive.uuid, 0, 192, 192)) == StreamLag(0, 0, 0.0, "aeron:ipc", 22, 11)
+
+
+def test_what_cannot_be_read_from_here_has_bytes_alone(lags, written):
+    assert lags(Lag(written.archive.uuid, 9, 64, 192)) == StreamLag(9, 128, None)
+    assert lags(Lag("another", 0, 64, 192)) == StreamLag(0, 128, None)
+
+
+def progress(uuid, **changes):
+    document = {
+        "id": "1b2c",
+        "name": "copy",
+        "batchId": 7,
+        "sources": [
+            {
+                "endOffset": {"archive": uuid, "pos": {"0": 64}, "v": 1},
+                "latestOffset": {"archive": uuid, "pos": {"0": 192}, "v": 1},
+            },
+            {"endOffset": 5, "latestOffset": 9},
+        ],
+    }
+    return SimpleNamespace(progress=SimpleNamespace(json=json.dumps(document | changes)))
+
+
+def test_a_listener_is_told_of_every_batch(written):
+    for _ in range(3):
+        written.append(b"a")
+    heard = []
+    listener = LagListener([written.store.folder], heard.append, clock)
+
+    listener.onQueryProgress(progress(written.archive.uuid))
+    listener.onQueryProgress(progress(written.archive.uuid, name=None))
+
+    stream = StreamLag(0, 128, pytest.approx(0.008), "aeron:ipc", 22, 11)
+    assert heard == [QueryLag("copy", 7, (stream,)), QueryLag("1b2c", 7, (stream,))]
+    assert (heard[0].bytes, heard[0].seconds) == (128, pytest.approx(0.008))
+
+
+def test_a_query_that_reads_no_recordings_is_passed_over():
+    heard = []
+
+    LagListener(on_lag=heard.append).onQueryProgress(progress("u", sources=[{"endOffset": 5}]))
+
+    assert heard == []
+
+
+def test_without_a_function_of_the_users_a_listener_logs(caplog):
+    with caplog.at_level("INFO"):
+        LagListener().onQueryProgress(progress("u"))
+
+    assert caplog.messages == [
+        "copy: batch 7: unknown channel stream 0 recording 0: behind by 128 bytes, ? s"
+    ]
