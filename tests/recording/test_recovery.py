@@ -9,6 +9,7 @@ from aeron_core.recording.continuation import end_what_a_machine_took_down
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption, recover
+from aeron_core.recording.segment_writer import SegmentWriter
 from aeron_core.testing.recordings import (
     NOW_NS,
     TERM_LENGTH,
@@ -166,6 +167,20 @@ def test_a_recording_whose_machine_went_down_ends_with_what_was_flushed(written,
     assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
     resume(written)
     assert written.archive.recording(0).is_live
+
+
+def test_what_was_not_flushed_is_on_the_disk_before_anybody_reads_it(written, monkeypatch):
+    written.writer.append(memoryview(frames_at(0, [b"a"])), NOW_NS)
+    die(written)
+    flushed = []
+    flush = SegmentWriter.flush
+    monkeypatch.setattr(
+        SegmentWriter, "flush", lambda writer: (flushed.append(writer._segment), flush(writer))
+    )
+
+    resume(written)
+
+    assert flushed == [written.folder / "0-0.rec"]
 
 
 def test_folders_are_on_the_disk_before_what_is_in_them(tmp_path, monkeypatch):
