@@ -5,7 +5,7 @@ import os
 import pytest
 
 from aeron_core.recording import file_store, mark
-from aeron_core.recording.continuation import end_what_a_machine_took_down
+from aeron_core.recording.continuation import end_what_was_taken_down
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption, recover
@@ -158,15 +158,26 @@ def test_a_recording_whose_machine_went_down_ends_with_what_was_flushed(written,
     written.writer._mark.move(128)  # as the page may say that was written before the frames were
     die(written)
 
-    end_what_a_machine_took_down(written.archive, LATER_NS)
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
     assert written.archive.recording(0).is_live  # its recorder has died, and it may go on
     monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
-    end_what_a_machine_took_down(written.archive, LATER_NS)
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
 
     recording = written.archive.recording(0)
     assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
     resume(written)
     assert written.archive.recording(0).is_live
+
+
+def test_a_recording_whose_driver_is_gone_ends_with_what_was_written(written):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
+    die(written)
+
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=False)
+
+    recording = written.archive.recording(0)
+    assert (recording.is_live, written.data()) == (False, frames_at(0, [b"a", b"b"]))
 
 
 def test_what_was_not_flushed_is_on_the_disk_before_anybody_reads_it(written, monkeypatch):
