@@ -7,6 +7,7 @@ import pytest
 from aeron_core.recording import file_store, mark
 from aeron_core.recording.continuation import end_what_was_taken_down
 from aeron_core.recording.durability import Durability
+from aeron_core.recording.recording import Recording
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption, recover
 from aeron_core.recording.segment_writer import SegmentWriter
@@ -192,6 +193,23 @@ def test_what_was_not_flushed_is_on_the_disk_before_anybody_reads_it(written, mo
     resume(written)
 
     assert flushed == [written.folder / "0-0.rec"]
+
+
+def test_readers_find_a_whole_mark_while_the_next_recorder_makes_its_own(written, monkeypatch):
+    written.append(b"a")
+    die(written)
+    seen = []
+    create = mark.create_mapped_file
+
+    def create_and_read(*arguments, **options):
+        buffer = create(*arguments, **options)
+        seen.append(Recording(written.store, 0).position)
+        return buffer
+
+    monkeypatch.setattr(mark, "create_mapped_file", create_and_read)
+    resume(written)
+
+    assert seen == [64]
 
 
 def test_folders_are_on_the_disk_before_what_is_in_them(tmp_path, monkeypatch):
