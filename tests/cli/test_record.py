@@ -53,13 +53,13 @@ def start_driver(start, tmp_path, monkeypatch):
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
     directory = tmp_path / "driver"
 
-    def call():
-        return start_one_driver(start, directory), directory
+    def call(*arguments):
+        return start_one_driver(start, directory, *arguments), directory
 
     return call
 
 
-def start_one_driver(start, directory):
+def start_one_driver(start, directory, *arguments):
     while True:
         process = start(
             "driver",
@@ -67,6 +67,7 @@ def start_one_driver(start, directory):
             "-Daeron.threading.mode=SHARED",
             "-Daeron.ipc.term.buffer.length=256k",
             "-Daeron.counters.buffer.length=1m",
+            *arguments,
         )
         line = process.popen.stderr.readline()
         if "active media driver" not in line:
@@ -220,6 +221,33 @@ def test_a_driver_with_streams_in_its_file_records_them(start, tmp_path):
 
     assert "error" not in outcome.err
     assert payloads(archive) == numbered(0, 1000)
+
+
+def test_a_publisher_goes_on_behind_what_the_recorder_of_a_killed_driver_has_recorded(
+    start_driver, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AERON_RECORDING_STREAMS", "aeron:ipc 7")
+    monkeypatch.setenv("AERON_RECORDING_TO", str(tmp_path / "archive"))
+    begin = 0
+    for round_number in range(3):
+        driver, directory = start_driver()
+        archive = archive_at(tmp_path / "archive")
+        with aeron_core.connect(directory) as client:
+            publication = client.add_exclusive_publication("aeron:ipc", 7)
+            until(lambda archive=archive, count=round_number: len(archive.recordings()) > count)
+            *earlier, current = archive.recordings()
+            assert not any(recording.is_live for recording in earlier)
+            accepted = [
+                payload for recording in earlier for payload in payloads(archive, recording.recording_id)
+            ]
+            assert accepted == numbered(0, len(accepted))
+            assert len(accepted) > begin or not earlier
+
+            begin = len(accepted)
+            offer(publication, numbered(begin, begin + 2000))
+            until(lambda current=current: current.position)
+            driver.popen.kill()
+            driver.popen.wait(DEADLINE_S)
 
 
 def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
