@@ -15,6 +15,7 @@ from aeron_core.client.handlers import log_error
 from aeron_core.client.publication import Publication
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import CncNotReadyError, DriverTimeoutError, NotConnectedError
+from aeron_core.settings import load_client_settings
 
 # A person waits for the message. An invented number: time enough for a driver that is only starting.
 _DRIVER_WAIT_S: Final = 3.0
@@ -33,6 +34,21 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
             raise DriverTimeoutError(problem)
         time.sleep(_LOOK_INTERVAL_S)
     return connect(directory, error_handler=_say_error)
+
+
+def connect_to_next_driver(directory: Path) -> Aeron | None:
+    """Return a client of a driver that runs there now, None where there is none: without waiting for it."""
+    timeout_ms = load_client_settings().settings.driver_timeout_ms
+    try:
+        age_ms = DriverFiles.open(directory).heartbeat_age_ms
+        if age_ms is None or age_ms > timeout_ms:
+            return None
+        return connect(directory, error_handler=_say_error)
+    except (
+        CncNotReadyError,
+        DriverTimeoutError,
+    ):  # its files are not finished, or are those of the one before
+        return None
 
 
 def _say_error(error: Exception) -> None:

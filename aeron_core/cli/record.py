@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from aeron_core.cli.connecting import connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Channel, Json, positive, print_json
+from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.recorded_streams import RecordedStreams
-from aeron_core.client.subscription import Subscription
-from aeron_core.errors import ClosedError
+from aeron_core.cli.recording_run import RecordingRun, WantedStreams
 from aeron_core.recording.durability import Durability, DurabilityPolicy
 from aeron_core.recording.place import recording_place
-from aeron_core.recording.recorder import Recorder, RecorderParams
+from aeron_core.recording.recorder import RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
-
-# An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
-_PAUSE_S: Final = 0.001
 
 
 def record(  # noqa: PLR0913 - the options of the command
@@ -69,15 +62,22 @@ def record(  # noqa: PLR0913 - the options of the command
         bool,
         typer.Option("--release", help="End the subscriptions too: no other recorder is to take over."),
     ] = False,
+    ends_with_driver: Annotated[
+        bool,
+        typer.Option(
+            "--end-with-driver", help="Fail when the driver is gone, instead of waiting for the next one."
+        ),
+    ] = False,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
     """Record streams of a channel, each publication as a recording, until a signal or --timeout.
 
     Streams that go on are left as they are: the next recorder continues their recordings, with nothing lost if it
-    starts within the driver's client liveness timeout. Of what is beyond --retain-bytes or --retain-age, the
-    oldest segments are deleted, but none that the lease of a consumer needs. Fails where --timeout ends it before
-    the first message.
+    starts within the driver's client liveness timeout. Where the driver is gone, what it had delivered is recorded,
+    and the streams of the next driver in its directory are recorded on. Of what is beyond --retain-bytes or
+    --retain-age, the oldest segments are deleted, but none that the lease of a consumer needs. Fails where
+    --timeout ends it before the first message.
     """
     positive("--timeout", timeout)
     streams = RecordedStreams()
@@ -93,53 +93,14 @@ def record(  # noqa: PLR0913 - the options of the command
     )
     with Interrupt() as interrupt, ExitStack() as stack:
         place = stack.enter_context(recording_place(to, spool, retention, params))
-        archive = place.archive
-        aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        subscriptions = [
-            aeron.add_subscription(channel, stream_id) for stream_id in dict.fromkeys(stream_ids)
-        ]
-        recorder = Recorder(aeron, archive, subscriptions, place.params)
-        recording = _Recording(recorder, subscriptions, interrupt)
+        wanted = WantedStreams(directory_of(aeron_dir), channel, list(dict.fromkeys(stream_ids)))
+        run = RecordingRun(wanted, place, streams, interrupt, timeout)
         with streams:
-            in_time = recording.run(streams, timeout, releases=release)
-        if recording.leaves:
-            aeron.leave()
+            in_time = run.run(releases=release, ends_with_driver=ends_with_driver)
         documents = streams.documents(to)
     if json:
         print_json(documents)
     else:
         say(streams.sentence())
-    if not in_time and recording.recorder.recorded_length == 0:
+    if not in_time and run.recorded_length == 0:
         raise failed(f"no message from {channel}, and none more within {timeout:g} s")
-
-
-@dataclass
-class _Recording:
-    recorder: Recorder
-    subscriptions: list[Subscription]
-    interrupt: Interrupt
-
-    leaves: bool = False  # whether the driver is not to be told of the end
-
-    def run(self, streams: RecordedStreams, timeout: float | None, *, releases: bool) -> bool:
-        """Record until the interrupt; return False where silence has ended it."""
-        try:
-            return self._run(streams, timeout)
-        finally:
-            streams.note_end()
-            self.leaves = streams.go_on() and not releases
-            self.recorder.on_close(leaves=self.leaves)
-
-    def _run(self, streams: RecordedStreams, timeout: float | None) -> bool:
-        heard_s = time.monotonic()
-        while not self.interrupt:
-            if self.recorder.do_work():
-                heard_s = time.monotonic()
-            elif any(subscription.is_closed for subscription in self.subscriptions):
-                raise ClosedError("the media driver is gone; what it had delivered is recorded")
-            elif timeout is not None and time.monotonic() - heard_s >= timeout:
-                return False
-            else:
-                self.interrupt.wait(_PAUSE_S)
-            streams.show()
-        return True

@@ -44,11 +44,13 @@ def find_continuation(
     return None
 
 
-def end_what_a_machine_took_down(archive: Archive, now_ns: int) -> None:
-    """Bring recordings to their end whose machine went down: what they hold is what was flushed.
+def end_what_was_taken_down(archive: Archive, now_ns: int, *, is_same_driver: bool) -> None:
+    """Bring recordings to their end whose machine went down, or their driver.
 
-    Their mark may say more. Such a recording may go on as any that was stopped. For the one recorder of the archive;
-    raises RecordingError where the disk fails.
+    After a machine they hold what was flushed, which may be less than their mark says. After a driver they hold all
+    that was written: their publishers may go on behind it, since nothing is added later unless the stream itself
+    comes back. Such a recording may go on as any that was stopped. `is_same_driver`: whether the last recorder had
+    the driver that there is now. For the one recorder of the archive; raises RecordingError where the disk fails.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -56,7 +58,7 @@ def end_what_a_machine_took_down(archive: Archive, now_ns: int) -> None:
         if not recording.is_live:
             continue
         mark = RecordingMark.open(store.folder / str(recording.recording_id) / names.MARK)
-        if mark is None or not mark.is_of_this_boot:
+        if not is_same_driver or mark is None or not mark.is_of_this_boot:
             _end(store, recording, recover(store, recording.recording_id, now_ns), now_ns)
 
 

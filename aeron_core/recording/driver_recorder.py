@@ -29,22 +29,18 @@ class DriverRecorder:
         self, aeron_dir: Path, settings: RecordingSettings, on_error: Callable[[BaseException], object]
     ) -> None:
         settings.check()
-        wanted = settings.subscriptions()
+        self._aeron_dir = aeron_dir
+        self._wanted = list(dict.fromkeys(settings.subscriptions()))
         params = RecorderParams(
             on_error=on_error, segment_length=settings.segment_length, durability=settings.made_durability()
         )
         self._on_error = on_error
         self._is_closing = threading.Event()
         with ExitStack() as stack:
-            place = stack.enter_context(
+            self._place = stack.enter_context(
                 recording_place(settings.to, settings.spool, settings.made_retention(), params)
             )
-            self._aeron = aeron = stack.enter_context(connect(aeron_dir))
-            subscriptions = [
-                aeron.add_subscription(channel, stream_id) for channel, stream_id in dict.fromkeys(wanted)
-            ]
-            self._recorder = Recorder(aeron, place.archive, subscriptions, place.params)
-            stack.callback(self._recorder.on_close)
+            self._open()
             self._stack = stack.pop_all()
         self._thread = threading.Thread(target=self._run, name="aeron-recorder", daemon=True)
         self._thread.start()
@@ -56,9 +52,20 @@ class DriverRecorder:
         self._aeron.do_work()  # an image may be new
         self._do_work_to_the_end()
         try:
-            self._stack.close()
+            with self._stack:
+                self._opened.close()
         except (AeronError, OSError) as error:
             self._on_error(error)
+
+    def _open(self) -> None:
+        with ExitStack() as stack:
+            self._aeron = aeron = stack.enter_context(connect(self._aeron_dir))
+            self._subscriptions = [
+                aeron.add_subscription(channel, stream_id) for channel, stream_id in self._wanted
+            ]
+            self._recorder = Recorder(aeron, self._place.archive, self._subscriptions, self._place.params)
+            stack.callback(self._recorder.on_close)
+            self._opened = stack.pop_all()
 
     def _run(self) -> None:
         while not self._is_closing.is_set():
@@ -71,8 +78,18 @@ class DriverRecorder:
 
     def _do_work(self) -> int:
         try:
-            return self._recorder.do_work()
+            work = self._recorder.do_work()
+            if work == 0 and self._is_shut_out():
+                self._opened.close()
+                self._open()
+            return work
         except Exception as error:  # a mistake of ours must not end the driver
             self._on_error(error)
             self._is_closing.wait(1.0)
             return 0
+
+    def _is_shut_out(self) -> bool:
+        """Return whether the client is closed, as after a process was stopped for long, and the driver is not."""
+        return not self._is_closing.is_set() and any(
+            subscription.is_closed for subscription in self._subscriptions
+        )

@@ -42,8 +42,11 @@ class RecordingMark:
     @classmethod
     def create(cls, path: Path, position: int, *, pid: int, now_ms: int) -> RecordingMark:
         """Make the file anew, for a recorder that begins at `position`."""
-        path.unlink(missing_ok=True)  # readers keep the page that they have mapped, and look again
-        buffer = create_mapped_file(path, LENGTH, sparse=False)
+        # Beside the one that a dead recorder left, and then in its place: readers always find one that is whole.
+        # Those that have mapped the old page keep it, and look again.
+        unfinished = path.with_name(f"{path.name}.new")
+        unfinished.unlink(missing_ok=True)
+        buffer = create_mapped_file(unfinished, LENGTH, sparse=False)
         buffer.put_i32(_VERSION_OFFSET, _VERSION)
         buffer.put_i32(_PID_OFFSET, pid)
         buffer.put_bytes(_BOOT_ID_OFFSET, boot_id().encode("ascii")[:_BOOT_ID_LENGTH])
@@ -51,6 +54,10 @@ class RecordingMark:
         buffer.put_i64(_HEARTBEAT_OFFSET, now_ms)
         # Release: who sees the magic number sees all of the above.
         buffer.put_i32_release(_MAGIC_OFFSET, _MAGIC)
+        try:
+            unfinished.replace(path)
+        except OSError as error:
+            raise StorageError(error.errno, f"cannot put {path} in its place: {error.strerror}") from error
         return cls(buffer)
 
     @classmethod

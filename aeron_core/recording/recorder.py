@@ -16,7 +16,7 @@ from aeron_core.client.subscription import Subscription
 from aeron_core.errors import AeronError, ConfigurationError, RecordingError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.catalogue import keep_reserve
-from aeron_core.recording.continuation import end_what_a_machine_took_down, find_continuation
+from aeron_core.recording.continuation import end_what_was_taken_down, find_continuation
 from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
 from aeron_core.recording.durability import Durability
 from aeron_core.recording.epoch_clock import EpochClock
@@ -27,7 +27,7 @@ from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID, r
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption
 from aeron_core.recording.retention import Retention, RetentionPolicy
-from aeron_core.recording.succession import Succession
+from aeron_core.recording.succession import Succession, last_driver
 
 Clock = Callable[[], int]  # nanoseconds since the epoch
 Report = Callable[[AeronError], object]
@@ -140,7 +140,9 @@ class Recorder:
         try:
             delete_orphans(self._store)
             keep_reserve(self._store)
-            end_what_a_machine_took_down(self.archive, self._clock())
+            # Before this client is written down: who comes after a crash in between does it again.
+            is_same_driver = last_driver(self._store) == self._aeron.driver_identity
+            end_what_was_taken_down(self.archive, self._clock(), is_same_driver=is_same_driver)
             self._succession = Succession(self._store, self._aeron, self._clock())
         except AeronError as error:
             self._on_error(error)  # what is left untidy does not keep streams from being recorded

@@ -49,6 +49,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
     try:
         writer.cut(resumption.position - tail.base)
         tail.cover(writer, resumption, now_ns)
+        writer.flush()  # readers, and the stream, may go up to here now
     finally:
         writer.close()
     return resumption

@@ -37,7 +37,7 @@ class Succession:
         self._aeron = aeron
         self._driver = aeron.driver_identity
         self._due_ns = now_ns + _SETTLE_NS
-        known = self._read()
+        known = _read(store)
         self._before = known.client_ids if known is not None and known.driver == self._driver else []
         self._write([*self._before, aeron.client_id])
 
@@ -54,12 +54,19 @@ class Succession:
         """Say that this client lives on and records no more; raises RecordingError where the disk fails."""
         self._write(self._before)
 
-    def _read(self) -> _RecorderFile | None:
-        try:
-            return _RecorderFile.model_validate_json(self._store.read(names.RECORDER))
-        except (RecordingNotFoundError, ValidationError):
-            return None  # without it a successor waits
-
     def _write(self, client_ids: list[int]) -> None:
         document = _RecorderFile(driver=self._driver, client_ids=client_ids)
         self._store.write(names.RECORDER, document.model_dump_json().encode() + b"\n")
+
+
+def last_driver(store: FileStore) -> str | None:
+    """Return which driver the last recorder of the archive had, None where nobody knows."""
+    known = _read(store)
+    return None if known is None else known.driver
+
+
+def _read(store: FileStore) -> _RecorderFile | None:
+    try:
+        return _RecorderFile.model_validate_json(store.read(names.RECORDER))
+    except (RecordingNotFoundError, ValidationError):
+        return None  # without it a successor waits

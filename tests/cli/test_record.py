@@ -47,6 +47,35 @@ def publication(request, patient_driver):
         yield client.add_exclusive_publication(channel, STREAM_ID)
 
 
+@pytest.fixture
+def start_driver(start, tmp_path, monkeypatch):
+    """Start drivers one after the other in one directory, which is free a second after one was killed."""
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
+    directory = tmp_path / "driver"
+
+    def call(*arguments):
+        return start_one_driver(start, directory, *arguments), directory
+
+    return call
+
+
+def start_one_driver(start, directory, *arguments):
+    while True:
+        process = start(
+            "driver",
+            f"-Daeron.dir={directory}",
+            "-Daeron.threading.mode=SHARED",
+            "-Daeron.ipc.term.buffer.length=256k",
+            "-Daeron.counters.buffer.length=1m",
+            *arguments,
+        )
+        line = process.popen.stderr.readline()
+        if "active media driver" not in line:
+            assert str(directory) in line
+            return process
+        process.popen.communicate()
+
+
 def until(condition):
     deadline_s = time.monotonic() + DEADLINE_S
     while not (found := condition()):
@@ -194,6 +223,33 @@ def test_a_driver_with_streams_in_its_file_records_them(start, tmp_path):
     assert payloads(archive) == numbered(0, 1000)
 
 
+def test_a_publisher_goes_on_behind_what_the_recorder_of_a_killed_driver_has_recorded(
+    start_driver, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AERON_RECORDING_STREAMS", "aeron:ipc 7")
+    monkeypatch.setenv("AERON_RECORDING_TO", str(tmp_path / "archive"))
+    begin = 0
+    for round_number in range(3):
+        driver, directory = start_driver()
+        archive = archive_at(tmp_path / "archive")
+        with aeron_core.connect(directory) as client:
+            publication = client.add_exclusive_publication("aeron:ipc", 7)
+            until(lambda archive=archive, count=round_number: len(archive.recordings()) > count)
+            *earlier, current = archive.recordings()
+            assert not any(recording.is_live for recording in earlier)
+            accepted = [
+                payload for recording in earlier for payload in payloads(archive, recording.recording_id)
+            ]
+            assert accepted == numbered(0, len(accepted))
+            assert len(accepted) > begin or not earlier
+
+            begin = len(accepted)
+            offer(publication, numbered(begin, begin + 2000))
+            until(lambda current=current: current.position)
+            driver.popen.kill()
+            driver.popen.wait(DEADLINE_S)
+
+
 def test_silence_ends_it_and_fails_before_the_first_message(start, running_driver, tmp_path):
     _, directory = running_driver
 
@@ -205,9 +261,9 @@ def test_silence_ends_it_and_fails_before_the_first_message(start, running_drive
     assert "no message from aeron:ipc, and none more within 0.2 s" in outcome.err
 
 
-def test_the_end_of_the_driver_is_said_once(start, running_driver, tmp_path):
+def test_the_end_of_the_driver_is_said_once_where_it_is_to_end_the_recorder(start, running_driver, tmp_path):
     process, directory = running_driver
-    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--end-with-driver")
     archive_at(tmp_path / "a")
 
     process.popen.send_signal(signal.SIGTERM)
@@ -215,6 +271,46 @@ def test_the_end_of_the_driver_is_said_once(start, running_driver, tmp_path):
     outcome = recorder.ended()
     assert outcome.code == 1
     assert outcome.err.count("error: ") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_streams_of_the_next_driver_are_recorded_on(start, start_driver, tmp_path, number):
+    driver, directory = start_driver()
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory, "--json")
+    archive = archive_at(tmp_path / "a")
+
+    for recording_id, payload in enumerate((b"before", b"after")):
+        with aeron_core.connect(directory) as client:
+            publication = client.add_exclusive_publication("aeron:ipc", 7)
+            offer(publication, [payload])
+            until(lambda recording_id=recording_id: len(archive.recordings()) > recording_id)
+            until(lambda recording_id=recording_id: archive.recording(recording_id).position)
+            if recording_id == 0:
+                driver.popen.send_signal(number)
+                driver.popen.wait(DEADLINE_S)
+                until(lambda: not archive.recording(0).is_live)
+                driver, _ = start_driver()
+    recorder.popen.send_signal(signal.SIGTERM)
+    outcome = recorder.ended()
+
+    assert outcome.code == 0
+    assert [payloads(archive, recording_id) for recording_id in (0, 1)] == [[b"before"], [b"after"]]
+    assert [document["recorded_bytes"] for document in json.loads(outcome.out)] == [64, 64]
+    assert f"the media driver of {directory} is gone" in outcome.err
+    assert f"there is a media driver in {directory} again" in outcome.err
+
+
+def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tmp_path):
+    process, directory = running_driver
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+    until((tmp_path / "a" / "recorder.json").exists)
+    process.popen.send_signal(signal.SIGTERM)
+    said = iter(recorder.popen.stderr.readline, "")
+    assert any("is gone" in line for line in said)
+
+    recorder.popen.send_signal(signal.SIGTERM)
+
+    assert recorder.ended().code == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from aeron_core.concurrent.error_log import read_errors
 from aeron_core.errors import ArchiveInUseError, ConfigurationError, RegistrationError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.recording import Archive
+from aeron_core.recording.driver_recorder import DriverRecorder
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import load_section
 
@@ -86,6 +87,25 @@ def test_what_cannot_be_recorded_stops_the_start(tmp_path, recording, error, mes
 def test_an_archive_with_a_recorder_stops_the_start(tmp_path):
     with Archive.create(tmp_path / "archive").recorder_lock(), pytest.raises(ArchiveInUseError):
         launch(tmp_path)
+
+
+@pytest.mark.system
+def test_a_recorder_whose_client_was_given_up_goes_on_with_another(driver, tmp_path):
+    settings = RecordingSettings(streams=("aeron:ipc 7",), to=str(tmp_path / "archive"))
+    errors = []
+    recorder = DriverRecorder(driver.aeron_dir, settings, errors.append)
+    archive = Archive.open(tmp_path / "archive")
+    with aeron_core.connect(driver.aeron_dir) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        until(lambda: publication.offer(b"before") > 0)
+        until(lambda: archive.recordings() and archive.recording(0).position == publication.position)
+
+        recorder._aeron.close()
+        until(lambda: publication.offer(b"after") > 0)
+        until(lambda: archive.recordings()[-1].position == publication.position)
+
+        recorder.close()
+    assert errors == []
 
 
 @pytest.mark.system

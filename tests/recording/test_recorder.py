@@ -11,6 +11,7 @@ from aeron_core.recording.durability import Durability, DurabilityPolicy
 from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.testing import DriverPair, Link
 from aeron_core.testing.pair import MS, S
+from aeron_core.testing.recordings import RecordingUnderTest, frame_at
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 STREAM_ID = 1001
@@ -443,6 +444,25 @@ def test_clients_of_another_driver_are_left_alone(pair):
 
     assert not client.is_closed
     assert not other.is_closed
+
+
+@pytest.mark.parametrize(("driver", "is_live"), [("1-1", False), (None, True)])
+def test_what_the_recorder_of_a_dead_driver_left_has_ended_when_the_next_one_begins(pair, driver, is_live):
+    pair.kill_recorder()
+    left = RecordingUnderTest.begin(pair.archive.store.folder)
+    left.append(b"a")
+    left.writer.append(memoryview(frame_at(64, b"b")), left.now_ns)
+    left.writer.abandon()
+    driver = driver or pair.subscriber.driver_identity
+    (pair.archive.store.folder / "recorder.json").write_text(
+        f'{{"version":1,"driver":"{driver}","client_ids":[]}}'
+    )
+
+    pair.start_recorder()
+
+    recording = pair.archive.recording(left.recording_id)
+    assert recording.is_live is is_live
+    assert recording.position == (64 if is_live else 128)
 
 
 def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):

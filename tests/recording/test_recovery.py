@@ -5,10 +5,12 @@ import os
 import pytest
 
 from aeron_core.recording import file_store, mark
-from aeron_core.recording.continuation import end_what_a_machine_took_down
+from aeron_core.recording.continuation import end_what_was_taken_down
 from aeron_core.recording.durability import Durability
+from aeron_core.recording.recording import Recording
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import Resumption, recover
+from aeron_core.recording.segment_writer import SegmentWriter
 from aeron_core.testing.recordings import (
     NOW_NS,
     TERM_LENGTH,
@@ -157,15 +159,57 @@ def test_a_recording_whose_machine_went_down_ends_with_what_was_flushed(written,
     written.writer._mark.move(128)  # as the page may say that was written before the frames were
     die(written)
 
-    end_what_a_machine_took_down(written.archive, LATER_NS)
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
     assert written.archive.recording(0).is_live  # its recorder has died, and it may go on
     monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
-    end_what_a_machine_took_down(written.archive, LATER_NS)
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
 
     recording = written.archive.recording(0)
     assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
     resume(written)
     assert written.archive.recording(0).is_live
+
+
+def test_a_recording_whose_driver_is_gone_ends_with_what_was_written(written):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
+    die(written)
+
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=False)
+
+    recording = written.archive.recording(0)
+    assert (recording.is_live, written.data()) == (False, frames_at(0, [b"a", b"b"]))
+
+
+def test_what_was_not_flushed_is_on_the_disk_before_anybody_reads_it(written, monkeypatch):
+    written.writer.append(memoryview(frames_at(0, [b"a"])), NOW_NS)
+    die(written)
+    flushed = []
+    flush = SegmentWriter.flush
+    monkeypatch.setattr(
+        SegmentWriter, "flush", lambda writer: (flushed.append(writer._segment), flush(writer))
+    )
+
+    resume(written)
+
+    assert flushed == [written.folder / "0-0.rec"]
+
+
+def test_readers_find_a_whole_mark_while_the_next_recorder_makes_its_own(written, monkeypatch):
+    written.append(b"a")
+    die(written)
+    seen = []
+    create = mark.create_mapped_file
+
+    def create_and_read(*arguments, **options):
+        buffer = create(*arguments, **options)
+        seen.append(Recording(written.store, 0).position)
+        return buffer
+
+    monkeypatch.setattr(mark, "create_mapped_file", create_and_read)
+    resume(written)
+
+    assert seen == [64]
 
 
 def test_folders_are_on_the_disk_before_what_is_in_them(tmp_path, monkeypatch):

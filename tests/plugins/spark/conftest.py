@@ -1,6 +1,10 @@
-"""Recordings to read, and one Spark session for all tests that need one."""
+"""Recordings to read, one Spark session for all tests that need one, and programs that are killed."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -8,6 +12,11 @@ import pytest
 from aeron_core.testing.recordings import RecordingUnderTest
 
 pytest.importorskip("pyspark", reason="needs pyspark: pip install aeron-core[spark]")
+
+PROGRAMS = Path(__file__).parent / "programs"
+TIMEOUT_S = 240
+SINKS = ("parquet", "aeron")
+MESSAGES_OF_TERM = 409  # of 100 bytes
 
 
 @pytest.fixture
@@ -40,3 +49,148 @@ def spark(tmp_path_factory):
     )
     yield spark
     spark.stop()
+
+
+class Program:
+    """One of `programs`, in a group of processes: Python, a Java machine, and what that starts."""
+
+    def __init__(self, log, name, *arguments):
+        self.log = log
+        with log.open("w") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, str(PROGRAMS / name), *map(str, arguments)],
+                start_new_session=True,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    def kill(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(TIMEOUT_S)
+
+    def finish(self):
+        self.process.wait(TIMEOUT_S)
+        assert self.process.returncode == 0, self.log.read_text()
+
+    def wait_until(self, condition):
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while not (found := condition()):
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline_s, self.log.read_text()
+            time.sleep(0.002)
+        return found
+
+    def executors(self):
+        """Return the process ids of its executors, which a local cluster starts."""
+        return descendants(self.process.pid, "CoarseGrainedExecutorBackend")
+
+
+def descendants(ancestor, text):
+    """Return the ids of processes that `ancestor` has started, itself or by others, with `text` in the command."""
+    parents, found = {}, []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(path.name)] = int((path / "stat").read_text().rpartition(") ")[2].split()[1])
+            if text in (path / "cmdline").read_text(errors="replace"):
+                found.append(int(path.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+
+    def is_of(pid):
+        while pid > 1 and pid != ancestor:
+            pid = parents.get(pid, 0)
+        return pid == ancestor
+
+    return [pid for pid in found if is_of(pid)]
+
+
+@pytest.fixture
+def processes_of():
+    """Return the function that finds processes by who has started them, and a part of their command."""
+    return descendants
+
+
+@pytest.fixture
+def start_program(tmp_path):
+    """Start a program by its name and arguments; those that are still there are killed after the test."""
+    started = []
+
+    def start(name, *arguments):
+        started.append(Program(tmp_path / f"program-{len(started)}.log", name, *arguments))
+        return started[-1]
+
+    yield start
+    for program in started:
+        if program.process.poll() is None:
+            program.kill()
+
+
+class Copies:
+    """What `following.py` copies an archive to, and the archive, which grows when all of it was copied."""
+
+    def __init__(self, source, out):
+        self.source = source
+        self.out = out
+        self.replayed = dict.fromkeys(SINKS, 0)  # batches that were begun when Spark was killed
+        self._grown_at = None  # how far both were then
+        self._count = 0  # of the messages in the archive
+
+    @property
+    def archive(self):
+        return self.source.store.folder
+
+    def begun_and_done(self, sink):
+        """Return how many batches Spark has planned, and how many it has committed."""
+        checkpoint = self.out / "checkpoints" / sink
+        return tuple(
+            sum(path.name.isdigit() for path in (checkpoint / name).glob("*"))
+            for name in ("offsets", "commits")
+        )
+
+    def is_within_batch(self, sink):
+        now = self.state()
+        self._grow(now)
+        begun, done = now[sink]
+        return begun > done
+
+    def are_past(self, before):
+        """Return whether both have committed batches since."""
+        now = self.state()
+        self._grow(now)
+        return all(now[sink][1] > before[sink][1] for sink in SINKS)
+
+    def state(self):
+        return {sink: self.begun_and_done(sink) for sink in SINKS}
+
+    def _grow(self, now):
+        """Add a batch where there is nothing to copy, once for each time."""
+        if now != self._grown_at and all(begun == done for begun, done in now.values()):
+            self._grown_at = now
+            for _ in range(4):
+                self.source.fill_term(100)
+            self._count += 4 * MESSAGES_OF_TERM
+
+    def note_kill(self):
+        for sink, (begun, done) in self.state().items():
+            self.replayed[sink] += begun - done
+
+    def finish(self, program):
+        (self.out / "stop").touch()
+        program.finish()
+
+    def check(self, spark):
+        """Assert that each message is there once in both, and return how many those are."""
+        expected = spark.read.format("aeron").load(str(self.archive)).select("payload")
+        count = expected.count()
+        assert count == self._count > 0
+        for sink in SINKS:
+            copied = spark.read.format(sink).load(str(self.out / sink)).select("payload")
+            assert copied.count() == copied.distinct().count() == count
+            assert copied.exceptAll(expected).isEmpty()
+        return count
+
+
+@pytest.fixture
+def copies(written, tmp_path):
+    (tmp_path / "out").mkdir()
+    return Copies(written, tmp_path / "out")

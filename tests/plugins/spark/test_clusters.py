@@ -2,11 +2,13 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -54,59 +56,55 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.fixture
-def standalone(tmp_path):
-    """Return the address of a master with two workers, as the package from PyPI starts them."""
+@dataclass
+class Standalone:
+    """A master, and two workers with an executor each."""
+
+    master: str
+    workers: list[subprocess.Popen]
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory):
+    """Return a master with two workers, as the package from PyPI starts them."""
     import pyspark  # noqa: PLC0415
     from pyspark_aeron.session import prepare_environment  # noqa: PLC0415
 
     prepare_environment()
     home = Path(pyspark.__file__).parent
+    folder = tmp_path_factory.mktemp("standalone")
     environment = {**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
 
         def start(name, *arguments):
-            log = stack.enter_context((tmp_path / f"{name}.log").open("w"))
+            log = stack.enter_context((folder / f"{name}.log").open("w"))
             process = subprocess.Popen(
                 [home / "bin" / "spark-class", *map(str, arguments)],
-                env=environment | {"SPARK_WORKER_DIR": str(tmp_path / name)},
+                env=environment | {"SPARK_WORKER_DIR": str(folder / name)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
             stack.callback(process.wait, 30)
             stack.callback(process.terminate)
-            return tmp_path / f"{name}.log"
+            return process
 
         deploy = "org.apache.spark.deploy"
         start("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", port, "--webui-port", 0)
-        logs = [
-            start(
-                f"worker-{number}",
-                f"{deploy}.worker.Worker",
-                "--host",
-                "127.0.0.1",
-                "-c",
-                1,
-                "-m",
-                "1g",
-                "--webui-port",
-                0,
-                master,
-            )
-            for number in (1, 2)
-        ]
+        worker = (f"{deploy}.worker.Worker", "--host", "127.0.0.1", "-c", 1, "-m", "1g", "--webui-port", 0)
+        workers = [start(f"worker-{number}", *worker, master) for number in (1, 2)]
+        logs = [folder / f"worker-{number}.log" for number in (1, 2)]
         deadline_s = time.monotonic() + TIMEOUT_S
         while not all("Successfully registered with master" in log.read_text() for log in logs):
             assert time.monotonic() < deadline_s, logs[0].read_text()
             time.sleep(0.1)
-        yield master
+        yield Standalone(master, workers)
 
 
 @pytest.mark.system
 def test_the_workers_of_a_standalone_cluster_read(standalone, archive):
-    check(where(standalone, archive))
+    check(where(standalone.master, archive))
 
 
 @pytest.mark.system
@@ -114,7 +112,7 @@ def test_a_pipeline_runs_on_a_standalone_cluster(standalone, archive, tmp_path):
     file = tmp_path / "pipeline.toml"
     file.write_text(f"""
 name = "copy"
-master = "{standalone}"
+master = "{standalone.master}"
 checkpoint = "{tmp_path}/checkpoint"
 trigger = "available-now"
 settings = {{ "spark.log.level" = "ERROR" }}
@@ -138,3 +136,21 @@ path = "{tmp_path}/copy"
 
     assert ended.returncode == 0, ended.stderr
     assert sum(json.loads(line)["rows"] for line in ended.stdout.splitlines()) == TERMS * 409
+
+
+@pytest.mark.system
+def test_a_query_goes_on_when_a_worker_is_killed_with_its_executor(
+    request, standalone, start_program, copies, processes_of
+):
+    program = start_program("following.py", standalone.master, copies.archive, copies.out, "256k")
+    worker = standalone.workers[0].pid
+    begin = copies.state()
+    program.wait_until(lambda: copies.are_past(begin) and copies.is_within_batch("parquet"))
+
+    for pid in [worker, *processes_of(worker, "CoarseGrainedExecutorBackend")]:
+        os.kill(pid, signal.SIGKILL)
+    before = copies.state()
+    program.wait_until(lambda: copies.are_past(before))
+    copies.finish(program)
+
+    copies.check(request.getfixturevalue("spark"))

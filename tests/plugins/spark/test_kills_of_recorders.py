@@ -1,0 +1,215 @@
+"""Every accepted event once, however often the recorder or the media driver before Spark is killed.
+
+Accepted is what the recording holds. The publisher goes on where its earlier recordings end, once they have ended.
+Rounds of both: AERON_CORE_KILL_ROUNDS, 1 where unset.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import aeron_core
+from aeron_core import CLOSED
+from aeron_core.errors import AeronError, ClosedError
+from aeron_core.recording import Archive
+from aeron_core.recording.messages import messages
+from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID
+
+ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
+STREAM_ID = 7
+SINKS = ("parquet", "aeron")
+TIMEOUT_S = 240
+BURST = 5
+PAUSE_S = 0.01  # after a burst, so that there is something to do in every round
+
+
+class Publisher(threading.Thread):
+    """Publishes events with numbers; after the death of a driver it goes on behind what was accepted."""
+
+    def __init__(self, aeron_dir, channel, archive):
+        super().__init__(daemon=True)
+        self.sessions = 0
+        self.accepted = None
+        self.error = None
+        self._aeron_dir = aeron_dir
+        self._channel = channel
+        self._archive = archive
+        self._is_ending = threading.Event()
+
+    def end(self):
+        """Return how many events were accepted, once all that were published are."""
+        self._is_ending.set()
+        self.join(TIMEOUT_S)
+        assert self.accepted is not None, self.error
+        return self.accepted
+
+    def run(self):
+        while self.accepted is None:
+            try:
+                with aeron_core.connect(self._aeron_dir, error_handler=lambda error: None) as aeron:
+                    self._publish(aeron)
+            except AeronError as error:
+                self.error = error  # the driver is gone; there is going to be another
+
+    def _publish(self, aeron):
+        publication = aeron.add_exclusive_publication(self._channel, STREAM_ID)
+        self._wait(publication, lambda: self._recorded_position(aeron, publication) >= 0)
+        self.sessions += 1
+        number = self._first_behind_accepted(publication)
+        while not self._is_ending.is_set():
+            for _ in range(BURST):
+                if self._offer(publication, number):
+                    number += 1
+            time.sleep(PAUSE_S)
+        self._wait(publication, lambda: self._recorded_position(aeron, publication) == publication.position)
+        self.accepted = number
+
+    def _offer(self, publication, number):
+        result = publication.offer(f"{number:020}".encode() + bytes(number % 400))
+        if result == CLOSED:
+            raise ClosedError("the publication is closed")
+        return result > 0
+
+    def _recorded_position(self, aeron, publication):
+        """Return how far the publication is recorded, -1 where it is not yet."""
+        session_id = str(publication.session_id)
+        positions = (
+            counter.value
+            for counter in aeron.counters_reader
+            if counter.type_id == RECORDING_POSITION_TYPE_ID and counter.label.split()[2] == session_id
+        )
+        return max(positions, default=-1)
+
+    def _first_behind_accepted(self, publication):
+        """Return the number behind the last event in the recordings of earlier sessions, when they have ended."""
+        earlier = [
+            recording
+            for recording in self._archive.recordings()
+            if recording.descriptor.session_id != publication.session_id
+        ]
+        self._wait(publication, lambda: not any(recording.is_live for recording in earlier))
+        for recording in reversed(earlier):
+            events = list(messages(recording, recording.start_position, recording.position))
+            if events:
+                return int(events[-1].payload[:20]) + 1
+        return 0
+
+    def _wait(self, publication, condition):
+        while not condition():
+            if publication.is_closed:
+                raise ClosedError("the publication is closed")
+            time.sleep(0.001)
+
+
+class Commands:
+    """A media driver and a recorder, each a process that is killed and started again."""
+
+    def __init__(self, aeron_dir, channel, archive_dir, log):
+        self._aeron_dir = aeron_dir
+        self._channel = channel
+        self._archive_dir = archive_dir
+        self._log = log
+        self.driver = self.recorder = None
+
+    def start_driver(self):
+        """Start it, as often as it takes until the directory of the one before is free."""
+        deadline_s = time.monotonic() + TIMEOUT_S
+        while True:
+            self.driver = self._start(
+                "driver",
+                f"-Daeron.dir={self._aeron_dir}",
+                "-Daeron.threading.mode=SHARED",
+                "-Daeron.term.buffer.length=256k",
+                "-Daeron.counters.buffer.length=1m",
+                "-Daeron.client.liveness.timeout=30s",
+                "-Daeron.publication.unblock.timeout=40s",
+                stderr=subprocess.PIPE,
+            )
+            line = self.driver.stderr.readline()
+            if "active media driver" not in line:
+                assert str(self._aeron_dir) in line, line
+                return
+            self.driver.communicate()
+            assert time.monotonic() < deadline_s
+
+    def start_recorder(self):
+        arguments = (self._channel, STREAM_ID, "--to", self._archive_dir, "-d", self._aeron_dir)
+        self.recorder = self._start("record", *arguments, "--interval", "20ms", stderr=self._log)
+
+    def kill(self, name):
+        process = getattr(self, name)
+        process.kill()
+        process.communicate()
+
+    def close(self):
+        for process in (self.recorder, self.driver):
+            if process is not None and process.poll() is None:
+                process.kill()
+                process.communicate()
+
+    def _start(self, *arguments, stderr):
+        command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr, text=True)
+
+
+@pytest.fixture
+def channel():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))  # a port that was free a moment ago
+        return f"aeron:udp?endpoint=127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.fixture
+def commands(tmp_path, channel, monkeypatch):
+    # The directory of a killed driver is free after that long, and its clients know so soon.
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "3000")
+    with (tmp_path / "recorder.log").open("w") as log:
+        commands = Commands(tmp_path / "driver", channel, tmp_path / "archive", log)
+        yield commands
+        commands.close()
+
+
+def batches(out):
+    return [len(list((out / "checkpoints" / sink / "commits").glob("[0-9]*"))) for sink in SINKS]
+
+
+@pytest.mark.system
+def test_every_accepted_event_is_there_once_after_kills_of_the_recorder_and_of_the_media_driver(
+    request, start_program, commands, channel, tmp_path
+):
+    archive, out = Archive.create(tmp_path / "archive"), tmp_path / "out"
+    out.mkdir()
+    commands.start_driver()
+    commands.start_recorder()
+    publisher = Publisher(tmp_path / "driver", channel, archive)
+    publisher.start()
+    program = start_program("following.py", "local[2]", tmp_path / "archive", out, "8m")
+
+    for name in ("recorder", "driver") * ROUNDS:
+        before, sessions = batches(out), publisher.sessions
+        program.wait_until(
+            lambda before=before: all(now > then for now, then in zip(batches(out), before, strict=True))
+        )
+        commands.kill(name)
+        getattr(commands, f"start_{name}")()
+        if name == "driver":
+            program.wait_until(lambda sessions=sessions: publisher.sessions > sessions)
+    accepted = publisher.end()
+    (out / "stop").touch()
+    program.finish()
+
+    spark = request.getfixturevalue("spark")
+    for sink in SINKS:
+        copied = spark.read.format(sink).load(str(out / sink))
+        numbers = copied.selectExpr("CAST(CAST(substring(payload, 1, 20) AS STRING) AS BIGINT) AS number")
+        found = numbers.selectExpr("count(*)", "count(DISTINCT number)", "min(number)", "max(number)").first()
+        assert tuple(found) == (accepted, accepted, 0, accepted - 1)
+    print(
+        f"{ROUNDS} kills of recorder and media driver each, {len(archive.recordings())} recordings, {batches(out)} "
+        f"batches: {accepted} events"
+    )
