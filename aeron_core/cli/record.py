@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -18,12 +18,10 @@ from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError
 from aeron_core.recording.durability import Durability, DurabilityPolicy
+from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
-
-# An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
-_PAUSE_S: Final = 0.001
 
 
 def record(  # noqa: PLR0913 - the options of the command
@@ -132,14 +130,16 @@ class _Recording:
 
     def _run(self, streams: RecordedStreams, timeout: float | None) -> bool:
         heard_s = time.monotonic()
+        pace = Pace()
         while not self.interrupt:
-            if self.recorder.do_work():
+            pause_s = pace.pause_after(self.recorder.do_work())
+            if pause_s == 0:
                 heard_s = time.monotonic()
             elif any(subscription.is_closed for subscription in self.subscriptions):
                 raise ClosedError("the media driver is gone; what it had delivered is recorded")
             elif timeout is not None and time.monotonic() - heard_s >= timeout:
                 return False
             else:
-                self.interrupt.wait(_PAUSE_S)
+                self.interrupt.wait(pause_s)
             streams.show()
         return True
