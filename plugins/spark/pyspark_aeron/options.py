@@ -172,7 +172,7 @@ class SourceOptions(Options):
         32_768, description="Rows of an Arrow batch at most."
     )
     poll_timeout: DurationNs = Field(
-        200_000_000, description="How long a micro-batch waits for something new before it is asked again."
+        1_000_000_000, description="How long a micro-batch waits for something new before it is asked again."
     )
 
     live: bool = Field(
