@@ -84,10 +84,14 @@ def make_recordings(folder: Path, rows: int) -> None:
         BatchAppender(archive, f"writer-{number}", AppenderParams("aeron:ipc", number)).append(0, [column])
 
 
-def processor_seconds(root: int | None = None) -> float:
-    """Return what a process, this one if none is named, and all below it have used, with children that have ended."""
-    root = root or os.getpid()
-    total = 0
+def processor_seconds() -> float:
+    """Return what this process and all below it have used, with children that have ended."""
+    return sum(processor_times(os.getpid()).values())
+
+
+def processor_times(root: int) -> dict[int, float]:
+    """Return what a process and all below it have used, each with its children that have ended."""
+    found: dict[int, float] = {}
     parents: dict[int, int] = {}
     times: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -103,8 +107,8 @@ def processor_seconds(root: int | None = None) -> float:
         while ancestor not in {0, 1, root}:
             ancestor = parents.get(ancestor, 0)
         if ancestor == root:
-            total += ticks
-    return total / TICKS_PER_S
+            found[process] = ticks / TICKS_PER_S
+    return found
 
 
 def cost_of(job: Callable[[], float | None]) -> Cost:
