@@ -21,11 +21,10 @@ from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError, DriverTimeoutError
+from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import RecordingPlace
 from aeron_core.recording.recorder import Recorder
 
-# An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
-_PAUSE_S: Final = 0.001
 # Between two looks for a driver. An invented number: drivers are back within seconds.
 _LOOK_S: Final = 0.05
 
@@ -104,20 +103,21 @@ class RecordingRun:
                     aeron.leave()
 
     def _record_until_end(self, recorder: Recorder, subscriptions: list[Subscription], before: int) -> _End:
+        pace = Pace()
         while not self.interrupt:
             try:
-                is_idle = recorder.do_work() == 0
+                pause_s = pace.pause_after(recorder.do_work())
             except ClosedError:  # between its look for images and its look at one of them
                 return _End.DRIVER_GONE
             self.recorded_length = before + recorder.recorded_length
-            if not is_idle:
+            if pause_s == 0:
                 self._heard_s = time.monotonic()
             elif any(subscription.is_closed for subscription in subscriptions):
                 return _End.DRIVER_GONE
             elif self._is_silent():
                 return _End.SILENCE
             else:
-                self.interrupt.wait(_PAUSE_S)
+                self.interrupt.wait(pause_s)
             self.streams.show()
         return _End.INTERRUPT
 

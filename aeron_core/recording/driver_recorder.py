@@ -10,16 +10,13 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
 
 from aeron_core.client.aeron import connect
 from aeron_core.errors import AeronError
+from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.recording.settings import RecordingSettings
-
-# An invented number: what an idle recorder adds to the latency, at a thousand looks a second.
-_PAUSE_S: Final = 0.001
 
 
 class DriverRecorder:
@@ -68,9 +65,11 @@ class DriverRecorder:
             self._opened = stack.pop_all()
 
     def _run(self) -> None:
+        pace = Pace()
         while not self._is_closing.is_set():
-            if self._do_work() == 0:
-                self._is_closing.wait(_PAUSE_S)
+            pause_s = pace.pause_after(self._do_work())
+            if pause_s > 0:
+                self._is_closing.wait(pause_s)
 
     def _do_work_to_the_end(self) -> None:
         while self._do_work():

@@ -8,9 +8,9 @@ from typing import Final
 
 from aeron_core.errors import ConfigurationError
 
-#: How often `interval` goes to the disk where nobody says otherwise. An invented number: what may be lost with the
-#: power, against the flushes that any disk can do.
-DEFAULT_INTERVAL_NS: Final = 100_000_000
+#: How often `interval` goes to the disk where nobody says otherwise. An invented number: what readers wait for, half
+#: of it on average, and what may be lost with the power, against the flushes that any disk can do.
+DEFAULT_INTERVAL_NS: Final = 25_000_000
 
 
 class DurabilityPolicy(StrEnum):

@@ -17,6 +17,7 @@ cdef class MessageColumns:
     cdef readonly int64_t payload_length        # bytes of the messages
     cdef int32_t _flags_so_far                  # of the message that is being appended
 
+    cpdef int clear(self) except -1 nogil
     cpdef bint has_room(self, int64_t length) noexcept nogil
     cpdef int append(self, AtomicBuffer source, int64_t frame, int64_t length) except -1 nogil
     @cython.locals(at=int64_t)

@@ -32,6 +32,13 @@ class MessageColumns:
         self.payload_length = 0
         self._flags_so_far = 0
 
+    def clear(self) -> int:
+        """Forget all messages; the memory stays."""
+        self.count = 0
+        self.payload_length = 0
+        self._flags_so_far = 0
+        return 0
+
     def has_room(self, length: int) -> bool:
         """Return whether one more message, of `length` bytes, fits."""
         return self.count < self.capacity and length <= self.payload.capacity - self.payload_length

@@ -51,6 +51,16 @@ def test_messages_come_with_the_position_behind_them():
     assert scanned == 160
 
 
+def test_columns_that_were_cleared_hold_nothing_of_what_was_there():
+    _, columns, scanner = scan(frame_at(0, b"abc", flags=0xD0))
+
+    columns.clear()
+    scanner.scan(AtomicBuffer(frame_at(64, b"d")), 0, 64, 64, columns)
+
+    assert (payloads(columns), positions(columns)) == ([b"d"], [128])
+    assert np.frombuffer(columns.flags, np.int32, 1).tolist() == [0xC0]
+
+
 def test_reserved_values_and_flags_are_those_of_the_frames():
     data = frame_at(0, b"a", reserved_value=-5) + frame_at(64, b"b", flags=0xD0, reserved_value=2**63 - 1)
 

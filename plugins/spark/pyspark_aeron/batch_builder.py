@@ -1,17 +1,20 @@
-"""Arrow batches out of scanned messages: buffers are handed over as they are, never copied.
+"""Arrow batches out of scanned messages: buffers are lent as they are, never copied.
 
-Not here: the columns' names and types (columns).
+Not here: the columns' names and types (columns). Invariant: memory is written again only when no batch refers to it.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.recording import Recording
 from aeron_core.recording.message_columns import MessageColumns
 from pyspark_aeron.columns import arrow_schema
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from pyspark_aeron.options import SourceOptions
 
 Int64s = npt.NDArray[np.int64]
+
+# Spark holds the first batch of a task to its end, and each other until it has the next.
+_LENT_AT_ONCE: Final = 3
 
 
 class BatchBuilder:
@@ -31,30 +37,48 @@ class BatchBuilder:
         self._descriptor = recording.descriptor
         self._times = _Times(recording)
         self._makers: list[Callable[[MessageColumns], Any]] = [self._maker(name) for name in columns]
+        self._lent: deque[tuple[MessageColumns, list[weakref.ref[memoryview]]]] = deque(maxlen=_LENT_AT_ONCE)
+        self._views: list[weakref.ref[memoryview]] = []
+
+    def columns(self, capacity: int, payload_capacity: int) -> MessageColumns:
+        """Return empty columns of that room at least: of a batch that is gone, or new ones."""
+        for index, (rows, views) in enumerate(self._lent):
+            is_free = all(view() is None for view in views)
+            if is_free and rows.capacity >= capacity and rows.payload.capacity >= payload_capacity:
+                del self._lent[index]
+                rows.clear()
+                return rows
+        return MessageColumns(capacity, payload_capacity)
 
     def build(self, rows: MessageColumns) -> pa.RecordBatch:
-        """Return the messages as a batch, to which the memory of `rows` belongs from now on."""
+        """Return the messages as a batch, which has the memory of `rows` until it is gone."""
+        self._views = []
+        batch = self._build(rows)
+        self._lent.append((rows, self._views))
+        return batch
+
+    def _build(self, rows: MessageColumns) -> pa.RecordBatch:
         if not self._makers:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows.count, pa.struct([])))
         return pa.RecordBatch.from_arrays([make(rows) for make in self._makers], schema=self._schema)
 
     def _maker(self, name: str) -> Callable[[MessageColumns], Any]:
         descriptor = self._descriptor
-        position = _int64s("positions")
+        position = self._int64s("positions")
         makers: dict[str, Callable[[MessageColumns], Any]] = {
             "recording_id": _constant(descriptor.recording_id, pa.int64()),
             "position": position,
             "session_id": _constant(descriptor.session_id, pa.int32()),
             "stream_id": _constant(descriptor.stream_id, pa.int32()),
             "term_id": self._term_ids,
-            "flags": lambda rows: _from_buffer(pa.int32(), rows.count, rows.flags),
-            "reserved": _int64s("reserved_values"),
+            "flags": lambda rows: self._borrow(pa.int32(), rows.count, rows.flags),
+            "reserved": self._int64s("reserved_values"),
             "ts": self._timestamps,
-            "ts_ns": lambda rows: pa.array(self._times.of(_positions(rows))),
-            "payload": _payloads,
+            "ts_ns": lambda rows: pa.array(self._times.of(rows)),
+            "payload": self._payloads,
             "headers": self._headers,
             "key": lambda rows: pa.nulls(rows.count, pa.binary()),
-            "value": _payloads,
+            "value": self._payloads,
             "topic": _constant(f"{descriptor.channel}:{descriptor.stream_id}", pa.string()),
             "partition": _constant(descriptor.recording_id, pa.int32()),
             "offset": position,
@@ -69,8 +93,23 @@ class BatchBuilder:
         return pa.array((counts + self._descriptor.initial_term_id).astype(np.int32))
 
     def _timestamps(self, rows: MessageColumns) -> Any:
-        microseconds = self._times.of(_positions(rows)) // 1000
-        return pa.array(microseconds).cast(pa.timestamp("us", tz="UTC"))
+        return pa.array(self._times.of(rows) // 1000).view(pa.timestamp("us", tz="UTC"))
+
+    def _payloads(self, rows: MessageColumns) -> Any:
+        buffers = [None, self._lend(rows.boundaries), self._lend(rows.payload)]
+        return pa.Array.from_buffers(pa.binary(), rows.count, buffers)
+
+    def _int64s(self, attribute: str) -> Callable[[MessageColumns], Any]:
+        return lambda rows: self._borrow(pa.int64(), rows.count, getattr(rows, attribute))
+
+    def _borrow(self, kind: Any, count: int, buffer: AtomicBuffer) -> Any:
+        return pa.Array.from_buffers(kind, count, [None, self._lend(buffer)])
+
+    def _lend(self, buffer: AtomicBuffer) -> pa.Buffer:
+        # Arrow holds the view as long as it needs the memory.
+        view = memoryview(buffer)
+        self._views.append(weakref.ref(view))
+        return pa.py_buffer(view)
 
     def _headers(self, rows: MessageColumns) -> Any:
         descriptor = self._descriptor
@@ -100,9 +139,10 @@ class _Times:
         self._times: Int64s = np.empty(0, np.int64)
         self._base = -1
 
-    def of(self, positions: Int64s) -> Int64s:
-        """Return nanoseconds since the epoch for positions behind messages, in order."""
-        times = np.empty(len(positions), np.int64)
+    def of(self, rows: MessageColumns) -> Int64s:
+        """Return nanoseconds since the epoch for the messages."""
+        positions = _positions(rows)
+        pieces = []
         at = 0
         while at < len(positions):
             base = self._recording.segment_base(int(positions[at]) - 1)
@@ -110,11 +150,13 @@ class _Times:
                 self._load(base)
             segment_end = base + self._recording.descriptor.segment_length
             upto = int(np.searchsorted(positions, segment_end, "right"))
-            found = np.searchsorted(self._ends, positions[at:upto], "left")
-            # What was recorded last may not be in the index yet: it is as old as what was before it, or younger.
-            times[at:upto] = self._times[np.minimum(found, len(self._times) - 1)]
+            # Entries are few, messages many. What was recorded last may not be in the index yet: it is as old as
+            # what was before it, or younger.
+            borders = at + np.searchsorted(positions[at:upto], self._ends[:-1], "right")
+            counts = np.diff(borders, prepend=at, append=upto)
+            pieces.append(np.repeat(self._times, counts))
             at = upto
-        return times
+        return np.concatenate(pieces) if pieces else np.empty(0, np.int64)
 
     def _load(self, base: int) -> None:
         entries = self._recording.index_entries(base)
@@ -126,19 +168,6 @@ class _Times:
 
 def _positions(rows: MessageColumns) -> Int64s:
     return np.frombuffer(rows.positions, np.int64, rows.count)
-
-
-def _from_buffer(kind: Any, count: int, buffer: Any) -> Any:
-    return pa.Array.from_buffers(kind, count, [None, pa.py_buffer(buffer)])
-
-
-def _int64s(attribute: str) -> Callable[[MessageColumns], Any]:
-    return lambda rows: _from_buffer(pa.int64(), rows.count, getattr(rows, attribute))
-
-
-def _payloads(rows: MessageColumns) -> Any:
-    buffers = [None, pa.py_buffer(rows.boundaries), pa.py_buffer(rows.payload)]
-    return pa.Array.from_buffers(pa.binary(), rows.count, buffers)
 
 
 def _constant(value: object, kind: Any) -> Callable[[MessageColumns], Any]:

@@ -13,6 +13,9 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
 from pyspark_aeron.option_parsing import Options
 
+# What Spark gives a task of its own files. Source: spark.sql.files.maxPartitionBytes.
+_PARTITION_LENGTH: Final = 128 * 1024 * 1024
+
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
@@ -146,7 +149,7 @@ class SourceOptions(Options):
         None, description="Tasks that a batch is split into at least, where it has terms enough."
     )
     partition_length: Size = Field(
-        64 * 1024 * 1024, description="Bytes that a task reads at most, rounded to terms."
+        _PARTITION_LENGTH, description="Bytes that a task reads at most, rounded to terms."
     )
     fail_on_data_loss: bool = Field(
         True,
@@ -169,7 +172,7 @@ class SourceOptions(Options):
         32_768, description="Rows of an Arrow batch at most."
     )
     poll_timeout: DurationNs = Field(
-        200_000_000, description="How long a micro-batch waits for something new before it is asked again."
+        1_000_000_000, description="How long a micro-batch waits for something new before it is asked again."
     )
 
     live: bool = Field(

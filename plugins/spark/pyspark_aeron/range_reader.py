@@ -5,14 +5,18 @@ Not here: what is read (planning). A batch is made by compiled code, column by c
 
 from __future__ import annotations
 
+import functools
+import gc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from pyspark import TaskContext
+
+from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
-from aeron_core.recording.message_columns import MessageColumns
 from aeron_core.recording.message_scanner import MessageScanner
 from pyspark_aeron.batch_builder import BatchBuilder
 from pyspark_aeron.selection import Range
@@ -20,6 +24,7 @@ from pyspark_aeron.selection import Range
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from aeron_core.recording.message_columns import MessageColumns
     from pyspark_aeron.options import SourceOptions
 
 # Bytes that are read at once, and of payloads in a batch, unless one message is longer. Invented numbers: both
@@ -40,23 +45,36 @@ def open_archive(where: str) -> Archive:
 
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
     """Yield the messages of `piece`; raises where not all of it can be read."""
+    if TaskContext.get() is not None:
+        _spare_the_collector()
     recording = open_archive(options.archive).recording(piece.recording_id)
     window = _Window(recording, piece)
     scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
     builder = BatchBuilder(options, columns, recording)
-    payload_length = _PAYLOAD_LENGTH
-    rows = MessageColumns(options.batch_rows, payload_length)
+    # No more than the piece can hold: zeroing and touching memory is what a small one would cost most.
+    most_rows = min(options.batch_rows, max(piece.length // wire.DATA_HEADER_LENGTH, 1))
+    payload_length = min(_PAYLOAD_LENGTH, piece.length)
+    rows = builder.columns(most_rows, payload_length)
     while window.position < piece.end or window.length:
         window.scan(scanner, rows)
         if scanner.required_length >= 0:
             if rows.count:
                 yield builder.build(rows)
-            payload_length = max(_PAYLOAD_LENGTH, scanner.required_length)
-            rows = MessageColumns(options.batch_rows, payload_length)
+            rows = builder.columns(most_rows, max(payload_length, scanner.required_length))
         elif not window.fill(scanner):
             break
     if rows.count:
         yield builder.build(rows)
+
+
+@functools.cache
+def _spare_the_collector() -> None:
+    """Let the collector of this process pass over everything that is there by now, once.
+
+    Spark has it run in full after every task, for longer than a task of a small micro-batch takes: most of what
+    it looks at are the modules, which never go.
+    """
+    gc.freeze()
 
 
 class _Window:
@@ -68,7 +86,7 @@ class _Window:
         self._recording = recording
         self._end = piece.end
         self._begin = 0
-        self._buffer = AtomicBuffer.allocate(_READ_LENGTH)
+        self._buffer = AtomicBuffer.allocate(min(_READ_LENGTH, piece.length))
 
     def scan(self, scanner: MessageScanner, rows: MessageColumns) -> None:
         """Take messages from the window's beginning, which moves behind them."""

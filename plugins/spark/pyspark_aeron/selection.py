@@ -18,7 +18,7 @@ from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions,
 # Between two looks at an archive while nothing comes; the longer nothing came the longer. Invented numbers: what a
 # look costs, against what it adds to the latency.
 _SHORTEST_PAUSE_S: Final = 0.001
-_LONGEST_PAUSE_S: Final = 0.02
+_LONGEST_PAUSE_S: Final = 0.04
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Recordings as Arrow batches, without Spark."""
 
+import gc
 import os
 
 import numpy as np
@@ -92,6 +93,59 @@ def test_many_rows_come_in_batches(written):
     positions = np.concatenate([batch.column(0).to_numpy() for batch in batches])
     assert len(positions) == 5 * 409
     assert (np.diff(positions) > 0).all()
+
+
+def test_a_batch_that_is_held_stays_what_it_is_while_others_are_read(written):
+    for _ in range(5):
+        written.fill_term(100)
+    options = SourceOptions.parse({"archive": str(written.store.folder), "batchrows": "100"})
+    batches = read_batches(options, ("position", "payload"), Range(0, 0, written.position))
+
+    first = next(batches)
+    copy = first.to_pylist()
+    for _ in batches:
+        pass
+
+    assert first.to_pylist() == copy
+
+
+def test_memory_is_used_again_once_its_batch_is_gone(written):
+    for _ in range(5):
+        written.fill_term(100)
+    options = SourceOptions.parse({"archive": str(written.store.folder), "batchrows": "100"})
+
+    addresses = set()
+    for batch in read_batches(options, ("payload",), Range(0, 0, written.position)):
+        addresses.add(batch.column(0).buffers()[2].address)
+
+    # One is held here, one at the generator's hand.
+    assert len(addresses) == 2
+
+
+def test_a_small_piece_takes_little_memory(written):
+    written.append(b"a")
+    options = SourceOptions.parse({"archive": str(written.store.folder)})
+
+    [batch] = read_batches(options, ("payload",), Range(0, 0, written.position))
+
+    assert batch.column(0).buffers()[2].size <= written.position
+
+
+def test_a_task_has_the_collector_pass_over_what_is_there(written, monkeypatch):
+    from pyspark import TaskContext  # noqa: PLC0415
+
+    written.append(b"a")
+    gc.unfreeze()
+    read(written)
+    outside = gc.get_freeze_count()
+    monkeypatch.setattr(TaskContext, "get", object)
+
+    read(written)
+
+    within = gc.get_freeze_count()
+    gc.unfreeze()
+    assert outside == 0
+    assert within > 0
 
 
 def test_pieces_together_are_the_whole(written):

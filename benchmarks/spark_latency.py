@@ -1,0 +1,204 @@
+"""From `offer` to the sink of a streaming query, and what the way costs idle: `python benchmarks/spark_latency.py`.
+
+A process publishes its time every two milliseconds, another records, a query of Spark reads the recording; its sink
+compares the times with its own. The times that triggers take stand beside those of Spark's own rate source, in
+the same session. What is idle is measured for `[seconds]`, 60 unless given.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+from pyspark_aeron.session import session
+from rich.console import Console
+from rich.table import Table
+from spark import processor_times
+
+import aeron_core
+
+CHANNEL: Final = "aeron:ipc"
+STREAM_ID: Final = 1001
+PAUSE_S: Final = 0.002
+WARM_UP_S: Final = 20  # until the Java machine has compiled what it runs
+MEASURED_S: Final = 30
+SETTLED_S: Final = 15  # until the last micro-batch has ended, on a busy machine too
+LONGEST_US: Final = 60_000_000
+
+
+def publish(aeron_dir: str) -> None:
+    """Offer the time until told to end."""
+    with aeron_core.connect(aeron_dir) as aeron:
+        publication = aeron.add_publication(CHANNEL, STREAM_ID)
+        publication.await_connected(timeout=30)
+        while True:
+            publication.offer(time.time_ns().to_bytes(8, "little"))
+            time.sleep(PAUSE_S)
+
+
+class Arrivals:
+    """A sink that compares the times in the messages with its own."""
+
+    def __init__(self) -> None:
+        self.latencies = HdrHistogram(1, LONGEST_US, 3)  # in microseconds
+
+    def take(self, frame: DataFrame, batch_id: int) -> None:
+        """Note what a micro-batch holds; runs when all of it is here."""
+        payloads = frame.select("payload").toArrow().column(0).combine_chunks()
+        now_ns = time.time_ns()
+        if len(payloads):
+            offered_ns = np.frombuffer(b"".join(payloads.to_pylist()), "<i8")
+            for latency_ns in now_ns - offered_ns:
+                self.latencies.record_value(min(int(latency_ns) // 1000, LONGEST_US))
+
+
+@contextmanager
+def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process until the end of the block."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def triggers_of(query: StreamingQuery) -> HdrHistogram:
+    """Return how long the latest micro-batches with rows took, in microseconds."""
+    found = HdrHistogram(1, LONGEST_US, 3)
+    for progress in query.recentProgress[-100:]:
+        if progress["numInputRows"]:
+            found.record_value(progress["durationMs"]["triggerExecution"] * 1000)
+    return found
+
+
+def phases_of(query: StreamingQuery) -> dict[str, float]:
+    """Return the median milliseconds of what a micro-batch consists of."""
+    batches = [p["durationMs"] for p in query.recentProgress[-100:] if p["numInputRows"]]
+    return {name: float(np.median([batch.get(name, 0) for batch in batches])) for name in sorted(batches[-1])}
+
+
+def started(
+    frame: DataFrame, checkpoint: Path, take: Callable[[DataFrame, int], None] | None = None
+) -> StreamingQuery:
+    writer = frame.writeStream.option("checkpointLocation", str(checkpoint)).trigger(
+        processingTime="0 seconds"
+    )
+    return (writer.format("noop") if take is None else writer.foreachBatch(take)).start()
+
+
+def rate_triggers(spark: SparkSession, folder: Path) -> HdrHistogram:
+    """Return the micro-batches of the rate source with the same sink but for the times."""
+    arrived: list[int] = []
+
+    def take(frame: DataFrame, _batch_id: int) -> None:
+        arrived.append(frame.select("value").toArrow().num_rows)
+
+    frame = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 50).load()
+    query = started(frame, folder / "rate-checkpoint", take)
+    time.sleep(WARM_UP_S + MEASURED_S)
+    query.stop()
+    return triggers_of(query)
+
+
+def show_latencies(rows: dict[str, HdrHistogram]) -> None:
+    table = Table("in milliseconds", box=None)
+    for heading in ("count", "p50", "p90", "p99", "longest"):
+        table.add_column(heading, justify="right")
+    for name, found in rows.items():
+        values = [found.get_value_at_percentile(q) / 1000 for q in (50, 90, 99, 100)]
+        table.add_row(name, str(found.get_total_count()), *(f"{value:.0f}" for value in values))
+    Console(width=110).print(table)
+
+
+def load_of(seconds: float, *processes: int) -> list[float]:
+    """Return what processes with all below them use of a core, in percent, but for those that end meanwhile."""
+    before = [processor_times(process) for process in processes]
+    time.sleep(seconds)
+    loads = []
+    for process, used in zip(processes, before, strict=True):
+        now = processor_times(process)
+        loads.append(sum(now[each] - used[each] for each in now.keys() & used.keys()) * 100 / seconds)
+    return loads
+
+
+def main() -> None:
+    idle_s = float(sys.argv[1]) if len(sys.argv) > 1 else 60
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aeron-spark-latency-")))
+        aeron_dir = str(folder / "aeron")
+        driver = stack.enter_context(running("aeron-core", "driver", "--aeron-dir", aeron_dir))
+        while not (folder / "aeron" / "cnc.dat").exists():
+            time.sleep(0.1)
+        archive = str(folder / "archive")
+        recorder = stack.enter_context(
+            running(
+                "aeron-core", "record", CHANNEL, str(STREAM_ID), "--to", archive, "--aeron-dir", aeron_dir
+            )
+        )
+        publisher = stack.enter_context(running(sys.executable, __file__, "--publish", aeron_dir))
+        spark = session("local[2]", settings={"spark.log.level": "ERROR"})
+        stack.callback(spark.stop)
+        arrivals = Arrivals()
+        query = started(
+            spark.readStream.format("aeron").schema("position bigint, payload binary").load(archive),
+            folder / "checkpoint",
+            arrivals.take,
+        )
+        time.sleep(WARM_UP_S)
+        arrivals.latencies.reset()
+        time.sleep(MEASURED_S)
+        end_to_end, own = arrivals.latencies, triggers_of(query)
+        phases = phases_of(query)
+        publisher.terminate()
+        time.sleep(SETTLED_S)
+        reading, recording, driving = load_of(idle_s, os.getpid(), recorder.pid, driver.pid)
+        query.stop()
+        show_latencies(
+            {
+                "from offer to sink": end_to_end,
+                "a trigger": own,
+                "a trigger of the rate source": rate_triggers(spark, folder),
+            }
+        )
+        print("a trigger in milliseconds, medians:", phases)
+        (folder / "empty").mkdir()
+        query = started(
+            spark.readStream.schema("a int").parquet(str(folder / "empty")), folder / "file-checkpoint"
+        )
+        time.sleep(5)
+        [files] = load_of(idle_s, os.getpid())
+        query.stop()
+        [nothing] = load_of(idle_s, os.getpid())
+        session_load = files - recording - driving, nothing - recording - driving
+        show_loads(reading - recording - driving, recording, driving, *session_load)
+
+
+def show_loads(reading: float, recording: float, driving: float, files: float, nothing: float) -> None:
+    table = Table("idle", box=None)
+    table.add_column("% of a core", justify="right")
+    for name, load in {
+        "Spark without a query": nothing,
+        "Spark with a query of recordings": reading,
+        "Spark with a query of Parquet files": files,
+        "recorder": recording,
+        "media driver": driving,
+    }.items():
+        table.add_row(name, f"{load:.1f}")
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--publish"]:
+        publish(sys.argv[2])
+    else:
+        main()
