@@ -10,6 +10,7 @@ cpdef enum:
     VERSION_2 = 0x32
     TYPE_OFFSET = 1
     NUMBER_OFFSET = 2           # W: count, A and J and D: sequence number, C: length
+    NUMBER_LENGTH = 4
     SHORT_FRAME_LENGTH = 6      # W and A, and the header of C
     TYPE_ACK = 0x41
     TYPE_COMPRESSED = 0x43
@@ -27,6 +28,11 @@ cpdef enum:
     PAIR_COUNT_OFFSET = 6
     PAIRS_OFFSET = 10
     STRING_LENGTH_LENGTH = 4
+
+# What our writers wrap a message in that is no JSON object: {"message":" and "}
+cpdef enum:
+    WRAPPING_LENGTH = 14
+    WRAPPING_END_LENGTH = 2
 
 
 cdef inline int64_t read_u32(const uint8_t *at) noexcept nogil:
@@ -46,3 +52,7 @@ cdef inline int32_t put_u32(AtomicBuffer buffer, int64_t offset, int64_t value) 
     buffer.check_writable(offset, 4)
     write_u32(buffer.at(offset, 4), value)
     return 0
+
+# White space of JSON: RFC 8259, section 2.
+cdef inline bint is_blank(uint8_t value) noexcept nogil:
+    return value == 0x20 or value == 0x0A or value == 0x0D or value == 0x09

@@ -8,6 +8,7 @@ VERSION_1: Final[int]
 VERSION_2: Final[int]
 TYPE_OFFSET: Final[int]
 NUMBER_OFFSET: Final[int]
+NUMBER_LENGTH: Final[int]
 SHORT_FRAME_LENGTH: Final[int]
 TYPE_ACK: Final[int]
 TYPE_COMPRESSED: Final[int]
@@ -19,7 +20,10 @@ JSON_PAYLOAD_OFFSET: Final[int]
 PAIR_COUNT_OFFSET: Final[int]
 PAIRS_OFFSET: Final[int]
 STRING_LENGTH_LENGTH: Final[int]
+WRAPPING_LENGTH: Final[int]
+WRAPPING_END_LENGTH: Final[int]
 
 # C functions: only compiled modules see them.
 def get_u32(buffer: AtomicBuffer, offset: int) -> int: ...
 def put_u32(buffer: AtomicBuffer, offset: int, value: int) -> int: ...
+def is_blank(value: int) -> bool: ...
