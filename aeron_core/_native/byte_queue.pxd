@@ -10,13 +10,14 @@ cdef enum:
 
 @cython.final
 cdef class MemoryBudget:
-    cdef readonly int64_t limit     # bytes that may be used at a time
-    cdef readonly int64_t used      # bytes that are lent; those kept to be lent again do not count
-    cdef void *_spares[SPARE_COUNT]
-    cdef int64_t _spare_lengths[SPARE_COUNT]
+    cdef readonly int64_t limit        # bytes that may be used at a time
+    cdef readonly int64_t used         # bytes that are lent; those kept to be lent again do not count
+    cdef int64_t _spares[SPARE_COUNT]  # addresses of memory that is kept, 0 where there is none
 
     cdef void *take(self, int64_t length) noexcept nogil
     cdef int64_t give(self, void *memory, int64_t length) noexcept nogil
+    cdef void *_take_spare(self, int64_t length) noexcept nogil
+    cdef int32_t _keep(self, void *memory) noexcept nogil
 
 
 @cython.final

@@ -1,22 +1,34 @@
 """Bytes on their way between a stream and its frames: a queue that grows to a bound and holds nothing when idle.
 
-Not here: what the bytes mean. One thread uses a queue, and the budget that it shares with others.
+Not here: what the bytes mean. One thread at a time uses a queue; those of one budget may belong to several.
 Invariant: what the queues of a budget hold together never passes its limit, and the bytes of a queue lie in one piece.
 """
 
 cimport cython
+from libc.stdint cimport intptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
+from aeron_core._native.buffer cimport ac_compare_and_set_i64, ac_get_and_add_i64, ac_get_i64_acquire
+
 cdef enum:
     MIN_CAPACITY = 4096
-    # Longer memory is not kept: a mapping of its own costs less than what its pages hold.
+    # Shorter memory costs little to come by; of longer, a few pieces would hold more than what saves it.
+    MIN_SPARE_LENGTH = 65536
     MAX_SPARE_LENGTH = 262144
+
+
+cdef int64_t exchange(int64_t *slot, int64_t value) noexcept nogil:
+    cdef int64_t found
+    while True:
+        found = ac_get_i64_acquire(<uint8_t *>slot)
+        if ac_compare_and_set_i64(<uint8_t *>slot, found, value):
+            return found
 
 
 @cython.final
 cdef class MemoryBudget:
-    """How many bytes the users of one budget may hold together; a few blocks given back are kept for the next."""
+    """How many bytes the users of one budget may hold together, on any threads; a few blocks are kept for the next."""
 
     def __cinit__(self, int64_t limit):
         if limit < 0:
@@ -26,43 +38,54 @@ cdef class MemoryBudget:
     def __dealloc__(self):
         cdef int i
         for i in range(SPARE_COUNT):
-            free(self._spares[i])
+            free(<void *><intptr_t>self._spares[i])
 
     cdef void *take(self, int64_t length) noexcept nogil:
+        # Return NULL where the budget is spent.
         cdef void *memory
-        cdef int i
-        if length <= 0 or length > self.limit - self.used:
+        if length <= 0:
             return NULL
-        for i in range(SPARE_COUNT):
-            if self._spare_lengths[i] == length:
-                memory = self._spares[i]
-                self._spares[i] = NULL
-                self._spare_lengths[i] = 0
-                self.used += length
-                return memory
-        memory = malloc(length)
-        if memory != NULL:
-            self.used += length
+        if length > self.limit - ac_get_and_add_i64(<uint8_t *>&self.used, length):
+            ac_get_and_add_i64(<uint8_t *>&self.used, -length)
+            return NULL
+        memory = self._take_spare(length)
+        if memory == NULL:
+            memory = malloc(length)
+        if memory == NULL:
+            ac_get_and_add_i64(<uint8_t *>&self.used, -length)
         return memory
 
     cdef int64_t give(self, void *memory, int64_t length) noexcept nogil:
-        cdef int i
-        cdef int place = 0
-        self.used -= length
-        if length > MAX_SPARE_LENGTH:
+        ac_get_and_add_i64(<uint8_t *>&self.used, -length)
+        if MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
+            (<int64_t *>memory)[0] = length
+            self._keep(memory)
+        else:
             free(memory)
-            return self.used
-        # In the place of the shortest spare, which may be an empty one.
-        for i in range(1, SPARE_COUNT):
-            if self._spare_lengths[i] < self._spare_lengths[place]:
-                place = i
-        if length < self._spare_lengths[place]:
-            free(memory)
-            return self.used
-        free(self._spares[place])
-        self._spares[place] = memory
-        self._spare_lengths[place] = length
         return self.used
+
+    cdef void *_take_spare(self, int64_t length) noexcept nogil:
+        cdef void *memory
+        cdef int i
+        if not MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
+            return NULL
+        for i in range(SPARE_COUNT):
+            # Taken before it is looked at: who else may take it would free it.
+            memory = <void *><intptr_t>exchange(&self._spares[i], 0)
+            if memory != NULL:
+                if (<int64_t *>memory)[0] == length:
+                    return memory
+                self._keep(memory)
+        return NULL
+
+    cdef int32_t _keep(self, void *memory) noexcept nogil:
+        cdef int i
+        for i in range(SPARE_COUNT):
+            if ac_compare_and_set_i64(<uint8_t *>&self._spares[i], 0, <int64_t><intptr_t>memory):
+                return 1
+        # What was given back last is the likeliest to be asked for.
+        free(<void *><intptr_t>exchange(&self._spares[0], <int64_t><intptr_t>memory))
+        return 0
 
     def __repr__(self):
         return f"MemoryBudget(limit={self.limit}, used={self.used})"
