@@ -20,7 +20,8 @@ class FrameLimits:
     The defaults of `max_compressed_length`, `max_inflated_length` and `max_pairs` are those to which other readers
     were set when they were found to have none. `max_ratio` counts once a MiB has come out: 1000 is reached only by
     long runs of one byte, which no event needs, where equal events of 16 KiB still come to 800; what a stream of a
-    lower ratio may cost is bounded by the other limits, and in memory by the length of one event.
+    lower ratio may cost is bounded by the other limits, and in memory by the length of one event. `max_frame_length`
+    is that of a whole J or D frame: no parser asks for more bytes in one piece.
     """
 
     max_event_length: int = wire.MAX_MESSAGE_LENGTH

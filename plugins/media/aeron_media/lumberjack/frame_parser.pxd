@@ -37,7 +37,7 @@ cdef class FrameParser:
     cdef int64_t _parse_short(
         self, AtomicBuffer buffer, int64_t at, int64_t left, uint8_t frame_type
     ) except? -1 nogil
-    @cython.locals(payload_length=int64_t)
+    @cython.locals(payload_length=int64_t, length=int64_t)
     cdef int64_t _parse_json(self, AtomicBuffer buffer, int64_t at, int64_t left) except? -1 nogil
     cdef int64_t _parse_pairs(self, AtomicBuffer buffer, int64_t at, int64_t left) except? -1 nogil
     cdef int64_t _parse_window(self, AtomicBuffer buffer, int64_t at) except? -1 nogil

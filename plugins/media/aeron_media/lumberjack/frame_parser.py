@@ -108,15 +108,16 @@ class FrameParser:
             return self._blame(faults.EMPTY_EVENT, 0, 0)
         if payload_length > self._max_event_length:
             return self._blame(faults.EVENT_TOO_LONG, payload_length, self._max_event_length)
-        if payload_length > self._max_frame_length:
-            return self._blame(faults.FRAME_TOO_LONG, payload_length, self._max_frame_length)
-        if left - wire.JSON_PAYLOAD_OFFSET < payload_length:
-            return self._wait_for(wire.JSON_PAYLOAD_OFFSET + payload_length)
+        length = wire.JSON_PAYLOAD_OFFSET + payload_length
+        if length > self._max_frame_length:
+            return self._blame(faults.FRAME_TOO_LONG, length, self._max_frame_length)
+        if left < length:
+            return self._wait_for(length)
         sequence = wire.get_u32(buffer, at + wire.NUMBER_OFFSET)
         answer = self._sink.on_event(
             buffer.get_u8(at), sequence, buffer, at + wire.JSON_PAYLOAD_OFFSET, payload_length
         )
-        return wire.JSON_PAYLOAD_OFFSET + payload_length if self._is_taken(answer, sequence) else 0
+        return length if self._is_taken(answer, sequence) else 0
 
     def _parse_pairs(self, buffer: AtomicBuffer, at: int, left: int) -> int:
         if not self._pairs.read(buffer, at, left):

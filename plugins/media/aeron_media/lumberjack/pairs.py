@@ -46,15 +46,14 @@ class Pairs:
     def _scan(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
         """Return whether all strings are there."""
         while self._strings_left > 0:
-            # Each string that is still to come has a length at least.
-            self.wanted = self._scanned + self._strings_left * wire.STRING_LENGTH_LENGTH
-            if left < self._scanned + wire.STRING_LENGTH_LENGTH:
-                return False
-            end = self._scanned + wire.STRING_LENGTH_LENGTH + wire.get_u32(buffer, at + self._scanned)
-            if end > self._max_frame_length:
-                return self._blame(faults.FRAME_TOO_LONG, end, self._max_frame_length)
+            end = self._scanned + wire.STRING_LENGTH_LENGTH
+            if left >= end:
+                end += wire.get_u32(buffer, at + self._scanned)
+            # Each string behind it has a length at least.
+            self.wanted = end + (self._strings_left - 1) * wire.STRING_LENGTH_LENGTH
+            if self.wanted > self._max_frame_length:
+                return self._blame(faults.FRAME_TOO_LONG, self.wanted, self._max_frame_length)
             if left < end:
-                self.wanted = end + (self._strings_left - 1) * wire.STRING_LENGTH_LENGTH
                 return False
             self._scanned = end
             self._strings_left -= 1
