@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from collections.abc import Iterable
 
 import pytest
@@ -12,6 +14,29 @@ from aeron_media.lumberjack.frame_parser import FrameParser
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.byte_queue import MemoryBudget
+
+
+class GuardedMemory:
+    """Memory behind whose last byte nothing can be read: who reads too far ends the process."""
+
+    def __init__(self, length: int) -> None:
+        self._length = -(-length // mmap.PAGESIZE) * mmap.PAGESIZE
+        self._map = mmap.mmap(-1, self._length + mmap.PAGESIZE)
+        guard = ctypes.addressof(ctypes.c_char.from_buffer(self._map, self._length))
+        library = ctypes.CDLL(None, use_errno=True)
+        if library.mprotect(ctypes.c_void_p(guard), mmap.PAGESIZE, 0) != 0:
+            raise OSError(ctypes.get_errno(), "mprotect")
+
+    def hold(self, data: bytes) -> AtomicBuffer:
+        """Return `data` at the very end, as far as it fits; valid until the next call."""
+        if len(data) > self._length:
+            return AtomicBuffer(data)
+        begin = self._length - len(data)
+        self._map[begin : self._length] = data
+        return AtomicBuffer(memoryview(self._map)[begin : self._length])
+
+
+GUARDED = GuardedMemory(1 << 20)
 
 
 class Reader:
@@ -47,7 +72,7 @@ class Reader:
     def feed(self, data: bytes) -> int:
         """Present what is left over and `data`; return how many bytes the parser is done with."""
         self.rest += data
-        done = self.parser.parse(AtomicBuffer(self.rest), 0, len(self.rest))
+        done = self.parser.parse(GUARDED.hold(self.rest), 0, len(self.rest))
         assert 0 <= done <= len(self.rest)
         self.rest = self.rest[done:]
         self.most_used = max(self.most_used, self.budget.used)
