@@ -64,6 +64,9 @@ class Envelope:
         self.is_finished = result == inflater.INFLATE_FINISHED
         is_stuck = result == inflater.INFLATE_MORE and self._inflater.used == 0 and self.made == 0
         self.is_starved = is_stuck and self.left > 0
+        if self.is_starved:
+            # A writer may take its time within a frame, and many may.
+            self.queue.release()
         if result == inflater.INFLATE_BROKEN:
             self._blame(faults.BROKEN_COMPRESSION, self.total_in, 0)
         elif is_stuck and self.left == 0:

@@ -110,6 +110,20 @@ def test_a_long_event_costs_memory_only_as_it_comes(new_reader):
     assert reader.budget.used == 0
 
 
+def test_a_writer_that_takes_its_time_within_a_c_frame_costs_little_meanwhile(new_reader):
+    stream = zlib.compressobj()
+    pieces = [
+        stream.compress(json_event(n, b"%0200d" % n)) + stream.flush(zlib.Z_SYNC_FLUSH) for n in range(100)
+    ]
+    reader = new_reader()
+
+    reader.feed(b"2C" + struct.pack(">I", 1 + sum(map(len, pieces))))
+    for count, piece in enumerate(pieces, 1):
+        reader.feed(piece)
+        assert len(reader.calls) == count
+        assert reader.budget.used < 100_000
+
+
 def test_a_declared_length_alone_costs_nothing(new_reader):
     reader = new_reader(max_event_length=2**31 - 1, max_frame_length=2**31 - 1)
 
