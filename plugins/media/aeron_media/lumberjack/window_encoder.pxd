@@ -30,6 +30,7 @@ cdef class WindowEncoder:
     cdef readonly int64_t fault_value
     cdef readonly int64_t fault_limit
 
+    @cython.locals(is_ready=int32_t)
     cpdef int32_t begin(self) except? -1 nogil
     cpdef int32_t add(self, AtomicBuffer payload, int64_t offset, int64_t length) except? -1 nogil
     @cython.locals(answer=int32_t)

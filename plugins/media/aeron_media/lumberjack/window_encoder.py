@@ -18,6 +18,7 @@ class WindowEncoder:
 
     What adds an event returns 1, 0 where the window is to be finished first, or a negative number of `faults`. With
     `NO_JSON_OBJECT` and `EVENT_TOO_LONG` the window is as it was before the event; with any other fault it is lost.
+    Between windows the memory is kept for the next one until `release`.
     """
 
     _deflater: Deflater
@@ -49,9 +50,10 @@ class WindowEncoder:
     def begin(self) -> int:
         """Begin a window; return 1 or a fault."""
         self.fault = faults.NO_FAULT
-        if self._is_deflating and not self._deflater.start():
-            return self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
-        if not self.block.reserve(2 * wire.SHORT_FRAME_LENGTH):
+        is_ready = self.block.reserve(2 * wire.SHORT_FRAME_LENGTH)
+        if self._is_deflating and is_ready:
+            is_ready = self._deflater.start() and self._staged.reserve(2 * deflater.STAGED_LENGTH)
+        if not is_ready:
             return self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
         # Their numbers are known at the end.
         self.block.write_u8(wire.VERSION_2)
@@ -136,7 +138,6 @@ class WindowEncoder:
             self._put_number(
                 wire.SHORT_FRAME_LENGTH, self.block.size - self.ready - 2 * wire.SHORT_FRAME_LENGTH
             )
-            self._staged.release()
         self._put_number(0, self.count)
         length = self.block.size - self.ready
         self.ready = self.block.size
