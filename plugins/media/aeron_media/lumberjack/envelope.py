@@ -89,16 +89,16 @@ class Envelope:
         return 0
 
     def skip(self, available: int) -> int:
-        """Pass what lies behind the zlib stream; return how many bytes of `available` that is."""
+        """Pass what lies behind the zlib stream, which gives its memory back; return how many bytes that is."""
+        self._inflater.close()
+        self.queue.release()
         skipped = min(available, self.left)
         self.left -= skipped
         return skipped
 
     def end(self) -> int:
-        """Give back what the frame held; return 1."""
+        """End the frame, all of which was passed; return 1."""
         self.left = -1
-        self._inflater.close()
-        self.queue.release()
         return 1
 
     def _blame(self, fault: int, value: int, limit: int) -> int:

@@ -124,6 +124,15 @@ def test_a_writer_that_takes_its_time_within_a_c_frame_costs_little_meanwhile(ne
         assert reader.budget.used < 100_000
 
 
+def test_junk_behind_a_zlib_stream_costs_no_memory(new_reader):
+    reader = new_reader()
+
+    reader.feed(envelope(zlib.compress(json_event(1, b"{}")) + bytes(100))[:-1])
+
+    assert len(reader.calls) == 1
+    assert (reader.rest, reader.budget.used) == (b"", 0)
+
+
 def test_a_declared_length_alone_costs_nothing(new_reader):
     reader = new_reader(max_event_length=2**31 - 1, max_frame_length=2**31 - 1)
 
