@@ -1,4 +1,5 @@
-# Each target does its own set-up: on Debian it needs gcc, python3-dev and python3-venv, and a package index.
+# Each target does its own set-up: on Debian it needs gcc, libisal-dev or zlib1g-dev, python3-dev and python3-venv,
+# and a package index.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

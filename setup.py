@@ -1,6 +1,10 @@
 """Build rule alone: compile every module that has a sibling `.pxd`; all metadata is in pyproject.toml."""
 
+import functools
 import os
+import shlex
+import subprocess
+import sysconfig
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -18,6 +22,38 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,
 }
+# These alone inflate and deflate, and are linked with what does it.
+COMPRESSING = {
+    "aeron_media.lumberjack._native.inflater",
+    "aeron_media.lumberjack._native.deflater",
+}
+
+
+def has_header(name: str) -> bool:
+    """Return whether the C compiler finds a header."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[:1]
+    flags = shlex.split(os.environ.get("CPPFLAGS", "")) + shlex.split(os.environ.get("CFLAGS", ""))
+    command = [*compiler, *flags, "-E", "-x", "c", "-o", os.devnull, "-"]
+    done = subprocess.run(command, input=f"#include <{name}>\n", text=True, capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@functools.cache
+def compression_library() -> tuple[str, list[tuple[str, str]]]:
+    """Return the library to link with and its macros: ISA-L, which is some times faster, else zlib.
+
+    `AERON_CORE_COMPRESSION=zlib` in the environment asks for zlib where both are there.
+    """
+    asked = os.environ.get("AERON_CORE_COMPRESSION", "")
+    if asked not in {"", "isal", "zlib"}:
+        raise SystemExit(f"error: AERON_CORE_COMPRESSION={asked}: must be isal or zlib")
+    if asked != "zlib" and has_header("isa-l/igzip_lib.h"):
+        return "isal", [("AERON_HAS_ISAL", "1")]
+    if asked != "isal" and has_header("zlib.h"):
+        return "z", []
+    raise SystemExit(
+        "error: found no header of ISA-L or zlib: on Debian, apt-get install libisal-dev or zlib1g-dev"
+    )
 
 
 def extensions() -> list[Extension]:
@@ -31,11 +67,14 @@ def extensions() -> list[Extension]:
                 if source is None or source.name == "__init__.py":
                     continue
                 name = ".".join(declaration.relative_to(root).with_suffix("").parts)
+                library, macros = compression_library() if name in COMPRESSING else ("", [])
                 found.append(
                     Extension(
                         name,
                         [str(source)],
                         include_dirs=["aeron_core/_native"],
+                        libraries=[library] if library else [],
+                        define_macros=macros,
                         depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
                         extra_compile_args=[
                             "-O3",

@@ -7,7 +7,10 @@ and a call takes twenty times as long.
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
+import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -79,3 +82,26 @@ def test_a_declared_class_is_compiled_with_its_c_methods(module, name, has_metho
     members = vars(getattr(importlib.import_module(module), name))
 
     assert "__pyx_vtable__" in members if has_methods else "__dict__" not in members
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"CPPFLAGS": "-nostdinc"}, "found no header of ISA-L or zlib: on Debian, apt-get install libisal-dev"),
+        ({"AERON_CORE_COMPRESSION": "lzma"}, "AERON_CORE_COMPRESSION=lzma: must be isal or zlib"),
+    ],
+)  # fmt: skip
+def test_a_build_that_cannot_inflate_says_what_it_needs(environment, message):
+    pytest.importorskip("Cython")
+
+    done = subprocess.run(
+        [sys.executable, "setup.py", "--name"],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode != 0
+    assert f"error: {message}" in done.stderr

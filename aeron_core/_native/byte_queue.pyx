@@ -1,0 +1,181 @@
+"""Bytes on their way between a stream and its frames: a queue that grows to a bound and holds nothing when idle.
+
+Not here: what the bytes mean. One thread at a time uses a queue; those of one budget may belong to several.
+Invariant: what the queues of a budget hold together never passes its limit, and the bytes of a queue lie in one piece.
+"""
+
+cimport cython
+from libc.stdint cimport intptr_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memmove
+
+from aeron_core._native.buffer cimport ac_compare_and_set_i64, ac_get_and_add_i64, ac_get_i64_acquire
+
+cdef enum:
+    MIN_CAPACITY = 4096
+    # Shorter memory costs little to come by; of longer, a few pieces would hold more than what saves it.
+    MIN_SPARE_LENGTH = 65536
+    MAX_SPARE_LENGTH = 262144
+
+
+cdef int64_t exchange(int64_t *slot, int64_t value) noexcept nogil:
+    cdef int64_t found
+    while True:
+        found = ac_get_i64_acquire(<uint8_t *>slot)
+        if ac_compare_and_set_i64(<uint8_t *>slot, found, value):
+            return found
+
+
+@cython.final
+cdef class MemoryBudget:
+    """How many bytes the users of one budget may hold together, on any threads; a few blocks are kept for the next."""
+
+    def __cinit__(self, int64_t limit):
+        if limit < 0:
+            raise ValueError(f"limit={limit}: must not be negative")
+        self.limit = limit
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(SPARE_COUNT):
+            free(<void *><intptr_t>self._spares[i])
+
+    cdef void *take(self, int64_t length) noexcept nogil:
+        # Return NULL where the budget is spent.
+        cdef void *memory
+        if length <= 0:
+            return NULL
+        if length > self.limit - ac_get_and_add_i64(<uint8_t *>&self.used, length):
+            ac_get_and_add_i64(<uint8_t *>&self.used, -length)
+            return NULL
+        memory = self._take_spare(length)
+        if memory == NULL:
+            memory = malloc(length)
+        if memory == NULL:
+            ac_get_and_add_i64(<uint8_t *>&self.used, -length)
+        return memory
+
+    cdef int64_t give(self, void *memory, int64_t length) noexcept nogil:
+        ac_get_and_add_i64(<uint8_t *>&self.used, -length)
+        if MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
+            (<int64_t *>memory)[0] = length
+            self._keep(memory)
+        else:
+            free(memory)
+        return self.used
+
+    cdef void *_take_spare(self, int64_t length) noexcept nogil:
+        cdef void *memory
+        cdef int i
+        if not MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
+            return NULL
+        for i in range(SPARE_COUNT):
+            # Taken before it is looked at: who else may take it would free it.
+            memory = <void *><intptr_t>exchange(&self._spares[i], 0)
+            if memory != NULL:
+                if (<int64_t *>memory)[0] == length:
+                    return memory
+                self._keep(memory)
+        return NULL
+
+    cdef int32_t _keep(self, void *memory) noexcept nogil:
+        cdef int i
+        for i in range(SPARE_COUNT):
+            if ac_compare_and_set_i64(<uint8_t *>&self._spares[i], 0, <int64_t><intptr_t>memory):
+                return 1
+        # What was given back last is the likeliest to be asked for.
+        free(<void *><intptr_t>exchange(&self._spares[0], <int64_t><intptr_t>memory))
+        return 0
+
+    def __repr__(self):
+        return f"MemoryBudget(limit={self.limit}, used={self.used})"
+
+
+@cython.final
+cdef class ByteQueue:
+    """Bytes in, bytes out, in order; `reserve` and `release` move them, so that no pointer outlives either."""
+
+    def __cinit__(self, MemoryBudget budget not None, int64_t max_capacity):
+        if max_capacity < 1:
+            raise ValueError(f"max_capacity={max_capacity}: must be at least 1")
+        self._budget = budget
+        self.max_capacity = max_capacity
+        self.buffer = AtomicBuffer.wrap(NULL, 0, None, False)
+
+    def __dealloc__(self):
+        if self._memory != NULL:
+            self._budget.give(self._memory, self.capacity)
+
+    cpdef int32_t reserve(self, int64_t length) noexcept nogil:
+        # Return 1, or 0 where the bound of the queue or the budget would be passed.
+        cdef int64_t needed
+        cdef int64_t capacity = self.capacity
+        self.lacks_budget = False
+        if length <= self.room():
+            return 1
+        if length > self.max_capacity - self.size:
+            return 0
+        needed = self.size + length
+        if needed <= capacity:
+            memmove(self._memory, self._memory + self.start, self.size)
+            self.start = 0
+            return 1
+        capacity = max(capacity, MIN_CAPACITY)
+        while capacity < needed:
+            capacity *= 2
+        return self._move(min(capacity, self.max_capacity))
+
+    cdef int32_t _move(self, int64_t capacity) noexcept nogil:
+        cdef void *memory = self._budget.take(capacity)
+        if memory == NULL:
+            self.lacks_budget = True
+            return 0
+        if self._memory != NULL:
+            memcpy(memory, self._memory + self.start, self.size)
+            self._budget.give(self._memory, self.capacity)
+        self._memory = <uint8_t *>memory
+        self.capacity = capacity
+        self.start = 0
+        self.buffer._address = self._memory
+        self.buffer.capacity = capacity
+        self.buffer._writable = capacity
+        return 1
+
+    cpdef int64_t consume(self, int64_t length) noexcept nogil:
+        # Drop bytes from the front; return how many are left.
+        cdef int64_t consumed = min(max(length, 0), self.size)
+        self.size -= consumed
+        self.start = 0 if self.size == 0 else self.start + consumed
+        return self.size
+
+    cpdef int32_t append(self, AtomicBuffer source, int64_t offset, int64_t length) except -1 nogil:
+        source.check(offset, length)
+        if not self.reserve(length):
+            return 0
+        if length > 0:
+            self.write(source._address + offset, length)
+        return 1
+
+    cpdef int32_t release(self) noexcept nogil:
+        # Return whether the memory was given back: only while nothing is in the queue.
+        if self.size != 0:
+            return 0
+        if self._memory != NULL:
+            self._budget.give(self._memory, self.capacity)
+            self._memory = NULL
+            self.capacity = 0
+            self.start = 0
+            self.buffer._address = NULL
+            self.buffer.capacity = 0
+            self.buffer._writable = 0
+        return 1
+
+    def to_bytes(self):
+        """Return a copy of all bytes in the queue."""
+        return <bytes>(<char *>self.first())[:self.size] if self.size else b""
+
+    def __len__(self):
+        return self.size
+
+    def __repr__(self):
+        return f"ByteQueue(size={self.size}, capacity={self.capacity}, max_capacity={self.max_capacity})"

@@ -1,0 +1,1 @@
+"""Lumberjack over TCP: acknowledged events in, acknowledged events out."""

@@ -1,0 +1,1 @@
+"""What the Lumberjack codec does with pointers and with libraries of C."""

@@ -1,0 +1,74 @@
+"""Deflates streams of zlib's format (RFC 1950), a piece at a time, with ISA-L or zlib.
+
+What the levels 1 to 9 mean depends on the library; any zlib reads what comes out. The state of a stream is memory of
+a budget, and is kept for the next stream until `close`: it is too long to be asked for with each.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t
+
+cdef extern from "compression.h" nogil:
+    int64_t lj_deflate_state_length(int level)
+    int lj_deflate_start(void *memory, int level)
+    int lj_deflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *room, int is_last)
+
+cdef enum:
+    STREAM_MORE = 0
+    STREAM_FINISHED = 1
+    # Room that is made when there is none: what 16 KiB of events deflate to at most, nearly always.
+    ROOM_LENGTH = 4096
+
+
+@cython.final
+cdef class Deflater:
+    """One stream after the other."""
+
+    def __cinit__(self, int32_t level, MemoryBudget budget not None):
+        if not 1 <= level <= 9:
+            raise ValueError(f"level={level}: must be from 1 to 9")
+        self.level = level
+        self._budget = budget
+        self._state_length = lj_deflate_state_length(level)
+
+    def __dealloc__(self):
+        if self._state != NULL:
+            self._budget.give(self._state, self._state_length)
+
+    cdef int32_t start(self) noexcept nogil:
+        # Begin a stream, whatever came of the one before; return 1, or 0 where the budget is spent.
+        if self._state == NULL:
+            self._state = self._budget.take(self._state_length)
+            if self._state == NULL:
+                return 0
+        if lj_deflate_start(self._state, self.level) != STREAM_MORE:
+            self.close()
+            return 0
+        return 1
+
+    cdef int32_t deflate(
+        self, AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into, bint is_last
+    ) except -1 nogil:
+        cdef int64_t used, made
+        cdef int result
+        source.check(offset, length)
+        while True:
+            if into.room() < ROOM_LENGTH and not into.reserve(ROOM_LENGTH):
+                return DEFLATE_NO_ROOM
+            used = length
+            made = into.room()
+            result = lj_deflate(self._state, source._address + offset, &used, into.end(), &made, is_last)
+            into.commit(made)
+            offset += used
+            length -= used
+            if result == DEFLATE_BROKEN:
+                return DEFLATE_BROKEN
+            if result == STREAM_FINISHED or (not is_last and length == 0 and into.room() > 0):
+                return DEFLATE_DONE
+
+    cpdef int32_t close(self) noexcept nogil:
+        # Give the memory back; what was begun is lost.
+        if self._state == NULL:
+            return 0
+        self._budget.give(self._state, self._state_length)
+        self._state = NULL
+        return 1

@@ -1,0 +1,34 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.byte_queue cimport ByteQueue, MemoryBudget
+
+# What `inflate` returns.
+cpdef enum:
+    INFLATE_MORE = 0         # it wants more input, or more room
+    INFLATE_FINISHED = 1     # the end of the stream, whose check sum is right
+    INFLATE_BROKEN = -2      # no stream of RFC 1950
+
+# Of a reader: how much is inflated ahead, and how much may come out before the ratio counts.
+cpdef enum:
+    PIECE_LENGTH = 65536
+    RATIO_FREE_LENGTH = 1048576
+
+
+@cython.final
+cdef class Inflater:
+    cdef MemoryBudget _budget
+    cdef void *_state               # NULL between streams
+    cdef int64_t _state_length
+    cdef readonly int64_t used      # bytes of input that the last call has used
+    cdef readonly int64_t made      # bytes of output that the last call has made
+
+    cdef inline bint is_open(self) noexcept nogil:
+        return self._state != NULL
+
+    cdef int32_t open(self) noexcept nogil
+    cdef int32_t inflate(
+        self, AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into, int64_t max_made
+    ) except -1 nogil
+    cdef int32_t close(self) noexcept nogil

@@ -1,0 +1,1 @@
+"""The frames of Lumberjack; their numbers are in `wire.pxd`."""

@@ -1,0 +1,34 @@
+"""Says in words why a connection cannot go on, and which parameter of the channel URI would have it otherwise."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_media.lumberjack._native import faults
+
+_TEXTS: Final = {
+    faults.NO_FAULT: "no fault",
+    faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2')",
+    faults.WRONG_TYPE: "frame type {value:#04x}: not one that this end is sent",
+    faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value",
+    faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit}; max-event= sets it",
+    faults.FRAME_TOO_LONG: "frame of {value} bytes or more: at most {limit}; max-frame= sets it",
+    faults.TOO_MANY_PAIRS: "D frame of {value} pairs: at most {limit}; max-pairs= sets it",
+    faults.COMPRESSED_TOO_LONG: "C frame of {value} bytes: at most {limit}; max-compressed= sets it",
+    faults.INFLATED_TOO_LONG: "C frame inflates to {value} bytes or more: at most {limit}; max-inflated= sets it",
+    faults.RATIO_TOO_HIGH: "C frame inflates to {value} times its length: at most {limit}; max-ratio= sets it",
+    faults.NESTED_TOO_DEEP: "C frame within C frames, {value} deep: at most {limit}; max-nesting= sets it",
+    faults.BROKEN_COMPRESSION: "C frame with a payload that is no zlib stream, after {value} bytes of it",
+    faults.CUT_COMPRESSION: "C frame that ends before its zlib stream does, after {value} bytes of it",
+    faults.CUT_FRAME: "C frame that ends within a frame, of which {value} bytes are there",
+    faults.BUDGET_SPENT: "connections hold {value} bytes: at most {limit}; max-memory= sets it",
+    faults.WINDOW_TOO_LARGE: "window of {value} events: at most {limit}; max-window= sets it",
+    faults.EVENT_OUTSIDE_WINDOW: "event {value}: its window had only {limit}",
+    faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true makes one of any bytes",
+    faults.SINK_FAILED: "event {value}: cannot be taken",
+}
+
+
+def fault_text(fault: int, value: int, limit: int) -> str:
+    """Return a fault in words, lower case, with what was found and what is allowed."""
+    return _TEXTS[fault].format(value=value, limit=limit)

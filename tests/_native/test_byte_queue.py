@@ -1,0 +1,129 @@
+"""A queue of bytes in memory of a budget."""
+
+import pytest
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
+
+
+def put(queue, data):
+    return queue.append(AtomicBuffer(data), 0, len(data))
+
+
+def test_a_queue_gives_back_what_was_put_in_in_its_order():
+    queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
+    expected = bytearray()
+
+    for i in range(2000):
+        piece = bytes([i & 255]) * (i % 97)
+        assert put(queue, piece) == 1
+        expected += piece
+        taken = (i * 31) % 90
+        queue.consume(taken)
+        del expected[:taken]
+        assert queue.to_bytes() == bytes(expected)
+        assert queue.size == len(queue) == len(expected)
+
+
+def test_a_new_queue_and_one_that_was_released_hold_nothing():
+    budget = MemoryBudget(1 << 20)
+    queue = ByteQueue(budget, 1 << 20)
+    assert (queue.capacity, budget.used) == (0, 0)
+
+    put(queue, b"abc")
+    assert budget.used == queue.capacity > 0
+
+    queue.consume(3)
+    assert queue.release() == 1
+    assert (queue.capacity, budget.used) == (0, 0)
+    put(queue, b"def")
+    assert queue.to_bytes() == b"def"
+
+
+def test_a_queue_that_is_not_empty_keeps_its_memory():
+    queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
+    put(queue, b"abc")
+
+    assert queue.release() == 0
+    assert queue.to_bytes() == b"abc"
+
+
+def test_a_queue_grows_up_to_its_bound_and_no_further():
+    budget = MemoryBudget(1 << 20)
+    queue = ByteQueue(budget, 10_000)
+    put(queue, bytes(6000))
+
+    assert queue.reserve(4000) == 1
+    assert queue.capacity == 10_000
+    assert queue.reserve(4001) == 0
+    assert not queue.lacks_budget
+    assert queue.reserve(1 << 62) == 0
+
+
+def test_room_that_was_consumed_is_used_again_without_growing():
+    queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
+    put(queue, bytes(4096))
+    queue.consume(4000)
+
+    assert put(queue, bytes(4000)) == 1
+    assert queue.capacity == 4096
+
+
+def test_queues_of_one_budget_never_hold_more_than_it_allows_together():
+    budget = MemoryBudget(10_000)
+    first = ByteQueue(budget, 1 << 20)
+    second = ByteQueue(budget, 1 << 20)
+
+    assert put(first, bytes(4096)) == 1
+    assert put(second, bytes(4096)) == 1
+    assert second.reserve(1) == 0
+    assert second.lacks_budget
+    assert second.to_bytes() == bytes(4096)
+    assert budget.used == 8192
+
+
+def test_a_queue_that_is_dropped_gives_its_memory_back():
+    budget = MemoryBudget(1 << 20)
+    queue = ByteQueue(budget, 1 << 20)
+    put(queue, bytes(100_000))
+
+    del queue
+
+    assert budget.used == 0
+
+
+def test_memory_that_was_given_back_serves_the_next_whatever_its_length():
+    budget = MemoryBudget(1 << 30)
+    for length in [1, 100, 5000, 70_000, 300_000, 9000, 1, 200_000, 20_000, 70_000] * 3:
+        queue = ByteQueue(budget, 1 << 20)
+        data = bytes([length & 255]) * length
+
+        assert put(queue, data) == 1
+        assert queue.to_bytes() == data
+
+
+def test_only_what_is_there_is_consumed():
+    queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
+    put(queue, b"abc")
+
+    assert queue.consume(-1) == 3
+    assert queue.consume(100) == 0
+
+
+def test_bytes_outside_of_the_source_are_refused():
+    queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
+
+    with pytest.raises(IndexError):
+        queue.append(AtomicBuffer(b"abc"), 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: MemoryBudget(-1), "limit=-1: must not be negative"),
+        (lambda: ByteQueue(MemoryBudget(1), 0), "max_capacity=0: must be at least 1"),
+    ],
+)
+def test_impossible_bounds_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
