@@ -32,4 +32,5 @@ cdef class Envelope:
     cdef int32_t _make_room(self, int64_t wanted) except -1 nogil
     cdef int64_t skip(self, int64_t available) except -1 nogil
     cdef int32_t end(self) except -1 nogil
+    cdef int32_t reset(self) except -1 nogil
     cdef int32_t _blame(self, int32_t fault, int64_t value, int64_t limit) except -1 nogil

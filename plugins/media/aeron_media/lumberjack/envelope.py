@@ -101,6 +101,17 @@ class Envelope:
         self.left = -1
         return 1
 
+    def reset(self) -> int:
+        """Forget the frame and what was found wrong with it; return 1."""
+        self.queue.consume(self.queue.size)
+        self.total_in = 0
+        self.total_out = 0
+        self.made = 0
+        self.is_finished = False
+        self.is_starved = False
+        self.fault = faults.NO_FAULT
+        return self.end()
+
     def _blame(self, fault: int, value: int, limit: int) -> int:
         if self.fault == faults.NO_FAULT:
             self.fault = fault

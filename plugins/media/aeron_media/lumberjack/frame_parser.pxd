@@ -30,6 +30,7 @@ cdef class FrameParser:
     cdef readonly int64_t inflated_length  # bytes that came out of C frames
     cdef readonly int64_t junk_length     # bytes behind zlib streams
 
+    cpdef int32_t reset(self) except -1 nogil
     @cython.locals(done=int64_t, step=int64_t)
     cpdef int64_t parse(self, AtomicBuffer buffer, int64_t offset, int64_t length) except? -1 nogil
     @cython.locals(version=uint8_t, frame_type=uint8_t)

@@ -50,6 +50,23 @@ class FrameParser:
         self.inflated_length = 0
         self.junk_length = 0
 
+    def reset(self) -> int:
+        """Forget everything, for the next connection; return 0."""
+        self._pairs.reset()
+        self._envelope.reset()
+        if self._inner is not None:
+            self._inner.reset()
+        self._outermost = 0
+        self.fault = faults.NO_FAULT
+        self.fault_value = 0
+        self.fault_limit = 0
+        self.is_blocked = False
+        self.is_between_frames = True
+        self.wanted = wire.SHORT_FRAME_LENGTH
+        self.inflated_length = 0
+        self.junk_length = 0
+        return 0
+
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
         """Parse `length` bytes at `offset`; return how many are done with.
 

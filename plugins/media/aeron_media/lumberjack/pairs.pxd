@@ -31,5 +31,6 @@ cdef class Pairs:
     @cython.locals(offset=int64_t, step=int64_t, is_key=cython.bint)
     cdef int32_t _write(self, AtomicBuffer buffer, int64_t at) except -1 nogil
     cdef int64_t end(self) except -1 nogil
+    cdef int32_t reset(self) except -1 nogil
     cdef int32_t release(self) except -1 nogil
     cdef bint _blame(self, int32_t fault, int64_t value, int64_t limit) except -1 nogil

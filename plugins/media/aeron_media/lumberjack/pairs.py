@@ -102,6 +102,12 @@ class Pairs:
         self._strings_left = -1
         return self._scanned
 
+    def reset(self) -> int:
+        """Forget the frame and what was found wrong with it; return 1."""
+        self.end()
+        self.fault = faults.NO_FAULT
+        return self.release()
+
     def release(self) -> int:
         """Give back the memory of the text; return 1."""
         return self.text.release()
