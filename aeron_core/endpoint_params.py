@@ -66,7 +66,8 @@ class EndpointParams:
         sndbuf_length = _socket_length(uri, "so-sndbuf")
         rcvbuf_length = _socket_length(uri, "so-rcvbuf")
         window_length = _socket_length(uri, "rcv-wnd")
-        ttl = _ttl(uri)
+        # Hops of multicast; other media have their own use for the key.
+        ttl = _ttl(uri) if uri.is_udp else 0
         stamps = {key: _timestamp_offset(uri, key) for key in _TIMESTAMP_KEYS}
         _check_timestamps_do_not_overlap(uri, stamps)
         return cls(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from aeron_core.channel_defaults import TaggedPublication
 from aeron_core.channel_params import NULL_CORRELATION_ID, PublicationParams
 from aeron_core.driver import stream_counters
+from aeron_core.driver.acknowledged_publication import AcknowledgedPublication
 from aeron_core.driver.ipc_publications import start_position
 from aeron_core.driver.network_publication import NetworkPublication
 from aeron_core.driver.network_stream import NetworkStream
@@ -170,9 +171,12 @@ class NetworkPublications(Publications):
             undo.callback(stream.close)
             flow_control = self._flow_control(command, params, stream, log_params.initial_term_id)
             stream.allocate_counters(names, owner)
-            stream.publication = NetworkPublication(
-                self._publication_params(command, params, stream, stored, flow_control)
-            )
+            publication_params = self._publication_params(command, params, stream, stored, flow_control)
+            if endpoint.transport.draws_from_log:
+                stream.publication = AcknowledgedPublication(publication_params)
+                stream.publication.medium_state = endpoint.native.new_stream_state()
+            else:
+                stream.publication = NetworkPublication(publication_params)
             spies = reserve_links((stream, each) for each in self._subscriptions.of_spies(stream))
             undo.pop_all()
         endpoint.user_count += 1

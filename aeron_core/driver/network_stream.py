@@ -52,11 +52,27 @@ class NetworkStream(PublishedStream):
         if self.producer_position > sender_position:
             if self._unblock(sender_position) or self.publication.has_receivers.get_acquire():
                 return
+            if self._awaits_peer(now_ns):
+                return
         else:
             self.publication.is_end_of_stream.set_release(1)
         if self._have_all_read(self.producer_position):
             self.unlink_all(notify=True)
             self._enter(operations.PUBLICATION_LINGER)
+
+    def _awaits_peer(self, now_ns: int) -> bool:
+        # What no peer has confirmed is lost with the log: one that is away for a moment is waited for.
+        if not self.endpoint.transport.draws_from_log:
+            return False
+        if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:
+            return True
+        lost = self.producer_position - self.publication.sender_position.get_acquire()
+        self.context.errors.record(
+            0,
+            f"session {self.session_id}, stream {self.stream_id} of {self.channel} was closed with {lost} bytes that "
+            f"no peer has confirmed within linger={self.params.linger_timeout_ns} ns: they are lost",
+        )
+        return False
 
     def _revoke(self) -> None:
         self.publication.is_end_of_stream.set_release(1)

@@ -110,7 +110,7 @@ class PublicationImage:
 
     def consumed_position(self) -> int:
         """Return what all subscribers have taken, or `wire.NO_POSITION` while there are none."""
-        if self.subscribers.size() == 0 or self._is_rejected.get_acquire():
+        if self.subscribers.size() == 0:
             return wire.NO_POSITION
         return self.subscribers.lowest(self.rebuild_position.get())
 

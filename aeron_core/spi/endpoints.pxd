@@ -17,6 +17,7 @@ cdef class SendStream:
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id
     cdef readonly LogBuffer log
+    cdef public object medium_state
     cdef int32_t on_status_message(self, StatusMessage sm, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t on_nak(self, Nak nak, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t on_error(

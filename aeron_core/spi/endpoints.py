@@ -42,6 +42,8 @@ class SendStream:
     session_id: int
     stream_id: int
     log: LogBuffer
+    #: What `SendChannelEndpoint.new_stream_state` returned for it.
+    medium_state: object
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
         """Take a receiver's position and window; return 0, or 1 where no receiver can have sent it."""
@@ -107,6 +109,10 @@ class SendChannelEndpoint(ChannelEndpoint):
         call returned, is still in the log.
         """
         return position
+
+    def new_stream_state(self) -> object:
+        """Return what the endpoint keeps of one stream, `medium_state`; for the conductor, before `add_stream`."""
+        return None
 
     def has_peer(self, stream: SendStream) -> bool:
         """Return whether somebody takes what is sent; for a medium with `draws_from_log`."""

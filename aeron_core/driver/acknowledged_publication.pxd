@@ -1,0 +1,12 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core.driver.network_publication cimport NetworkPublication
+
+
+cdef class AcknowledgedPublication(NetworkPublication):
+    cdef int64_t _window_length
+
+    @cython.locals(position=int64_t, confirmed=int64_t)
+    cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    cdef bint _has_subscribers(self, int64_t now_ns) except -1 nogil
