@@ -55,6 +55,7 @@ cdef class Feed:
     cdef int32_t _update_limit(self) except -1 nogil
     @cython.locals(index=int32_t, position=int64_t, window=int64_t)
     cdef int32_t on_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
+    cdef bint has_begun(self) noexcept nogil
     cdef bint has_room(self, int32_t length) except -1 nogil
     @cython.locals(framed=int64_t, left=int64_t)
     cdef int64_t _required(self, int32_t length) except -1 nogil

@@ -148,6 +148,10 @@ class Feed:
         self._had_stream = True
         return self._update_limit()
 
+    def has_begun(self) -> bool:
+        """Return whether there has been an image."""
+        return self._had_stream
+
     def has_room(self, length: int) -> bool:
         """Return whether a message of `length` bytes can be taken now, 0 for any at all."""
         return self.position + self._required(length) <= self._limit

@@ -1,0 +1,65 @@
+"""The windows that a reader owes acknowledgements for, oldest first.
+
+Not here: when a window is complete (`reader_connection`), and how far its subscribers are (`feed`).
+Invariant: positions never decrease from one entry to the next.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_media.lumberjack._native import ends
+
+
+class AckQueue:
+    """A ring of windows: where its last event ends in the log, and what its acknowledgement says."""
+
+    def __init__(self) -> None:
+        self._positions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
+        self._sequences = AtomicBuffer.allocate(ends.MAX_OWED * 8)
+        self._versions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
+        self.size = 0
+        self._first = 0
+
+    def clear(self) -> int:
+        """Owe nothing; return 0."""
+        self.size = 0
+        self._first = 0
+        return 0
+
+    def is_full(self) -> bool:
+        """Return whether nothing more may be owed."""
+        return self.size == ends.MAX_OWED
+
+    def push(self, version: int, sequence: int, position: int) -> int:
+        """Owe one more, which must not be full; return how many are owed."""
+        at = (self._first + self.size) % ends.MAX_OWED * 8
+        self._positions.put_i64(at, position)
+        self._sequences.put_i64(at, sequence)
+        self._versions.put_i64(at, version)
+        self.size += 1
+        return self.size
+
+    def raise_last(self, sequence: int, position: int) -> int:
+        """Let the newest entry stand for later events, too; return how many are owed."""
+        at = (self._first + self.size - 1) % ends.MAX_OWED * 8
+        self._positions.put_i64(at, position)
+        self._sequences.put_i64(at, sequence)
+        return self.size
+
+    def position(self) -> int:
+        """Return where the oldest window ends."""
+        return self._positions.get_i64(self._first * 8)
+
+    def sequence(self) -> int:
+        """Return the sequence number of the last event of the oldest window."""
+        return self._sequences.get_i64(self._first * 8)
+
+    def version(self) -> int:
+        """Return the version of the oldest window, '1' or '2' as a byte."""
+        return self._versions.get_i64(self._first * 8)
+
+    def pop(self) -> int:
+        """Forget the oldest window; return how many are left."""
+        self._first = (self._first + 1) % ends.MAX_OWED
+        self.size -= 1
+        return self.size

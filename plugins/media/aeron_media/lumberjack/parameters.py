@@ -1,0 +1,141 @@
+"""The keys of an `aeron:lumberjack` URI."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from aeron_core._native import wire
+from aeron_core.addresses import HostPort, parse_address
+from aeron_core.uri import ChannelUri
+from aeron_core.values import parse_bool, parse_duration_ns, parse_size
+from aeron_media.lumberjack.frame_limits import FrameLimits
+
+S: Final = 1_000_000_000
+MIB: Final = 1 << 20
+
+#: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
+DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
+
+Address = Annotated[HostPort, BeforeValidator(parse_address)]
+Size = Annotated[int, BeforeValidator(parse_size)]
+Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
+Switch = Annotated[bool, BeforeValidator(parse_bool)]
+
+
+class AckWhen(Enum):
+    """When a reader acknowledges a window."""
+
+    CONSUMED = "consumed"
+    RECEIVED = "received"
+
+
+class LumberjackParameters(BaseModel):
+    """Parameters of a Lumberjack channel; keys of the stream are passed over."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
+    )
+
+    endpoint: Address = Field(description="Where to listen, or whom to send to, host:port.")
+    term_length: Size = Field(
+        8 * MIB, alias="term-length", description="Of the images; an event has at most an eighth of it."
+    )
+    mtu: Size = Field(
+        wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer events are cut into fragments."
+    )
+    receiver_window: Size | None = Field(
+        None, alias="rcv-wnd", description="What an image may be ahead of its subscribers, else half a term."
+    )
+    sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
+    rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
+    ack: AckWhen = Field(
+        AckWhen.CONSUMED,
+        description="When a window is acknowledged: once all subscribers have passed it, or once it was received.",
+    )
+    ack_partial: Switch = Field(
+        False, alias="ack-partial", description="Acknowledge a window while it comes, as subscribers get on."
+    )
+    keep_alive: Duration = Field(
+        5 * S,
+        alias="keep-alive",
+        description="Between two signs of life to a writer that waits for subscribers.",
+    )
+    keep_alive_v1: Switch = Field(
+        False, alias="keep-alive-v1", description="Whether writers of version 1 get them, too."
+    )
+    max_window: int = Field(
+        10_000,
+        ge=1,
+        alias="max-window",
+        description="Events after which a longer window is acknowledged in part.",
+    )
+    max_event: Size = Field(wire.MAX_MESSAGE_LENGTH, alias="max-event", description="Longest event.")
+    max_frame: Size = Field(wire.MAX_MESSAGE_LENGTH, alias="max-frame", description="Longest J or D frame.")
+    max_compressed: Size = Field(16 * MIB, alias="max-compressed", description="Longest C frame.")
+    max_inflated: Size = Field(
+        100 * MIB, alias="max-inflated", description="Most that comes out of a C frame."
+    )
+    max_ratio: int = Field(
+        1000, alias="max-ratio", description="Of what comes out of a C frame to its length, from 1 MiB on."
+    )
+    max_nesting: int = Field(1, alias="max-nesting", description="How deep C frames may lie in one another.")
+    max_pairs: int = Field(1024, alias="max-pairs", description="Pairs of a D frame.")
+    max_memory: Size = Field(
+        128 * MIB, alias="max-memory", description="That all connections may hold for what is not yet parsed."
+    )
+    max_connections: int = Field(
+        256, ge=1, le=65536, alias="max-connections", description="More are turned away."
+    )
+    window_timeout: Duration = Field(
+        30 * S, alias="window-timeout", description="For the next event of a window or frame that was begun."
+    )
+    idle_timeout: Duration = Field(
+        60 * S, alias="idle-timeout", description="For a writer that sends nothing, and is owed nothing."
+    )
+    write_timeout: Duration = Field(
+        30 * S, alias="write-timeout", description="For a writer that does not read its acknowledgements."
+    )
+
+    window: int = Field(2048, ge=1, le=1 << 20, description="Most events that a writer sends as one window.")
+    pipeline: int = Field(2, ge=1, le=64, description="Windows that a writer sends before it waits.")
+    compression: int = Field(3, ge=0, le=9, description="0 for plain frames, or a level up to 9.")
+    wrap: Switch = Field(
+        False, description='Whether messages are any bytes, to be sent as {"message": "..."}.'
+    )
+    timeout: Duration = Field(30 * S, description="For a connection, and for the next acknowledgement.")
+    backoff_init: Duration = Field(1 * S, alias="backoff-init", description="Before the first new attempt.")
+    backoff_max: Duration = Field(60 * S, alias="backoff-max", description="Before any attempt, at most.")
+    ttl: Duration = Field(0, description="After which a connection is made anew, 0 for never.")
+
+    @classmethod
+    def parse(cls, uri: ChannelUri) -> LumberjackParameters:
+        """Return the parameters of a URI; raises ChannelUriError that names the key."""
+        try:
+            return cls.model_validate(dict(uri.params))
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = str(first["loc"][0])
+            if first["type"] == "missing":
+                raise uri.fault(key, "must be given: aeron:lumberjack?endpoint=host:port") from error
+            raise uri.fault(key, first["msg"].removeprefix("Value error, ")) from error
+
+    @property
+    def image_mtu(self) -> int:
+        """The longest frame of an image: `mtu`, unless the image could not take one of that length at once."""
+        window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
+        return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
+
+    def frame_limits(self) -> FrameLimits:
+        """Return the bounds of what is parsed; raises ValueError that names one out of its range."""
+        return FrameLimits(
+            max_event_length=self.max_event,
+            max_frame_length=self.max_frame,
+            max_compressed_length=self.max_compressed,
+            max_inflated_length=self.max_inflated,
+            max_ratio=self.max_ratio,
+            max_nesting=self.max_nesting,
+            max_pairs=self.max_pairs,
+        )

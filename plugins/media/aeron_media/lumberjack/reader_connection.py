@@ -1,0 +1,379 @@
+"""One writer's connection: its events go to images, and acknowledgements come back as subscribers get on.
+
+    FREE ──accepted──► OPEN ──first bytes──► FED ──end or fault──► ENDING ──all acknowledged──► LINGERING ──► FREE
+    any ──broken, abandoned──► FREE
+
+A window is W events. Its acknowledgement carries the version of its W and the sequence number of its last event, and
+leaves when all subscribers have passed that event (or when it was appended, with `ack=received`). Where events come
+beyond their window, as from v1 writers that send W once, the next window is as long; of such windows those that are due
+together are acknowledged together. A W that comes before its predecessor is complete ends that one. Of a window of more
+than `max-window` events each so many are acknowledged, too: its length costs nothing.
+
+Backpressure: while an image has no room, or MAX_OWED windows are owed, nothing is read from the socket.
+
+Not here: frames (`frame_parser`), and which connections there are (`receive_endpoint`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from aeron_core._native import streams
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.byte_queue import ByteQueue
+from aeron_media.lumberjack._native import ends, faults, wire
+from aeron_media.lumberjack.ack_queue import AckQueue
+from aeron_media.lumberjack.acks import encode_ack
+from aeron_media.lumberjack.event_sink import EventSink
+from aeron_media.lumberjack.frame_parser import FrameParser
+from aeron_media.streams.feed import Feed
+
+if TYPE_CHECKING:
+    from aeron_core._native.streams import ByteStream
+    from aeron_media.lumberjack.reader_params import ReaderParams
+
+
+class ReaderConnection(EventSink):
+    """A slot for one connection, used again and again; all but the constructor runs on the receiver."""
+
+    def __init__(self, params: ReaderParams, stream: ByteStream, feed: Feed) -> None:
+        self.stream = stream
+        self.feed = feed
+        self.peer = SocketAddress()
+        self._counters = params.counters
+        self._max_window = params.max_window
+        self._is_acked_when_received = params.is_acked_when_received
+        self._ack_partial = params.ack_partial
+        self._keep_alive_ns = params.keep_alive_ns
+        self._keeps_v1_alive = params.keeps_v1_alive
+        self._window_timeout_ns = params.window_timeout_ns
+        self._idle_timeout_ns = params.idle_timeout_ns
+        self._write_timeout_ns = params.write_timeout_ns
+        self._input = ByteQueue(params.budget, params.max_input_length)
+        limits = replace(
+            params.limits, max_event_length=min(params.limits.max_event_length, feed.max_message_length)
+        )
+        self._parser = FrameParser(limits, self, params.budget)
+        self._acks = AckQueue()
+        self._output = AtomicBuffer.allocate(ends.OUTPUT_LENGTH)
+        self.phase = ends.PHASE_FREE
+
+    def begin(self, session_id: int, now_ns: int) -> int:
+        """Start with a connection that `stream` was opened for and `peer` made; return 0."""
+        self.phase = ends.PHASE_OPEN
+        self.session_id = session_id
+        self.end_reason = 0
+        self.end_value = 0
+        self.end_limit = 0
+        self._parser.reset()
+        self._acks.clear()
+        self._output_start = 0
+        self._output_end = 0
+        self._version = wire.VERSION_2
+        self._window = 1
+        self._left = 0
+        self._is_explicit = False
+        self._since_owed = 0
+        self._last_sequence = 0
+        self._owed_position = 0
+        self.has_news = True
+        self._now_ns = now_ns
+        self._progress_ns = now_ns
+        self._heard_ns = now_ns
+        self._said_ns = now_ns
+        self._phase_ns = now_ns
+        self._inflated = 0
+        self._events = 0
+        self._was_implicit = False
+        self._lingered_length = 0
+        return 0
+
+    def work(self, now_ns: int) -> int:
+        """Read, acknowledge, and see what is overdue; return the bytes read."""
+        if self.phase == ends.PHASE_FREE:
+            # Given up since: its slot is taken back now.
+            return 0
+        self._now_ns = now_ns
+        received = 0
+        if self.phase <= ends.PHASE_FED:
+            received = self._read(now_ns)
+        if self.phase in (ends.PHASE_FED, ends.PHASE_ENDING):
+            self.feed.work(now_ns)
+            self._acknowledge(now_ns)
+        if self.phase == ends.PHASE_LINGERING:
+            self._linger(now_ns)
+        elif self.phase != ends.PHASE_FREE:
+            self._look_at_clock(now_ns)
+        return received
+
+    # Reading
+
+    def _read(self, now_ns: int) -> int:
+        total = 0
+        if self._parser.is_blocked and not self._parse(now_ns):
+            return 0
+        if self.is_watched and not self.has_news:
+            return 0
+        while total < ends.TURN_LENGTH and self.phase <= ends.PHASE_FED:
+            room = max(self._parser.wanted - self._input.size, ends.READ_LENGTH)
+            if not self._input.reserve(room):
+                # Others have the memory: it is waited for.
+                break
+            received = self.stream.receive(
+                self._input.buffer, self._input.start + self._input.size, self._input.room()
+            )
+            if received <= 0:
+                self._on_nothing(received, now_ns)
+                break
+            self._input.commit(received)
+            total += received
+            self._heard_ns = now_ns
+            self._counters.bytes_received.get_and_add(received)
+            if self.phase == ends.PHASE_OPEN:
+                self._enter(ends.PHASE_FED, now_ns)
+                self._progress_ns = now_ns
+                self.feed.begin(self.session_id, self.peer, now_ns)
+            if not self._parse(now_ns):
+                break
+        if self._input.size == 0:
+            self._input.release()
+        return total
+
+    def _on_nothing(self, result: int, now_ns: int) -> int:
+        if result == streams.STREAM_ENDED:
+            # It may still read, and need not send again what has come of a window that it did not fill.
+            self._owe_rest()
+            self._end(0, 0, 0, now_ns)
+        elif result == streams.STREAM_FAILED:
+            self.abandon(0, now_ns)
+        else:
+            self.has_news = False
+        return 0
+
+    def _parse(self, now_ns: int) -> bool:
+        """Parse what there is; return whether more may be read."""
+        used = self._parser.parse(self._input.buffer, self._input.start, self._input.size)
+        self._input.consume(used)
+        self.feed.flush(now_ns)
+        self._count()
+        if self.feed.is_broken:
+            self.abandon(ends.ABANDONED, now_ns)
+            return False
+        if self._parser.fault != faults.NO_FAULT:
+            self._end(self._parser.fault, self._parser.fault_value, self._parser.fault_limit, now_ns)
+            return False
+        return not self._parser.is_blocked
+
+    def _count(self) -> int:
+        self._counters.bytes_inflated.get_and_add(self._parser.inflated_length - self._inflated)
+        self._inflated = self._parser.inflated_length
+        self._counters.events.get_and_add(self._events)
+        self._events = 0
+        return 0
+
+    def on_window(self, version: int, count: int) -> int:
+        """See `EventSink.on_window`."""
+        # Its predecessor may be owed now, too.
+        if self._acks.size + 2 > ends.MAX_OWED:
+            return 0
+        self._owe_rest()
+        self._counters.windows.increment_release()
+        self._progress_ns = self._now_ns
+        self._version = version
+        if count == 0:
+            # Nothing to wait for: a question whether somebody is there.
+            self._acks.push(version, 0, self._owed_position)
+            return 1
+        self._window = count
+        self._left = count
+        self._is_explicit = True
+        return 1
+
+    def on_event(self, version: int, sequence: int, buffer: AtomicBuffer, offset: int, length: int) -> int:
+        """See `EventSink.on_event`."""
+        if self._acks.is_full() or not self.feed.has_room(length):
+            return 0
+        self.feed.offer(buffer, offset, length, sequence, self._now_ns)
+        self._events += 1
+        self._progress_ns = self._now_ns
+        self._last_sequence = sequence
+        self._owed_position = self.feed.position
+        self._since_owed += 1
+        if self._left == 0:
+            # Beyond its window: the next is as long.
+            self._left = self._window
+            self._is_explicit = False
+        self._left -= 1
+        if self._left == 0 or self._since_owed >= self._max_window:
+            self._owe(self._is_explicit)
+        return 1
+
+    def _owe(self, is_explicit: bool) -> int:
+        if not is_explicit and self._acks.size > 0 and self._was_implicit:
+            self._acks.raise_last(self._last_sequence, self._owed_position)
+        else:
+            self._acks.push(self._version, self._last_sequence, self._owed_position)
+        self._was_implicit = not is_explicit
+        self._since_owed = 0
+        return 0
+
+    def _owe_rest(self) -> int:
+        """End the window that was begun, if any of its events has come; return 0."""
+        if self._since_owed > 0 and not self._acks.is_full():
+            self._owe(self._is_explicit)
+            self._left = 0
+        return 0
+
+    # Answering
+
+    def _acknowledge(self, now_ns: int) -> int:
+        consumed = self.feed.consumed_position()
+        if self.feed.is_broken:
+            return self.abandon(ends.ABANDONED, now_ns)
+        if self._is_acked_when_received and consumed != aeron_wire.NO_POSITION:
+            consumed = self.feed.position
+        if self._since_owed > 0 and self._may_owe_part(now_ns, consumed):
+            self._owe(self._is_explicit)
+        while (
+            self._acks.size > 0
+            and self._acks.position() <= consumed
+            and self._output_end + wire.SHORT_FRAME_LENGTH <= ends.OUTPUT_LENGTH
+        ):
+            self._put_ack(self._acks.version(), self._acks.sequence())
+            self._acks.pop()
+            self._counters.acks.increment_release()
+            self._said_ns = now_ns
+        if self._is_keep_alive_due(now_ns):
+            self._put_ack(self._version, 0)
+            self._counters.keep_alives.increment_release()
+            self._said_ns = now_ns
+        self._send_output(now_ns)
+        if self.phase == ends.PHASE_ENDING and self._acks.size == 0 and self._output_end == 0:
+            self.feed.end(now_ns)
+            self.stream.end()
+            self._enter(ends.PHASE_LINGERING, now_ns)
+        return 0
+
+    def _may_owe_part(self, now_ns: int, consumed: int) -> bool:
+        if self._acks.size > 0:
+            return False
+        if self._version == wire.VERSION_1:
+            # W says how many it sends before it waits, not how many it will send.
+            return now_ns - self._progress_ns > ends.QUIET_NS
+        return self._ack_partial and consumed >= self._owed_position
+
+    def _is_keep_alive_due(self, now_ns: int) -> bool:
+        # Only while it is for us that the writer waits: one that is slow itself must not be kept alive.
+        return (
+            (self._acks.size > 0 or self._parser.is_blocked)
+            and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
+            and now_ns - self._said_ns >= self._keep_alive_ns
+            and self._output_end + wire.SHORT_FRAME_LENGTH <= ends.OUTPUT_LENGTH
+        )
+
+    def _put_ack(self, version: int, sequence: int) -> int:
+        encode_ack(self._output, self._output_end, version, sequence)
+        if self._output_end == 0:
+            self._stuck_ns = self._now_ns
+        self._output_end += wire.SHORT_FRAME_LENGTH
+        return 0
+
+    def _send_output(self, now_ns: int) -> int:
+        if self._output_end == self._output_start:
+            return 0
+        sent = self.stream.send(self._output, self._output_start, self._output_end - self._output_start)
+        if sent == streams.STREAM_FAILED:
+            return self.abandon(0, now_ns)
+        if sent > 0:
+            self._stuck_ns = now_ns
+            self._output_start += sent
+            if self._output_start == self._output_end:
+                self._output_start = 0
+                self._output_end = 0
+        return 0
+
+    # The clock
+
+    def _look_at_clock(self, now_ns: int) -> int:
+        if self._output_end > 0 and now_ns - self._stuck_ns > self._write_timeout_ns:
+            return self.abandon(ends.NOT_READ, now_ns)
+        if self.phase == ends.PHASE_FED and not self.feed.has_begun():
+            if now_ns - self._phase_ns > ends.IMAGE_TIMEOUT_NS:
+                self.abandon(ends.NO_IMAGE, now_ns)
+        elif self._parser.is_blocked or self._acks.size > 0:
+            # It waits for us.
+            self._progress_ns = now_ns
+            self._heard_ns = now_ns
+        elif self.phase != ends.PHASE_ENDING:
+            self._look_for_silence(now_ns)
+        return 0
+
+    def _look_for_silence(self, now_ns: int) -> int:
+        if self._is_unfinished():
+            if now_ns - self._progress_ns > self._window_timeout_ns:
+                return self._end(ends.UNFINISHED, self._left, self._window, now_ns)
+        elif now_ns - self._heard_ns > self._idle_timeout_ns:
+            return self._end(ends.IDLE, 0, 0, now_ns)
+        return 0
+
+    def _is_unfinished(self) -> bool:
+        if self._input.size > 0 or not self._parser.is_between_frames:
+            return True
+        # A window of v1 may be filled over hours.
+        return self._left > 0 and self._is_explicit and self._version == wire.VERSION_2
+
+    # Ending
+
+    def _enter(self, phase: int, now_ns: int) -> int:
+        self.phase = phase
+        self._phase_ns = now_ns
+        return 0
+
+    def _end(self, reason: int, value: int, limit: int, now_ns: int) -> int:
+        """Read nothing more; what is owed is still said. Return 0."""
+        self.end_reason = reason
+        self.end_value = value
+        self.end_limit = limit
+        self._input.consume(self._input.size)
+        self._input.release()
+        if self.phase == ends.PHASE_OPEN:
+            self.stream.end()
+            self._enter(ends.PHASE_LINGERING, now_ns)
+        else:
+            self._enter(ends.PHASE_ENDING, now_ns)
+        return 0
+
+    def abandon(self, reason: int, now_ns: int) -> int:
+        """Give the connection up at once: the writer sends again what was not acknowledged. Return 0."""
+        if self.end_reason == 0:
+            self.end_reason = reason
+        if self.phase in (ends.PHASE_FED, ends.PHASE_ENDING):
+            self.feed.end(now_ns)
+        self.stream.close(True)
+        self._free()
+        return 0
+
+    def _linger(self, now_ns: int) -> int:
+        # Closing with bytes unread would have the kernel throw away acknowledgements that are on their way.
+        while self._input.reserve(ends.READ_LENGTH):
+            received = self.stream.receive(self._input.buffer, self._input.start, self._input.room())
+            if received < 0:
+                self.stream.close(False)
+                return self._free()
+            if received == 0:
+                break
+            self._lingered_length += received
+        if now_ns - self._phase_ns > ends.LINGER_NS or self._lingered_length > ends.LINGER_LENGTH:
+            self.stream.close(False)
+            return self._free()
+        return 0
+
+    def _free(self) -> int:
+        self._input.consume(self._input.size)
+        self._input.release()
+        self._parser.reset()
+        self.phase = ends.PHASE_FREE
+        return 0

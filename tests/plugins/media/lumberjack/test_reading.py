@@ -1,0 +1,478 @@
+"""Writers and a driver that listens, on a simulated network and a manual clock."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from plain_codec import ack, compressed, data_event, envelope, json_event, window
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.errors import RegistrationError
+from aeron_core.testing.pair import MS, S, Simulation
+
+ADDRESS = SocketAddress.of("127.0.0.1", 5044)
+CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
+KEEP_ALIVE = ack(0)
+GONE = b"(connection closed)"
+
+
+class Reading(Simulation):
+    """A driver with subscribers, and the writers that a test wants."""
+
+    def __init__(self, directory, keys="", stream_ids=(7,)):
+        super().__init__(directory)
+        self.driver = self.add_driver()
+        self.client = self.driver.connect()
+        self.events = []
+        self.is_polling = True
+        self.subscriptions = [self.subscribe(stream_id, keys) for stream_id in stream_ids]
+
+    def subscribe(self, stream_id, keys="", client=None):
+        client = client or self.client
+        return self.result(client.add_subscription_async(f"{CHANNEL}{keys}", stream_id))
+
+    def dial(self):
+        return self.streams.dial(ADDRESS)
+
+    def poll(self):
+        if self.is_polling:
+            for subscription in self.subscriptions:
+                subscription.poll(self._on_event, 100)
+
+    def _on_event(self, buffer, header):
+        self.events.append(
+            SimpleNamespace(
+                payload=bytes(buffer),
+                sequence=header.reserved_value,
+                stream_id=header.stream_id,
+                session_id=header.session_id,
+                flags=header.flags,
+            )
+        )
+
+    def run(self, duration_ns=300 * MS):
+        # Long waits are for deadlines, which need no fine steps.
+        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        self.run_for(duration_ns, self.poll)
+
+    def payloads(self):
+        return [event.payload for event in self.events]
+
+    def counted(self, name):
+        return self.driver.find_counter(f"lumberjack-{name}:").value
+
+    def errors(self):
+        return [record.text for record in self.driver.errors()]
+
+    def say(self, writer, data, duration_ns=300 * MS):
+        """Send, and return what is answered, with GONE at the end where the connection is given up."""
+        while data:
+            data = data[writer.send(data) :]
+            self.run(10 * MS)
+        self.run(duration_ns)
+        return heard(writer)
+
+
+def heard(writer):
+    answer = b""
+    while (data := writer.receive(1 << 20)) is not None:
+        if not data:
+            return answer + GONE
+        answer += data
+    return answer
+
+
+@pytest.fixture
+def reading(tmp_path):
+    with Reading(tmp_path) as made:
+        yield made
+
+
+def events(*sequences, payload=b'{"message":"m"}', version=b"2"):
+    return b"".join(json_event(sequence, payload, version) for sequence in sequences)
+
+
+PAIRS = [(b"line", b"l")]
+ONE, TWO = data_event(1, PAIRS), data_event(2, PAIRS)
+#: What each row of the table in docs/wire/lumberjack.md says.
+TABLE = {
+    "W2 J1 J2": (window(2) + events(1, 2), ack(2)),
+    "W2 C(J1 J2)": (window(2) + compressed(events(1, 2)), ack(2)),
+    "C(W2 J1 J2)": (compressed(window(2) + events(1, 2)), ack(2)),
+    "W4 C(J1 J2) C(J3 J4)": (window(4) + compressed(events(1, 2)) + compressed(events(3, 4)), ack(4)),
+    "W3 J1 C(J2 J3)": (window(3) + events(1) + compressed(events(2, 3)), ack(3)),
+    "W2 C(C(J1 J2))": (window(2) + compressed(compressed(events(1, 2))), GONE),
+    "W0": (window(0), ack(0)),
+    "W0 W1 J1": (window(0) + window(1) + events(1), ack(0) + ack(1)),
+    "W2 J0 J1": (window(2) + events(0, 1), ack(1)),
+    "W2 J100 J101": (window(2) + events(100, 101), ack(101)),
+    "W3 J0xfffffffe J0xffffffff J0": (window(3) + events(0xFFFFFFFE, 0xFFFFFFFF, 0), ack(0)),
+    "W3 J3 J2 J1": (window(3) + events(3, 2, 1), ack(1)),
+    "W3 J1 J3 J3": (window(3) + events(1, 3, 3), ack(3)),
+    "W5 J1 J2, then silence": (window(5) + events(1, 2), b""),
+    "W5 J1 J2 W1 J1": (window(5) + events(1, 2) + window(1) + events(1), ack(2) + ack(1)),
+    "W1 J1 J2 J3": (window(1) + events(1, 2, 3), ack(1) + ack(3)),
+    "J1 without W": (events(1), ack(1)),
+    "W1 J1 W1 J1": (window(1) + events(1) + window(1) + events(1), ack(1) + ack(1)),
+    "W2 J1 J2 W2 J3 J4": (window(2) + events(1, 2) + window(2) + events(3, 4), ack(2) + ack(4)),
+    "1W2 1D1 1D2": (window(2, b"1") + ONE + TWO, ack(2, b"1")),
+    "1W2 1C(1D1 1D2)": (window(2, b"1") + compressed(ONE + TWO, b"1"), ack(2, b"1")),
+    "1W1 1J1": (window(1, b"1") + events(1, version=b"1"), ack(1, b"1")),
+    "2W1 2D1": (window(1) + data_event(1, PAIRS, b"2"), ack(1)),
+    "2W1 1D1": (window(1) + ONE, ack(1)),
+    "1W1 2J1": (window(1, b"1") + events(1), ack(1, b"1")),
+    "2W1 2J1 1W1 1D1": (window(1) + events(1) + window(1, b"1") + ONE, ack(1) + ack(1, b"1")),
+    "1W1 1D1 2W1 2J1": (window(1, b"1") + ONE + window(1) + events(1), ack(1, b"1") + ack(1)),
+    "D with 0 pairs": (window(1, b"1") + data_event(1, []), ack(1, b"1")),
+    "J length 0": (window(1) + events(1, payload=b""), GONE),
+    "J invalid JSON": (window(1) + events(1, payload=b"{]"), ack(1)),
+    "J = [1,2]": (window(1) + events(1, payload=b"[1,2]"), ack(1)),
+    "J = 7": (window(1) + events(1, payload=b"7"), ack(1)),
+    "J with invalid UTF-8": (window(1) + events(1, payload=b'{"a":"\xff"}'), ack(1)),
+    "J length 0xfffffff0": (window(1) + b"2J\0\0\0\1\xff\xff\xff\xf0", GONE),
+    "J length 0x7fffffff": (window(1) + b"2J\0\0\0\1\x7f\xff\xff\xff", GONE),
+    "C length 0xfffffff0": (window(1) + b"2C\xff\xff\xff\xf0", GONE),
+    "C length 0": (window(1) + envelope(b""), b""),
+    "C of 20 zero bytes": (window(1) + envelope(bytes(20)), GONE),
+    "C with a truncated inner frame": (window(1) + compressed(events(1)[:-3]), GONE),
+    "inner frame split over two C": (
+        window(1) + compressed(events(1)[:9]) + compressed(events(1)[9:]),
+        GONE,
+    ),
+    "W1 C(J1 J2 J3) W1 J1": (
+        window(1) + compressed(events(1, 2, 3)) + window(1) + events(1),
+        ack(1) + ack(3) + ack(1),
+    ),
+    "W1 C(J1 W1 J1)": (window(1) + compressed(events(1) + window(1) + events(1)), ack(1) + ack(1)),
+    "version '3'": (b"3W\0\0\0\1", GONE),
+    "type 'Z'": (b"2Z\0\0\0\1", GONE),
+    "HTTP GET": (b"GET / HTTP/1.1\r\n\r\n", GONE),
+    "client sends A": (ack(1), GONE),
+    "W 0xffffffff J1": (window(0xFFFFFFFF) + events(1), b""),
+    "W 10001 J1": (window(10_001) + events(1), b""),
+}
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_what_writers_send_is_answered(reading, row):
+    sent, answered = TABLE[row]
+    assert reading.say(reading.dial(), sent) == answered
+
+
+@pytest.mark.parametrize("row", [row for row, (_, answered) in TABLE.items() if GONE not in answered])
+def test_the_same_is_answered_however_it_is_cut(reading, row):
+    sent, answered = TABLE[row]
+    writer = reading.dial()
+    for index in range(len(sent)):
+        writer.send(sent[index : index + 1])
+        reading.run(3 * MS)
+    reading.run()
+    # Later acknowledgements can be on their own then.
+    assert heard(writer)[-6:] == answered[-6:]
+
+
+def test_an_event_is_a_message_as_it_was_sent(reading):
+    writer = reading.dial()
+    reading.say(writer, window(2) + events(41, payload=b'{ "a" : 1 }') + data_event(42, [(b"k", b"v")]))
+    first, second = reading.events
+    assert (first.payload, first.sequence) == (b'{ "a" : 1 }', 41)
+    assert (second.payload, second.sequence) == (b'{"k":"v"}', 42)
+
+
+def test_a_connection_is_an_image_while_it_lasts(reading):
+    one, other = reading.dial(), reading.dial()
+    reading.say(one, window(1) + events(1))
+    reading.say(other, window(1) + events(1))
+    (subscription,) = reading.subscriptions
+    assert {image.source_identity for image in subscription.images} == {str(one.address), str(other.address)}
+    assert len({event.session_id for event in reading.events}) == 2
+    one.close()
+    reading.run(20 * S)
+    assert [image.source_identity for image in subscription.images] == [str(other.address)]
+
+
+def test_who_connects_and_leaves_leaves_no_trace(reading):
+    writer = reading.dial()
+    reading.run()
+    writer.close()
+    reading.run()
+    assert reading.subscriptions[0].images == ()
+    assert reading.errors() == []
+    assert reading.counted("connections") == 0
+    assert reading.counted("accepted") == 1
+
+
+def test_nothing_is_acknowledged_before_subscribers_have_passed_it(reading):
+    writer = reading.dial()
+    reading.say(writer, window(1) + events(1))
+    reading.is_polling = False
+    assert reading.say(writer, window(3) + events(1, 2, 3), 3 * S) == b""
+    subscription = reading.subscriptions[0]
+    subscription.poll(lambda *_: None, 2)
+    assert reading.say(writer, b"", 1 * S) == b""
+    subscription.poll(lambda *_: None, 1)
+    assert reading.say(writer, b"", 1 * S) == ack(3)
+
+
+def test_the_slowest_of_several_subscribers_counts(reading):
+    late = reading.subscribe(7, client=reading.driver.connect())
+    writer = reading.dial()
+    assert reading.say(writer, window(1) + events(1)) == b""
+    late.poll(lambda *_: None, 10)
+    assert reading.say(writer, b"") == ack(1)
+
+
+def test_a_received_window_can_be_acknowledged_at_once(tmp_path):
+    with Reading(tmp_path, "|ack=received") as reading:
+        reading.is_polling = False
+        assert reading.say(reading.dial(), window(2) + events(1, 2)) == ack(2)
+
+
+def test_windows_can_be_acknowledged_in_part(tmp_path):
+    with Reading(tmp_path, "|ack-partial=true") as reading:
+        writer = reading.dial()
+        assert reading.say(writer, window(3) + events(1)) == ack(1)
+        assert reading.say(writer, events(2, 3)) == ack(3)
+
+
+def test_of_a_window_that_is_too_large_parts_are_acknowledged(tmp_path):
+    with Reading(tmp_path, "|max-window=2") as reading:
+        assert reading.say(reading.dial(), window(5) + events(1, 2, 3, 4, 5)) == ack(2) + ack(4) + ack(5)
+
+
+def test_a_writer_that_waits_is_told_that_somebody_is_there(reading):
+    writer = reading.dial()
+    reading.is_polling = False
+    assert reading.say(writer, window(1) + events(1), 11 * S) == KEEP_ALIVE * 2
+    reading.is_polling = True
+    assert reading.say(writer, b"") == ack(1)
+
+
+def test_a_writer_of_version_1_is_told_nothing(reading):
+    reading.is_polling = False
+    assert reading.say(reading.dial(), window(1, b"1") + ONE, 11 * S) == b""
+
+
+def test_a_writer_of_version_1_may_be_told_too(tmp_path):
+    with Reading(tmp_path, "|keep-alive-v1=true|keep-alive=1s") as reading:
+        reading.is_polling = False
+        assert reading.say(reading.dial(), window(1, b"1") + ONE, 2500 * MS) == ack(0, b"1") * 2
+
+
+def test_one_window_for_a_whole_connection_of_version_1_is_acknowledged_when_it_pauses(reading):
+    writer = reading.dial()
+    lines = b"".join(data_event(sequence, PAIRS) for sequence in range(1, 6))
+    assert reading.say(writer, window(1000, b"1") + lines, 1 * S) == ack(5, b"1")
+    assert reading.say(writer, data_event(6, PAIRS), 1 * S) == ack(6, b"1")
+
+
+def test_what_a_writer_sends_last_is_acknowledged_though_it_has_ended(reading):
+    writer = reading.dial()
+    reading.is_polling = False
+    writer.send(window(2) + compressed(events(1, 2)))
+    writer.end()
+    reading.run(2 * S)
+    assert heard(writer) == b""
+    reading.is_polling = True
+    reading.run(4 * S)
+    assert heard(writer) == ack(2) + GONE
+
+
+def test_what_came_before_a_fault_is_acknowledged(reading):
+    assert reading.say(reading.dial(), window(1) + events(1) + b"2Z\0\0\0\0", 3 * S) == ack(1) + GONE
+
+
+def test_a_fault_is_kept_with_the_address_of_the_writer(reading):
+    writer = reading.dial()
+    reading.say(writer, b"2Z\0\0\0\0", 5 * S)
+    (error,) = reading.errors()
+    assert f"connection from {writer.address} on {CHANNEL}: frame type 0x5a" in error
+    assert reading.counted("rejects-malformed") == 1
+
+
+def test_a_window_that_is_not_gone_on_with_ends_the_connection(reading):
+    writer = reading.dial()
+    assert reading.say(writer, window(5) + events(1, 2), 29 * S) == b""
+    assert reading.say(writer, b"", 8 * S) == GONE
+    assert reading.counted("rejects-timeout") == 1
+    assert "a window of 5 events lacked 3" in reading.errors()[0]
+
+
+def test_bytes_that_make_no_event_do_not_keep_a_connection_alive(reading):
+    writer = reading.dial()
+    reading.say(writer, window(1) + events(1, payload=b"x" * 1000)[:10])
+    answered = b""
+    for _ in range(35):
+        if GONE not in answered:
+            answered += reading.say(writer, b"x", 1 * S)
+    assert answered == GONE
+
+
+def test_a_silent_connection_ends(reading):
+    writer = reading.dial()
+    assert reading.say(writer, window(1) + events(1)) == ack(1)
+    assert reading.say(writer, b"", 58 * S) == b""
+    assert reading.say(writer, b"", 8 * S) == GONE
+    assert reading.errors() == []
+
+
+def test_a_connection_that_waits_for_its_subscribers_is_not_silent(reading):
+    writer = reading.dial()
+    reading.is_polling = False
+    assert GONE not in reading.say(writer, window(1) + events(1), 200 * S)
+    reading.is_polling = True
+    assert reading.say(writer, b"").endswith(ack(1))
+
+
+def test_a_writer_that_reads_no_acknowledgements_is_given_up(reading):
+    writer = reading.dial()
+    writer.capacity = 0
+    reading.say(writer, window(1) + events(1), 29 * S)
+    assert reading.counted("connections") == 1
+    reading.run(5 * S)
+    assert reading.counted("connections") == 0
+    assert "has not read its acknowledgements" in reading.errors()[0]
+
+
+def test_a_full_image_holds_the_writer_back_and_loses_nothing(tmp_path):
+    with Reading(tmp_path, "|term-length=64k") as reading:
+        writer = reading.dial()
+        reading.is_polling = False
+        data = window(2000) + b"".join(events(n, payload=b'{"n":"%0200d"}' % n) for n in range(1, 2001))
+        sent = 0
+        for _ in range(100):
+            sent += writer.send(data[sent:])
+            reading.run(10 * MS)
+        assert sent < len(data)
+        reading.is_polling = True
+        while sent < len(data):
+            sent += writer.send(data[sent:])
+            reading.run(10 * MS)
+        reading.run()
+        assert heard(writer).endswith(ack(2000))
+        assert [event.sequence for event in reading.events] == list(range(1, 2001))
+
+
+def test_an_event_that_is_longer_than_a_frame_comes_in_fragments(tmp_path):
+    with Reading(tmp_path, "|mtu=1408") as reading:
+        payload = b'{"m":"' + b"x" * 5000 + b'"}'
+        assert reading.say(reading.dial(), window(1) + events(1, payload=payload)) == ack(1)
+        assert b"".join(reading.payloads()) == payload
+        assert len(reading.events) == 4
+
+
+def test_an_event_that_no_image_can_hold_is_refused(tmp_path):
+    with Reading(tmp_path, "|term-length=64k") as reading:
+        assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 8193), 5 * S) == GONE
+        assert "event of 8193 bytes: at most 8192" in reading.errors()[0]
+        assert reading.counted("rejects-limit") == 1
+
+
+def test_each_stream_gets_all_events_and_all_are_waited_for(tmp_path):
+    with Reading(tmp_path, stream_ids=(7, 8)) as reading:
+        writer = reading.dial()
+        assert reading.say(writer, window(2) + events(1, 2)) == ack(2)
+        assert sorted((event.stream_id, event.sequence) for event in reading.events) == [
+            (7, 1),
+            (7, 2),
+            (8, 1),
+            (8, 2),
+        ]
+        one = reading.subscriptions.pop()
+        assert reading.say(writer, window(1) + events(1)) == b""
+        one.poll(lambda *_: None, 10)
+        assert reading.say(writer, b"") == ack(1)
+
+
+def test_a_stream_that_is_subscribed_to_later_joins(reading):
+    writer = reading.dial()
+    reading.say(writer, window(1) + events(1))
+    reading.subscriptions.append(reading.subscribe(9))
+    reading.run(2 * S)
+    assert reading.say(writer, window(1) + events(2)) == ack(2)
+    assert [(event.stream_id, event.sequence) for event in reading.events] == [(7, 1), (7, 2), (9, 2)]
+
+
+def test_when_all_subscribers_are_gone_the_writer_is_sent_away_unacknowledged(tmp_path):
+    with Reading(tmp_path, stream_ids=()) as reading:
+        keeper = reading.subscribe(5, "|session-id=1")
+        client = reading.driver.connect()
+        subscription = reading.subscribe(7, client=client)
+        writer = reading.dial()
+        reading.run()
+        assert reading.say(writer, window(1) + events(1)) == b""
+        assert subscription.images
+        reading.driver.forsake(client)
+        reading.run(15 * S)
+        assert ack(1) not in (answered := _until_reset(writer))
+        assert set(answered) <= set(KEEP_ALIVE)
+        assert reading.counted("abandoned") == 1
+        assert keeper.images == ()
+
+
+def _until_reset(writer):
+    answered = b""
+    try:
+        while data := writer.receive(1 << 20):
+            answered += data
+    except ConnectionResetError:
+        return answered
+    raise AssertionError("the connection was not reset")
+
+
+def test_a_writer_whose_image_is_rejected_is_sent_away(reading):
+    writer = reading.dial()
+    reading.say(writer, window(1) + events(1))
+    image_id = reading.subscriptions[0].images[0].correlation_id
+    operations = reading.client._operations
+    reading.result(
+        operations._command("reject", lambda: operations._driver.reject_image(image_id, 0, "not you"))
+    )
+    reading.run(2 * S)
+    assert _until_reset(writer) == b""
+    assert any("a subscriber has rejected its image" in error for error in reading.errors())
+
+
+def test_more_connections_than_may_be_are_turned_away(tmp_path):
+    with Reading(tmp_path, "|max-connections=2") as reading:
+        writers = [reading.dial() for _ in range(3)]
+        reading.run()
+        assert [writer.failure != 0 for writer in writers] == [False, False, True]
+        assert reading.counted("rejects-connections") == 1
+        writers[0].close()
+        reading.run(3 * S)
+        assert reading.say(reading.dial(), window(1) + events(1)) == ack(1)
+
+
+def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
+    with Reading(tmp_path, "|max-connections=1") as reading:
+        for _ in range(3):
+            assert (
+                reading.say(reading.dial(), window(1) + compressed(events(1))[:-4] + bytes(99), 3 * S) == GONE
+            )
+            reading.run(3 * S)
+            writer = reading.dial()
+            assert reading.say(writer, window(1) + compressed(events(1))) == ack(1)
+            writer.close()
+            reading.run(3 * S)
+
+
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [
+        ("", "endpoint"),
+        ("endpoint=127.0.0.1:5044|ack=soon", "ack"),
+        ("endpoint=127.0.0.1:5044|max-nesting=9", "max_nesting"),
+    ],
+)
+def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):
+    with Reading(tmp_path, stream_ids=()) as reading, pytest.raises(RegistrationError, match=named):
+        reading.result(reading.client.add_subscription_async(f"aeron:lumberjack?{keys}", 7))
+
+
+def test_an_address_that_is_taken_is_refused(tmp_path):
+    with Reading(tmp_path, stream_ids=()) as reading:
+        reading.streams.serve(ADDRESS)
+        with pytest.raises(RegistrationError, match=r"cannot listen at 127\.0\.0\.1:5044"):
+            reading.subscribe(7)

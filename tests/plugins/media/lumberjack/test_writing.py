@@ -1,0 +1,338 @@
+"""A driver that sends, and readers that the tests play, on a simulated network and a manual clock."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+
+import pytest
+from plain_codec import ack
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.logbuffer import results
+from aeron_core.testing.pair import MS, S, Simulation
+
+ADDRESS = SocketAddress.of("127.0.0.1", 5044)
+CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
+
+
+class Writing(Simulation):
+    """A driver with a publication, and the reader that it finds."""
+
+    def __init__(self, directory, keys="", *, listens=True):
+        super().__init__(directory)
+        self.driver = self.add_driver()
+        self.client = self.driver.connect()
+        self.listener = self.streams.serve(ADDRESS) if listens else None
+        self.publication = self.result(self.client.add_exclusive_publication_async(f"{CHANNEL}{keys}", 7))
+        self.reader = None
+
+    def accept(self):
+        """Take the connection that the driver has made."""
+        while (accepted := self.listener.accept()) is None:
+            self.step()
+        self.reader = accepted[0]
+        # What the network can hold on the way is no concern here.
+        self.reader.capacity = 1 << 24
+        self.run_until(lambda: self.publication.is_connected)
+
+    def offer(self, *payloads):
+        for payload in payloads:
+            self.run_until(lambda payload=payload: self.publication.offer(payload) >= 0)
+
+    def offer_apart(self, *payloads):
+        """Offer each when the one before has left, as long as windows may leave."""
+        for payload in payloads:
+            self.offer(payload)
+            self.run()
+
+    def run(self, duration_ns=20 * MS):
+        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        self.run_for(duration_ns)
+
+    def heard(self, duration_ns=20 * MS):
+        """Return the windows that have come: lists of (sequence, payload)."""
+        self.run(duration_ns)
+        return windows(self.reader.received())
+
+    def answer(self, *acks):
+        self.reader.send(b"".join(acks))
+        self.run()
+
+    def unacknowledged(self):
+        (sender,) = self.driver.find_counters("snd-pos")
+        return self.publication.position - sender.value
+
+    def counted(self, name):
+        return self.driver.find_counter(f"lumberjack-writer-{name}:").value
+
+    def errors(self):
+        return [record.text for record in self.driver.errors()]
+
+
+def windows(data):
+    found = []
+    while data:
+        kind, number = data[:2], struct.unpack(">I", data[2:6])[0]
+        if kind == b"2W":
+            found.append([])
+            size, data = number, data[6:]
+        elif kind == b"2C":
+            data = zlib.decompress(data[6 : 6 + number]) + data[6 + number :]
+        else:
+            assert kind == b"2J"
+            (length,) = struct.unpack(">I", data[6:10])
+            found[-1].append((number, data[10 : 10 + length]))
+            data = data[10 + length :]
+            assert len(found[-1]) <= size
+    return found
+
+
+@pytest.fixture
+def writing(tmp_path):
+    with Writing(tmp_path) as made:
+        made.accept()
+        yield made
+
+
+A, B, C, D = (b'{"n":%d}' % n for n in range(4))
+
+
+def test_messages_are_events_of_a_window(writing):
+    writing.offer(A, B)
+    (first, *rest) = writing.heard()
+    assert [payload for window in [first, *rest] for _, payload in window] == [A, B]
+    assert first[0][0] == 1
+
+
+def test_a_window_is_one_compressed_frame(writing):
+    writing.offer(A)
+    writing.run()
+    data = writing.reader.received()
+    assert data[:6] == b"2W\0\0\0\1"
+    assert data[6:8] == b"2C"
+    assert struct.unpack(">I", data[8:12])[0] == len(data) - 12
+
+
+def test_a_window_can_be_plain_frames(tmp_path):
+    with Writing(tmp_path, "|compression=0") as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.run()
+        assert writing.reader.received() == b"2W\0\0\0\1" + b"2J\0\0\0\1" + struct.pack(">I", len(A)) + A
+
+
+def test_what_waits_goes_into_one_window(writing):
+    writing.offer_apart(A, B)
+    # Two windows may be on their way: what comes now waits for the first acknowledgement.
+    writing.offer(C, D, A)
+    before = writing.heard()
+    writing.answer(ack(len(before[0])))
+    after = writing.heard(0)
+    assert [len(window) for window in before] == [1, 1]
+    assert [[sequence for sequence, _ in window] for window in after] == [[1, 2, 3]]
+
+
+def test_the_sender_position_is_what_was_acknowledged(writing):
+    writing.offer_apart(A, B)
+    first, second = writing.heard()
+    assert writing.unacknowledged() == 128
+    writing.answer(ack(1))
+    assert writing.unacknowledged() == 64
+    writing.answer(ack(1))
+    assert writing.unacknowledged() == 0
+    assert len(first) == len(second) == 1
+
+
+def test_an_acknowledgement_of_a_part_moves_nothing(tmp_path):
+    with Writing(tmp_path, "|pipeline=1") as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.run()
+        writing.offer(A, B, C)
+        writing.answer(ack(1))
+        before = writing.unacknowledged()
+        writing.answer(ack(2))
+        assert writing.unacknowledged() == before == 192
+        writing.answer(ack(3))
+        assert writing.unacknowledged() == 0
+
+
+def test_a_slow_reader_holds_the_publisher_back(tmp_path):
+    with Writing(tmp_path, "|term-length=64k") as writing:
+        writing.accept()
+        outcomes = set()
+        for _ in range(3000):
+            outcomes.add(min(writing.publication.offer(A * 10), 0))
+            writing.step()
+        assert results.BACK_PRESSURED in outcomes
+        assert writing.unacknowledged() <= 65536
+
+
+def test_no_more_windows_than_allowed_are_on_their_way(tmp_path):
+    with Writing(tmp_path, "|pipeline=3|window=1") as writing:
+        writing.accept()
+        writing.offer(A, A, A, A, A)
+        assert len(writing.heard()) == 3
+        writing.answer(ack(1), ack(1))
+        assert len(writing.heard()) == 2
+
+
+def test_after_a_lost_connection_all_that_was_not_acknowledged_comes_again(tmp_path):
+    with Writing(tmp_path, "|window=2|pipeline=8") as writing:
+        writing.accept()
+        writing.offer(A, B, C, D)
+        sent = writing.heard()
+        writing.answer(ack(len(sent[0])))
+        writing.reader.close(aborts=True)
+        writing.accept()
+        again = [payload for window in writing.heard() for _, payload in window]
+        assert again == [A, B, C, D][len(sent[0]) :]
+        assert writing.counted("resends") == len(sent) - 1
+        assert writing.counted("lost") == 1
+
+
+def test_the_time_between_attempts_doubles(tmp_path):
+    with Writing(tmp_path, listens=False) as writing:
+        writing.run(100 * S)
+        # 1, 2, 4, 8, 16, 32 and 60 s, half of each left to chance.
+        assert 6 <= writing.counted("attempts") <= 10
+        assert any("Connection refused" in error for error in writing.errors())
+        assert not writing.publication.is_connected
+
+
+def test_an_acknowledgement_shortens_the_time_again(writing):
+    for _ in range(4):
+        writing.offer(A)
+        writing.heard()
+        writing.answer(ack(1))
+        writing.reader.close()
+        before_ns = writing.now_ns
+        writing.accept()
+        assert writing.now_ns - before_ns < 1500 * MS
+
+
+def test_a_reader_that_is_away_for_a_moment_is_still_connected(writing):
+    writing.reader.close()
+    writing.run(100 * MS)
+    assert writing.publication.is_connected
+    writing.listener.close()
+    writing.run(10 * S)
+    assert not writing.publication.is_connected
+
+
+def test_a_reader_that_acknowledges_nothing_is_given_up(writing):
+    writing.offer(A)
+    writing.run(29 * S)
+    assert writing.counted("lost") == 0
+    writing.run(3 * S)
+    assert writing.counted("lost") == 1
+    assert "acknowledged nothing for longer than timeout=" in writing.errors()[0]
+
+
+def test_signs_of_life_are_waited_for(writing):
+    writing.offer(A)
+    for _ in range(10):
+        writing.run(20 * S)
+        writing.answer(ack(0))
+    assert writing.counted("lost") == 0
+    assert writing.counted("keep-alives") == 10
+
+
+@pytest.mark.parametrize("answer", [ack(2), ack(1, b"1"), b"2J\0\0\0\1", b"HTTP/1.1 400"])
+def test_what_is_no_acknowledgement_of_the_window_ends_the_connection(writing, answer):
+    writing.offer(A)
+    writing.heard()
+    writing.answer(answer)
+    assert writing.counted("lost") == 1
+    writing.accept()
+    assert [payload for window in writing.heard() for _, payload in window] == [A]
+
+
+def test_any_bytes_can_be_wrapped(tmp_path):
+    with Writing(tmp_path, "|wrap=true") as writing:
+        writing.accept()
+        writing.offer(b'a "line"\n\xff')
+        ((_, payload),) = writing.heard()[0]
+        assert json.loads(payload) == {"message": 'a "line"\n\ufffd'}
+
+
+def test_what_no_reader_takes_is_passed_over_and_told(writing):
+    writing.offer(b"no JSON", A)
+    assert [payload for window in writing.heard() for _, payload in window] == [A]
+    writing.answer(ack(1))
+    assert writing.unacknowledged() == 0
+    assert writing.counted("passed-over") == 1
+    writing.run(2 * S)
+    assert "wrap=true" in writing.errors()[0]
+
+
+def test_a_message_of_several_fragments_is_one_event(tmp_path):
+    with Writing(tmp_path, "|mtu=1408") as writing:
+        writing.accept()
+        payload = b'{"m":"' + b"x" * 5000 + b'"}'
+        writing.offer(payload)
+        assert writing.heard() == [[(1, payload)]]
+
+
+def test_the_end_of_a_term_is_no_event(tmp_path):
+    with Writing(tmp_path, "|term-length=64k") as writing:
+        writing.accept()
+        sent, came = [], []
+        for n in range(600):
+            sent.append(b'{"n":"%0*d"}' % (200 + n % 90, n))
+            writing.offer(sent[-1])
+            for window in writing.heard(1 * MS):
+                came += [payload for _, payload in window]
+                writing.reader.send(ack(len(window)))
+        assert came == sent
+
+
+def test_a_connection_is_made_anew_after_its_time(tmp_path):
+    with Writing(tmp_path, "|ttl=10s") as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.heard()
+        writing.run(11 * S)
+        assert not writing.reader.is_closed
+        writing.offer(B)
+        assert writing.heard() == []
+        writing.answer(ack(1))
+        writing.accept()
+        assert [payload for window in writing.heard() for _, payload in window] == [B]
+        assert writing.counted("lost") == 0
+
+
+def test_a_closed_publication_waits_until_all_was_acknowledged(writing):
+    writing.offer(A)
+    writing.heard()
+    writing.publication.close()
+    writing.run(20 * S)
+    assert len(writing.driver.log_files()) == 1
+    writing.answer(ack(1))
+    writing.run(20 * S)
+    assert writing.driver.log_files() == []
+    assert writing.errors() == []
+
+
+def test_what_is_lost_with_a_closed_publication_is_told(writing):
+    writing.offer(A)
+    writing.heard()
+    writing.listener.close()
+    writing.reader.close()
+    writing.publication.close()
+    writing.run(30 * S)
+    assert writing.driver.log_files() == []
+    assert any("was closed with 64 bytes that no peer has confirmed" in error for error in writing.errors())
+
+
+def test_each_stream_has_a_connection_of_its_own(writing):
+    other = writing.result(writing.client.add_exclusive_publication_async(CHANNEL, 8))
+    first = writing.reader
+    writing.accept()
+    writing.run_until(lambda: other.is_connected)
+    writing.offer(A)
+    other.offer(B)
+    assert writing.heard() == [[(1, B)]]
+    assert windows(first.received()) == [[(1, A)]]
