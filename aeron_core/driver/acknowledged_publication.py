@@ -19,6 +19,7 @@ from aeron_core.driver.network_publication import NetworkPublication
 if TYPE_CHECKING:
     from aeron_core.driver.publication_params import NetworkPublicationParams
 
+
 class AcknowledgedPublication(NetworkPublication):
     """One stream that is drawn from; see the module."""
 

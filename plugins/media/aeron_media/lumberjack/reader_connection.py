@@ -60,6 +60,8 @@ class ReaderConnection(EventSink):
         self._acks = AckQueue()
         self._output = AtomicBuffer.allocate(ends.OUTPUT_LENGTH)
         self.phase = ends.PHASE_FREE
+        self.is_watched = False
+        self.has_news = True
 
     def begin(self, session_id: int, now_ns: int) -> int:
         """Start with a connection that `stream` was opened for and `peer` made; return 0."""

@@ -40,14 +40,17 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
         """See `SendChannelEndpoint.advance`."""
         connection = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        return cython.cast(WriterConnection, connection).advance(stream.log, position, now_ns)
+        answer: int = cython.cast(WriterConnection, connection).advance(stream.log, position, now_ns)
+        return answer
 
     def has_peer(self, stream: SendStream) -> bool:
         """See `SendChannelEndpoint.has_peer`."""
         connection = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        return cython.cast(WriterConnection, connection).has_peer()
+        answer: bool = cython.cast(WriterConnection, connection).has_peer()
+        return answer
 
     def remove_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.remove_stream`."""
         connection = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        return cython.cast(WriterConnection, connection).close()
+        answer: int = cython.cast(WriterConnection, connection).close()
+        return answer

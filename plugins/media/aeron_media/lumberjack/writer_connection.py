@@ -56,6 +56,8 @@ class WriterConnection:
         self._chance = random.getrandbits(31)
         self.phase = ends.PHASE_DOWN
         self._retry_ns = 0
+        self._next_look_ns = 0
+        self._lost_ns = 0
         self._has_been_up = False
         self._now_ns = 0
 
