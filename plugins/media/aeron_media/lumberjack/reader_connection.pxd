@@ -51,6 +51,7 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _since_owed                  # events that nothing is owed for yet
     cdef uint32_t _last_sequence
     cdef int64_t _owed_position               # where the last event ends
+    cdef int64_t _windows_in_turn
     cdef int64_t _events                      # not counted yet
     cdef int64_t _inflated                    # bytes that were counted
     cdef int64_t _lingered_length
@@ -80,6 +81,7 @@ cdef class ReaderConnection(EventSink):
     @cython.locals(sent=int64_t)
     cdef int32_t _send_output(self, int64_t now_ns) except -1 nogil
     cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
+    cdef bint _waits_for_us(self) noexcept nogil
     cdef int32_t _look_for_silence(self, int64_t now_ns) except -1 nogil
     cdef bint _is_unfinished(self) except -1 nogil
     cdef int32_t _enter(self, int32_t phase, int64_t now_ns) except -1 nogil

@@ -99,6 +99,7 @@ class ReaderConnection(EventSink):
             # Given up since: its slot is taken back now.
             return 0
         self._now_ns = now_ns
+        self._windows_in_turn = 0
         received = 0
         if self.phase <= ends.PHASE_FED:
             received = self._read(now_ns)
@@ -178,12 +179,14 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Its predecessor may be owed now, too.
-        if self._acks.size + 2 > ends.MAX_OWED:
+        # Its predecessor may be owed now, too. Windows without events take no room, which would hold them back.
+        if self._acks.size + 2 > ends.MAX_OWED or self._windows_in_turn >= ends.WINDOWS_PER_TURN:
             return 0
+        self._windows_in_turn += 1
         self._owe_rest()
         self._counters.windows.increment_release()
-        self._progress_ns = self._now_ns
+        if self._left == 0 or not self._is_explicit:
+            self._progress_ns = self._now_ns
         self._version = version
         if count == 0:
             # Nothing to wait for: a question whether somebody is there.
@@ -305,13 +308,18 @@ class ReaderConnection(EventSink):
         if self.phase == ends.PHASE_FED and not self.feed.has_begun():
             if now_ns - self._phase_ns > ends.IMAGE_TIMEOUT_NS:
                 self.abandon(ends.NO_IMAGE, now_ns)
-        elif self._parser.is_blocked or self._acks.size > 0:
+        elif self._waits_for_us():
             # It waits for us.
             self._progress_ns = now_ns
             self._heard_ns = now_ns
         elif self.phase != ends.PHASE_ENDING:
             self._look_for_silence(now_ns)
         return 0
+
+    def _waits_for_us(self) -> bool:
+        return self._acks.size > 0 or (
+            self._parser.is_blocked and self._windows_in_turn < ends.WINDOWS_PER_TURN
+        )
 
     def _look_for_silence(self, now_ns: int) -> int:
         if self._is_unfinished():

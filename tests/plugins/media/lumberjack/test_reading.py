@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -93,6 +96,13 @@ def events(*sequences, payload=b'{"message":"m"}', version=b"2"):
     return b"".join(json_event(sequence, payload, version) for sequence in sequences)
 
 
+def nested(depth):
+    data = events(1)
+    for _ in range(depth):
+        data = compressed(data)
+    return data
+
+
 PAIRS = [(b"line", b"l")]
 ONE, TWO = data_event(1, PAIRS), data_event(2, PAIRS)
 #: What each row of the table in docs/wire/lumberjack.md says.
@@ -150,6 +160,14 @@ TABLE = {
     "HTTP GET": (b"GET / HTTP/1.1\r\n\r\n", GONE),
     "client sends A": (ack(1), GONE),
     "W 0xffffffff J1": (window(0xFFFFFFFF) + events(1), b""),
+    "8-deep C": (window(1) + nested(8), GONE),
+    "500-deep C": (window(1) + nested(500), GONE),
+    "C with 7 junk bytes after the zlib stream, then W1 J1": (
+        window(1) + envelope(zlib.compress(events(1)) + b"7 bytes") + window(1) + events(1),
+        ack(1) + ack(1),
+    ),
+    "C raw deflate": (window(1) + envelope(zlib.compress(events(1))[2:-4]), GONE),
+    "C gzip": (window(1) + envelope(gzip.compress(events(1))), GONE),
     "W 10001 J1": (window(10_001) + events(1), b""),
 }
 
@@ -158,6 +176,24 @@ TABLE = {
 def test_what_writers_send_is_answered(reading, row):
     sent, answered = TABLE[row]
     assert reading.say(reading.dial(), sent) == answered
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_the_page_of_the_wire_says_so(row):
+    page = (Path(__file__).parents[4] / "docs" / "wire" / "lumberjack.md").read_text(encoding="utf-8")
+    assert f"| {row} | {_shown(TABLE[row][1])} |" in page
+
+
+def _shown(answered):
+    shown = []
+    while answered:
+        if answered.startswith(GONE):
+            shown.append("closed")
+            answered = answered[len(GONE) :]
+        else:
+            shown.append(f"{chr(answered[0])}A{int.from_bytes(answered[2:6], 'big')}")
+            answered = answered[6:]
+    return " ".join(shown) or "nothing"
 
 
 @pytest.mark.parametrize("row", [row for row, (_, answered) in TABLE.items() if GONE not in answered])
@@ -476,3 +512,18 @@ def test_an_address_that_is_taken_is_refused(tmp_path):
         reading.streams.serve(ADDRESS)
         with pytest.raises(RegistrationError, match=r"cannot listen at 127\.0\.0\.1:5044"):
             reading.subscribe(7)
+
+
+def test_windows_without_events_keep_nobody_alive_and_nothing_waiting(reading):
+    writer = reading.dial()
+    flood = compressed(window(1) * 100_000)
+    assert writer.send(flood) == len(flood)
+    reading.step()
+    assert reading.counted("windows") <= 1024
+    answered = b""
+    for _ in range(70):
+        if GONE not in answered:
+            answered += reading.say(writer, window(1) * 10, 500 * MS)
+    assert answered == GONE
+    reading.run(3 * S)
+    assert reading.counted("rejects-timeout") == 1

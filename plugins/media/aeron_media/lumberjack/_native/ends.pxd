@@ -41,6 +41,7 @@ cpdef enum:
     TURN_LENGTH = 1048576            # that one connection may bring before the next has its turn
     ACCEPTS_PER_TURN = 16
     OUTPUT_LENGTH = 768              # of acknowledgements that wait to be sent
+    WINDOWS_PER_TURN = 1024
     LINGER_NS = 2000000000
     LINGER_LENGTH = 16777216
     IMAGE_TIMEOUT_NS = 10000000000

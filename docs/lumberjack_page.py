@@ -1,0 +1,121 @@
+"""The reference of the medium `lumberjack`: the keys of its channels from their model, and its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aeron_media.lumberjack.parameters import LumberjackParameters
+from aeron_media.lumberjack.reader_counters import ReaderCounters
+from aeron_media.lumberjack.writer_counters import WriterCounters
+from pydantic_core import PydanticUndefined
+
+from aeron_core._native.counter import Counter
+from aeron_core.spi.stream_counter import detached_counter
+from aeron_core.values import format_duration_ns, format_size
+
+_WRITER_KEYS = {"window", "pipeline", "compression", "wrap", "timeout", "backoff-init", "backoff-max", "ttl"}
+_COMMON_KEYS = {"endpoint", "so-sndbuf", "so-rcvbuf", "max-memory"}
+_DURATIONS = {
+    "keep-alive",
+    "window-timeout",
+    "idle-timeout",
+    "write-timeout",
+    "timeout",
+    "backoff-init",
+    "backoff-max",
+    "ttl",
+}
+_COUNTS = {
+    "max-window",
+    "max-ratio",
+    "max-nesting",
+    "max-pairs",
+    "max-connections",
+    *_WRITER_KEYS - _DURATIONS,
+}
+
+#: What each counter says, by its name.
+COUNTERS = {
+    "lumberjack-connections": "connections that are open",
+    "lumberjack-accepted": "connections that were taken since the start",
+    "lumberjack-windows": "W frames",
+    "lumberjack-events": "J and D frames, each a message",
+    "lumberjack-bytes": "bytes that came over all connections",
+    "lumberjack-bytes-inflated": "bytes that came out of C frames",
+    "lumberjack-acks": "acknowledgements of windows, or of parts of one",
+    "lumberjack-keep-alives": "acknowledgements of nothing, to writers that wait for subscribers",
+    "lumberjack-rejects-malformed": "connections ended for bytes that are no Lumberjack",
+    "lumberjack-rejects-limit": "connections ended for going beyond one of the limits",
+    "lumberjack-rejects-timeout": "connections ended by `window-timeout`, `idle-timeout` or `write-timeout`",
+    "lumberjack-rejects-connections": "connections beyond `max-connections`",
+    "lumberjack-abandoned": "connections given up because nobody takes their events any more",
+    "lumberjack-broken": "connections that failed",
+    "lumberjack-writer-connected": "connections that stand",
+    "lumberjack-writer-attempts": "connections that were begun",
+    "lumberjack-writer-windows": "windows that were sent",
+    "lumberjack-writer-events": "events that were sent, those that were sent again each time",
+    "lumberjack-writer-bytes": "bytes that were sent",
+    "lumberjack-writer-acks": "windows that were acknowledged",
+    "lumberjack-writer-keep-alives": "signs of life of readers that take their time",
+    "lumberjack-writer-resends": "windows that were not acknowledged when their connection ended",
+    "lumberjack-writer-passed-over": "messages that no reader takes: no JSON objects, or too long",
+    "lumberjack-writer-lost": "connections that ended otherwise than by `ttl` or with their publication",
+}
+
+
+def lumberjack_page() -> Iterator[str]:
+    """Yield the page."""
+    yield "# Lumberjack\n"
+    yield (
+        "`aeron:lumberjack?endpoint=host:port` is a channel of acknowledged events. As a subscription the driver "
+        "listens for writers such as Beats and Logstash: a connection is a session, with the writer's address as the "
+        "identity of its image, and each event is a message, whose payload is the event's JSON as it was sent, and "
+        "whose reserved value is its sequence number. An event of version 1 becomes a JSON object of strings. A "
+        "window is acknowledged when all subscribers have passed its last event. As a publication the driver sends to "
+        "such a reader: each message is an event, and the sender position is what the reader has acknowledged.\n"
+    )
+    yield (
+        "All streams that are subscribed to on one endpoint get all events, and all of them are waited for. Events "
+        "that were not acknowledged are sent again by their writer, as ours are by us: every event at least once.\n"
+    )
+    yield "## Keys\n"
+    yield "S subscription, P publication; with the keys of every channel, such as `session-id` or `linger`.\n"
+    yield "| key | of | default | meaning |\n|---|---|---|---|"
+    yield from _keys()
+    yield "\n## Counters\n"
+    yield "Type 1020, of a channel endpoint; the label goes on with the channel.\n"
+    yield "| label begins with | value |\n|---|---|"
+    for name in _counter_names():
+        yield f"| `{name}` | {COUNTERS[name]} |"
+    yield ""
+
+
+def _keys() -> Iterator[str]:
+    for name, field in LumberjackParameters.model_fields.items():
+        key = field.alias or name
+        side = "S P" if key in _COMMON_KEYS else "P" if key in _WRITER_KEYS else "S"
+        yield f"| `{key}` | {side} | {_default(key, field.default)} | {field.description} |"
+
+
+def _default(key: str, value: object) -> str:
+    if value is PydanticUndefined or value is None:
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, int):
+        if key in _DURATIONS:
+            return f"`{format_duration_ns(value)}`"
+        return f"`{value}`" if key in _COUNTS else f"`{format_size(value)}`"
+    return f"`{getattr(value, 'value', value)}`"
+
+
+def _counter_names() -> list[str]:
+    names: list[str] = []
+
+    def new_counter(name: str) -> Counter:
+        names.append(name)
+        return detached_counter(0, name)
+
+    ReaderCounters(new_counter)
+    WriterCounters(new_counter)
+    return names
