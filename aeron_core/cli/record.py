@@ -42,7 +42,7 @@ def record(  # noqa: PLR0913 - the options of the command
             "is there after an interval, or at once, before the disk has it."
         ),
     ] = DurabilityPolicy.INTERVAL,
-    interval: Annotated[str, typer.Option(metavar="TIME", help="Of --durability interval.")] = "100ms",
+    interval: Annotated[str, typer.Option(metavar="TIME", help="Of --durability interval.")] = "25ms",
     segment_length: Annotated[
         str, typer.Option(metavar="BYTES", help="Length of a segment file: a power of two of terms.")
     ] = "128m",
