@@ -38,6 +38,7 @@ _COUNTS = {
 COUNTERS = {
     "lumberjack-connections": "connections that are open",
     "lumberjack-accepted": "connections that were taken since the start",
+    "lumberjack-memory": "bytes that connections hold of what is not yet parsed; bounded by `max-memory`",
     "lumberjack-windows": "W frames",
     "lumberjack-events": "J and D frames, each a message",
     "lumberjack-bytes": "bytes that came over all connections",

@@ -103,7 +103,9 @@ class Envelope:
 
     def reset(self) -> int:
         """Forget the frame and what was found wrong with it; return 1."""
+        self._inflater.close()
         self.queue.consume(self.queue.size)
+        self.queue.release()
         self.total_in = 0
         self.total_out = 0
         self.made = 0

@@ -7,6 +7,7 @@ from aeron_core._native.counter cimport Counter
 cdef class ReaderCounters:
     cdef readonly Counter connections     # connections that are open
     cdef readonly Counter accepted        # connections that were taken
+    cdef readonly Counter memory          # bytes that connections hold
     cdef readonly Counter windows         # W frames
     cdef readonly Counter events          # J and D frames
     cdef readonly Counter bytes_received  # bytes off sockets

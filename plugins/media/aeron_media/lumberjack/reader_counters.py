@@ -13,6 +13,7 @@ class ReaderCounters:
     def __init__(self, new_counter: Callable[[str], Counter]) -> None:
         self.connections = new_counter("lumberjack-connections")
         self.accepted = new_counter("lumberjack-accepted")
+        self.memory = new_counter("lumberjack-memory")
         self.windows = new_counter("lumberjack-windows")
         self.events = new_counter("lumberjack-events")
         self.bytes_received = new_counter("lumberjack-bytes")

@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.byte_queue cimport MemoryBudget
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
@@ -29,6 +30,7 @@ cdef bint _is_over_limit(int32_t reason) noexcept nogil
 cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef StreamListener _listener
     cdef ReaderCounters _counters
+    cdef MemoryBudget _budget
     cdef Counter _bytes_received
     cdef EndSlot _ends
     cdef list _slots                    # keeps what the pointers point to

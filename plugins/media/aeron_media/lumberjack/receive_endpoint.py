@@ -67,6 +67,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._dispatcher = params.dispatcher
         self._listener = listener
         self._counters = reader.counters
+        self._budget = reader.budget
         self._ends = EndSlot()
         self._bytes_received = params.counters["bytes_received"]
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
@@ -133,6 +134,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                 self._next = index
                 self._release(cython.cast(ReaderConnection, self._active.at(index)))
         self._next = 0
+        self._counters.memory.set_release(self._budget.used)
         if received > 0:
             self._bytes_received.get_and_add(received)
         return received

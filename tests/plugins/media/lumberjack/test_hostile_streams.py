@@ -38,6 +38,26 @@ def test_an_event_that_is_inflated_from_next_to_nothing_is_refused_by_its_length
     assert reader.most_used < HELD
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        window(1) + compressed(json_event(1, b"{}") + b"\0\0\0\0\0\0"),
+        window(1) + envelope(b"no zlib"),
+        window(1) + compressed(json_event(1, bytes(900)))[:-20],
+        window(1) + data_event(1, [(b"k", bytes(900))])[:-20],
+    ],
+)
+def test_a_parser_for_the_next_connection_holds_nothing(new_reader, data):
+    reader = new_reader(max_nesting=2)
+    for _ in range(2):
+        reader.feed(data)
+        reader.rest = b""
+
+        reader.parser.reset()
+
+        assert reader.budget.used == 0
+
+
 def test_a_few_bytes_that_inflate_twice_cost_little(new_reader):
     bomb = compressed(envelope(event_of_zeros(150 * MIB)), level=9)
     assert len(bomb) < 1000
