@@ -1,0 +1,53 @@
+"""The examples of docs/how-to/receive-from-beats.md, one shipping to the other over TCP."""
+
+import json
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import aeron_core
+
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "receive-from-beats.md"
+EVENTS = [{"message": f"line {number}"} for number in range(1000)]
+
+
+@pytest.mark.system
+def test_the_examples_of_the_guide_run(capsys):
+    # An address of this process alone, so that nothing else on the machine has the port of the page.
+    host = f"127.10.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    subscribe, ship = (block.replace("127.0.0.1", host) for block in blocks)
+    names = {"json": json, "time": time}
+    exec(ship, names)
+
+    def run():
+        with (
+            aeron_core.MediaDriver.launch_embedded() as driver,
+            aeron_core.connect(driver.aeron_dir) as aeron,
+        ):
+            names["ship"](aeron, EVENTS)
+            # Its driver goes once the publication has lingered: until then it waits for acknowledgements.
+            is_shipped.wait(60)
+
+    is_shipped = threading.Event()
+    shipper = threading.Thread(target=run)
+    shipper.start()
+    shown = []
+
+    def is_wanted():
+        shown.append(capsys.readouterr().out)
+        assert time.monotonic() < deadline_s, "".join(shown)[-500:]
+        return "line 999" not in shown[-1]
+
+    deadline_s = time.monotonic() + 60
+    exec(subscribe, {"is_wanted": is_wanted})
+    is_shipped.set()
+    shipper.join(60)
+
+    lines = "".join(shown).splitlines()
+    assert [line.split(" ", 1)[1] for line in lines] == [event["message"] for event in EVENTS]
+    assert lines[0].startswith("1 ")
