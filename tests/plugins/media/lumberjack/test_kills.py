@@ -26,7 +26,7 @@ ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
 WRITER = Path(__file__).parent / "programs" / "writer.py"
 TIMEOUT_S = 120
 DRIVER_TIMEOUT_S = 2
-EVENTS_PER_ROUND = 20_000
+EVENTS_PER_ROUND = 2_000
 
 
 def free_port():
