@@ -176,3 +176,22 @@ def test_the_example_of_how_to_ship_logs_ships(driver, tmp_path, monkeypatch):
         while not messages:
             subscription.poll(lambda buffer, header: messages.append(bytes(buffer)))
     assert b'"message":"one"' in messages[0]
+
+
+def test_the_logger_of_how_to_ship_logs_publishes(driver):
+    example = python_blocks(ROOT / "docs" / "how-to" / "ship-logs.md")[1]
+    with aeron_core.connect(driver.aeron_dir) as aeron:
+        subscription = aeron.add_subscription("aeron:ipc", 1001)
+
+        subprocess.run(
+            [sys.executable, "-c", example],
+            check=True,
+            timeout=60,
+            env=os.environ | {"AERON_DIR": str(driver.aeron_dir)},
+        )
+
+        messages = []
+        while not messages:
+            subscription.poll(lambda buffer, header: messages.append(bytes(buffer)))
+    assert b'"message": "sold shoes"' in messages[0]
+    assert b'"extra": {"user": 7}' in messages[0]
