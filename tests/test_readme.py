@@ -161,3 +161,37 @@ def test_the_example_of_how_to_embed_a_driver_gives_up_in_time(tmp_path):
 
     with pytest.raises(aeron_core.DriverTimeoutError, match="500 ms"):
         exec(example.replace("/dev/shm/orders", str(tmp_path / "no-driver")), {"aeron_core": aeron_core})
+
+
+def test_the_example_of_how_to_ship_logs_ships(driver, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.log").write_text("one\n")
+    example = python_blocks(ROOT / "docs" / "how-to" / "ship-logs.md")[0]
+    with aeron_core.connect(driver.aeron_dir) as aeron:
+        subscription = aeron.add_subscription("aeron:ipc", 1001)
+
+        exec(example, {"aeron": aeron})
+
+        messages = []
+        while not messages:
+            subscription.poll(lambda buffer, header: messages.append(bytes(buffer)))
+    assert b'"message":"one"' in messages[0]
+
+
+def test_the_logger_of_how_to_ship_logs_publishes(driver):
+    example = python_blocks(ROOT / "docs" / "how-to" / "ship-logs.md")[1]
+    with aeron_core.connect(driver.aeron_dir) as aeron:
+        subscription = aeron.add_subscription("aeron:ipc", 1001)
+
+        subprocess.run(
+            [sys.executable, "-c", example],
+            check=True,
+            timeout=60,
+            env=os.environ | {"AERON_DIR": str(driver.aeron_dir)},
+        )
+
+        messages = []
+        while not messages:
+            subscription.poll(lambda buffer, header: messages.append(bytes(buffer)))
+    assert b'"message": "sold shoes"' in messages[0]
+    assert b'"extra": {"user": 7}' in messages[0]

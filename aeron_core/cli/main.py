@@ -29,6 +29,7 @@ from aeron_core.cli.record import record
 from aeron_core.cli.recordings import recordings_app
 from aeron_core.cli.replay import replay
 from aeron_core.cli.settings import settings_app
+from aeron_core.cli.ship import ship
 from aeron_core.cli.stat import stat
 from aeron_core.cli.streams import streams
 from aeron_core.cli.sub import sub
@@ -46,6 +47,7 @@ _COMMANDS = (
     pong,
     record,
     replay,
+    ship,
     stat,
     streams,
     backlog,

@@ -1,0 +1,175 @@
+"""`aeron-core ship`: files that grow, line by line, to a channel."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.options import AeronDir, Json, positive, print_json
+from aeron_core.cli.outcome import say
+from aeron_core.cli.quantities import size_of
+from aeron_core.cli.shipped_files import ShippedFiles
+from aeron_core.client.aeron import Aeron, connect
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import NotConnectedError
+from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
+
+_STATE_FOLDER: Final = "~/.local/state/aeron-core/ship"
+#: While there is nothing to do. An invented number: soon for people, and next to nothing for a processor.
+_PAUSE_S: Final = 0.01
+
+
+def ship(  # noqa: PLR0913 - the options of the command
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files, or quoted patterns such as '/var/log/**/*.log'."),
+    ],
+    to: Annotated[
+        str, typer.Option(metavar="CHANNEL", help="Such as aeron:lumberjack?endpoint=logstash:5044.")
+    ],
+    stream_id: Annotated[int, typer.Option(help="Stream within the channel.")] = 1,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder that remembers how far each file has come; one of its own for each channel and stream "
+            f"below {_STATE_FOLDER} where unset.",
+        ),
+    ] = None,
+    from_end: Annotated[
+        bool,
+        typer.Option(
+            "--from-end/--from-beginning",
+            help="Leave out what files that are not yet known hold at the start.",
+        ),
+    ] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Send lines as they are, not as JSON events.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Ship what is there, then end.")] = False,
+    max_line: Annotated[
+        str, typer.Option(metavar="BYTES", help="Longer lines are sent in pieces of that length.")
+    ] = "64k",
+    window: Annotated[
+        str,
+        typer.Option(
+            metavar="BYTES",
+            help="Messages that may be ahead of what is remembered, and come twice after a kill, at most.",
+        ),
+    ] = "1m",
+    timeout: Annotated[
+        float | None,
+        typer.Option(help="Fail after so many seconds in which nothing arrived; never where unset."),
+    ] = None,
+    drain: Annotated[
+        float, typer.Option(help="Seconds to wait at the end for what is on its way to arrive.")
+    ] = 5.0,
+    embedded: Annotated[
+        bool,
+        typer.Option("--embedded", help="Run a driver within this command, instead of connecting to one."),
+    ] = False,
+    aeron_dir: AeronDir = None,
+    json: Json = False,
+) -> None:
+    """Follow files, and publish each line as one message, until a signal.
+
+    Files are followed through rotation, by renaming or by copying and truncation. A line counts as shipped once the
+    driver's sender position has passed it: for a medium with acknowledgements, as Lumberjack, the peer has it; for
+    UDP it was sent; for IPC it was published. A command that is started again goes on behind that.
+    """
+    positive("--timeout", timeout)
+    positive("--drain", drain)
+    shown = ShippedFiles()
+    params = ShipperParams(
+        patterns=files,
+        state_folder=state or _state_folder(to, stream_id),
+        from_end=from_end,
+        is_raw=raw,
+        follows=not once,
+        max_line_length=_length_of("--max-line", max_line),
+        window_length=_length_of("--window", window),
+        on_error=lambda error: say(f"warning: {error.filename}: {error.strerror}"),
+    )
+    with Interrupt() as interrupt, ExitStack() as stack:
+        aeron = stack.enter_context(_connected(embedded, aeron_dir, stack))
+        publication = stack.enter_context(closing(aeron.add_exclusive_publication(to, stream_id)))
+        shipper = stack.enter_context(
+            closing(Shipper(publication, confirmed_position(aeron, publication), params))
+        )
+        run = _Run(shipper, shown, interrupt, timeout, to, once)
+        with shown:
+            run.ship()
+            is_settled = run.drain(drain)
+        document = shown.document(shipper)
+    if json:
+        print_json(document)
+    else:
+        say(shown.sentence(shipper))
+    if not is_settled:
+        say(
+            f"{shipper.in_flight:,} messages have not arrived in time: their lines are sent again by the next start"
+        )
+
+
+def _connected(embedded: bool, aeron_dir: Path | None, stack: ExitStack) -> Aeron:
+    if not embedded:
+        return connect_to_driver(aeron_dir)
+    settings: dict[str, object] = {"threading_mode": "SHARED"}
+    if aeron_dir is not None:
+        settings["aeron_dir"] = aeron_dir
+    driver = stack.enter_context(MediaDriver.launch_embedded(settings))
+    return connect(driver.aeron_dir)
+
+
+def _state_folder(channel: str, stream_id: int) -> Path:
+    name = hashlib.sha256(f"{channel} {stream_id}".encode()).hexdigest()[:16]
+    return Path(_STATE_FOLDER).expanduser() / name
+
+
+def _length_of(option: str, text: str) -> int:
+    length = size_of(option, text)
+    positive(option, length)
+    return length
+
+
+@dataclass
+class _Run:
+    shipper: Shipper
+    shown: ShippedFiles
+    interrupt: Interrupt
+    timeout: float | None
+    channel: str
+    ends: bool  # with the last line that is there
+    _arrived_s: float = field(default_factory=time.monotonic)
+    _lines: int = 0
+
+    def ship(self) -> None:
+        """Ship until a signal, or until all is done."""
+        while not self.interrupt and not (self.ends and self.shipper.is_done):
+            work = self.shipper.do_work(time.monotonic_ns())
+            self.shown.show(self.shipper)
+            self._check_time()
+            if not work:
+                self.interrupt.wait(_PAUSE_S)
+
+    def drain(self, timeout: float) -> bool:
+        """Wait for what is on its way; return whether all of it has arrived."""
+        deadline_s = time.monotonic() + timeout
+        while not (is_settled := self.shipper.settle(time.monotonic_ns())):
+            if time.monotonic() >= deadline_s:
+                break
+            time.sleep(_PAUSE_S)
+        return is_settled
+
+    def _check_time(self) -> None:
+        now_s = time.monotonic()
+        if self.shipper.is_done or self.shipper.lines != self._lines:
+            self._arrived_s, self._lines = now_s, self.shipper.lines
+        elif self.timeout is not None and now_s - self._arrived_s >= self.timeout:
+            raise NotConnectedError(f"nothing has arrived at {self.channel} for {self.timeout:g} s")

@@ -1,0 +1,75 @@
+"""The files that a command ships: shown on a terminal while it goes on, and summed up at the end."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+from aeron_core.cli.options import is_terminal
+from aeron_core.cli.rate import counted
+from aeron_core.shipping.shipper import Shipper
+
+_INTERVAL_S: Final = 0.5
+
+
+class ShippedFiles:
+    """Lines that have arrived, and what is behind; drawn on stderr, where a person sees it."""
+
+    def __init__(self) -> None:
+        self._start_s = time.monotonic()
+        self._shown_s = self._start_s
+        self._lines = 0
+        self._progress: Progress | None = None
+        if is_terminal():
+            columns = (TextColumn("shipped"), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._task = self._progress.add_task("", total=None, text="")
+
+    def show(self, shipper: Shipper) -> None:
+        """Draw them if it is time; cheap enough for every cycle."""
+        now_s = time.monotonic()
+        if self._progress is None or now_s - self._shown_s < _INTERVAL_S:
+            return
+        rate = (shipper.lines - self._lines) / (now_s - self._shown_s)
+        self._shown_s, self._lines = now_s, shipper.lines
+        text = (
+            f"{counted(shipper.lines, 'line')} of {counted(shipper.file_count, 'file')}, {rate:,.0f}/s, "
+            f"{shipper.in_flight:,} on their way, {shipper.unread_length:,} bytes to be read"
+        )
+        self._progress.update(self._task, text=text)
+
+    def document(self, shipper: Shipper) -> dict[str, object]:
+        """Return what was shipped, for JSON."""
+        return {
+            "lines": shipper.lines,
+            "bytes": shipper.bytes,
+            "files": shipper.file_count,
+            "unconfirmed_messages": shipper.in_flight,
+            "seconds": round(time.monotonic() - self._start_s, 6),
+        }
+
+    def sentence(self, shipper: Shipper) -> str:
+        """Return the totals for people."""
+        seconds = max(time.monotonic() - self._start_s, 1e-9)
+        return (
+            f"shipped {counted(shipper.lines, 'line')} of {counted(shipper.bytes, 'byte')} from "
+            f"{counted(shipper.file_count, 'file')} in {seconds:.3f} s: {shipper.lines / seconds:,.0f} lines/s"
+        )
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()

@@ -1,0 +1,200 @@
+"""A handler of `logging` that publishes records to any channel, and never has the program wait for it.
+
+    logging.getLogger().addHandler(
+        PublishingHandler("aeron:lumberjack?endpoint=logstash:5044", embedded=True)
+    )
+
+Not here: what is in an event (shipping.record_events). A thread of its own connects and publishes.
+Invariant: a record is published, or waits in the queue, or is counted in `dropped`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+# Before what is registered here: at exit, records go before the clients and drivers that carry them.
+import aeron_core.agent.at_exit  # noqa: F401
+from aeron_core.client.aeron import connect
+from aeron_core.errors import ConfigurationError
+from aeron_core.shipping.record_events import RecordEvents
+from aeron_core.shipping.record_publisher import Link, RecordPublisher
+from aeron_core.shipping.record_queue import RecordQueue, WhenFull
+from aeron_core.shipping.shipper import confirmed_position
+
+_PAUSE_S: Final = 0.01
+_handlers: weakref.WeakSet[PublishingHandler] = weakref.WeakSet()
+# Links of the process that this one is forked from: not to be closed here.
+_inherited: list[object] = []
+
+
+class PublishingHandler(logging.Handler):
+    """Publishes each record as a JSON event, or with `raw` as the text that its formatter makes.
+
+    Where there is no driver, or nobody takes them, records wait in the queue; `dropped` says how many found no
+    room, and an event tells it as soon as there is some.
+    """
+
+    def __init__(  # noqa: PLR0913 - what `dictConfig` can give
+        self,
+        channel: str,
+        stream_id: int = 1,
+        *,
+        aeron_dir: str | Path | None = None,
+        embedded: bool = False,
+        capacity: int = 10_000,
+        when_full: str | WhenFull = WhenFull.DROP_NEWEST,
+        block_timeout: float = 0.1,
+        close_timeout: float = 2.0,
+        fields: Mapping[str, object] | None = None,
+        raw: bool = False,
+        level: int | str = logging.NOTSET,
+    ) -> None:
+        """Publish to `channel`, by the driver of `aeron_dir` or an `embedded` one.
+
+        `capacity`: records that may wait. `when_full`: "drop-newest", "drop-oldest", or "block" for `block_timeout`
+        seconds. `close_timeout`: seconds that the end of the program waits for what is queued. `fields`: added to
+        each event. Raises ConfigurationError.
+        """
+        super().__init__(level)
+        if capacity < 1:
+            raise ConfigurationError(f"capacity={capacity}: must be at least 1")
+        try:
+            self._when_full = WhenFull(when_full)
+            self._events = RecordEvents(socket.gethostname(), fields or {})
+        except (ValueError, TypeError) as error:
+            allowed = ", ".join(one.value for one in WhenFull)
+            raise ConfigurationError(
+                f"when_full={when_full!r}, fields={fields!r}: {error}; when_full must be one of {allowed}, "
+                "fields must be JSON"
+            ) from error
+        self._channel = channel
+        self._stream_id = stream_id
+        self._aeron_dir = aeron_dir
+        self._is_embedded = embedded
+        self._capacity = capacity
+        self._block_timeout = block_timeout
+        self._close_timeout = close_timeout
+        self._is_raw = raw
+        self._thread: threading.Thread | None = None
+        self._queue, self._publisher = self._begin()
+        _handlers.add(self)
+
+    @property
+    def dropped(self) -> int:
+        """Records that were dropped."""
+        return self._queue.dropped
+
+    def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:
+        """Pass over what the thread of this handler logs itself: it would have no end."""
+        if threading.current_thread() is self._thread:
+            return False
+        return super().filter(record)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue the event of a record."""
+        try:
+            self._queue.put(self._event_of(record))
+            if self._thread is None and not self._queue.is_closed:
+                # Not before, so that servers which fork after their configuration have one in each process.
+                self._thread = threading.Thread(target=self._run, name="aeron-logging", daemon=True)
+                self._thread.start()
+        except Exception:
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Wait until everything has arrived as far as the medium tells, `close_timeout` seconds at most."""
+        deadline_s = time.monotonic() + self._close_timeout
+        while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline_s:
+            if self._publisher.is_drained:
+                return
+            time.sleep(_PAUSE_S)
+
+    def close(self) -> None:
+        """Wait as `flush` does, then end; closing twice does nothing."""
+        self._queue.close()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(self._close_timeout + 1)
+        super().close()
+
+    def start_in_child(self) -> None:
+        """Begin anew in a process that was forked: what was queued is the parent's."""
+        _inherited.append(self._publisher)
+        self._thread = None
+        self._queue, self._publisher = self._begin()
+
+    def _begin(self) -> tuple[RecordQueue, RecordPublisher]:
+        queue = RecordQueue(self._capacity, self._when_full, self._block_timeout)
+        return queue, RecordPublisher(queue, self._open_link, self._report_of, _say_error)
+
+    def _event_of(self, record: logging.LogRecord) -> bytes:
+        return self.format(record).encode(errors="replace") if self._is_raw else self._events(record)
+
+    def _report_of(self, dropped: int) -> bytes:
+        text = f"{dropped} log records were dropped: {self._capacity} may wait, and no longer than a message"
+        report = logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None)
+        report.dropped = dropped
+        try:
+            return self._event_of(report)
+        except Exception:  # of a formatter: records that it cannot make have been told by `emit`
+            return self._events(report)
+
+    def _open_link(self) -> Link:
+        with ExitStack() as stack:
+            aeron_dir = self._aeron_dir
+            if self._is_embedded:
+                from aeron_core.driver.media_driver import MediaDriver  # noqa: PLC0415 - few need it
+
+                settings: dict[str, object] = {"threading_mode": "SHARED"}
+                if aeron_dir is not None:
+                    settings["aeron_dir"] = aeron_dir
+                aeron_dir = stack.enter_context(MediaDriver.launch_embedded(settings)).aeron_dir
+            aeron = stack.enter_context(connect(aeron_dir))
+            publication = aeron.add_exclusive_publication(self._channel, self._stream_id)
+            return Link(publication, confirmed_position(aeron, publication), stack.pop_all().close)
+
+    def _run(self) -> None:
+        queue, publisher = self._queue, self._publisher
+        while not queue.is_closed:
+            if publisher.do_work(time.monotonic_ns()):
+                continue
+            if publisher.is_idle:
+                queue.wait()
+            else:
+                time.sleep(_PAUSE_S)
+        deadline_s = time.monotonic() + self._close_timeout
+        while not publisher.is_drained and time.monotonic() < deadline_s:
+            if not publisher.do_work(time.monotonic_ns()):
+                time.sleep(_PAUSE_S)
+        publisher.close()
+
+
+def _say_error(error: Exception) -> None:
+    # Where `logging` says what goes wrong with it.
+    if logging.raiseExceptions and sys.stderr is not None:
+        print(f"{__name__}: records wait: {' '.join(str(error).split())}", file=sys.stderr)
+
+
+def _start_in_child() -> None:
+    for handler in list(_handlers):
+        handler.start_in_child()
+
+
+@atexit.register
+def _close_all() -> None:
+    for handler in list(_handlers):
+        handler.close()
+
+
+os.register_at_fork(after_in_child=_start_in_child)

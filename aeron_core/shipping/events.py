@@ -1,0 +1,48 @@
+"""Lines as messages: JSON events as log collectors know them, or the bytes of the line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from aeron_core.shipping.line_splitter import Line
+
+#: Returns the message of a line of the file at a path, read at a time in ns since the epoch.
+EventMaker = Callable[[Line, str, int], bytes]
+
+_NS_PER_MS: Final = 1_000_000
+
+
+def timestamp_of(time_ns: int) -> str:
+    """Return a time since the epoch as ISO 8601 in UTC, with milliseconds."""
+    ms = time_ns // _NS_PER_MS
+    return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{ms % 1000:03}Z"
+
+
+def raw_event(line: Line, _path: str, _time_ns: int) -> bytes:
+    """Return the bytes of the line."""
+    return line.payload
+
+
+class JsonEvents:
+    """Makes `{"@timestamp", "message", "log": {"offset", "file": {"path"}}, "host": {"name"}}`."""
+
+    def __init__(self, host: str) -> None:
+        self._host = json.dumps(host, ensure_ascii=False)
+        self._time = (-1, "")  # of the last event, in ms: many lines are read at once
+        self._path = ("", "")
+
+    def __call__(self, line: Line, path: str, time_ns: int) -> bytes:
+        """Return the message of a line; what is no UTF-8 becomes U+FFFD."""
+        if self._time[0] != time_ns // _NS_PER_MS:
+            self._time = (time_ns // _NS_PER_MS, timestamp_of(time_ns))
+        if self._path[0] != path:
+            text = path.encode(errors="surrogateescape").decode(errors="replace")
+            self._path = (path, json.dumps(text, ensure_ascii=False))
+        message = json.dumps(line.payload.decode(errors="replace"), ensure_ascii=False)
+        return (
+            f'{{"@timestamp":"{self._time[1]}","message":{message},"log":{{"offset":{line.offset},'
+            f'"file":{{"path":{self._path[1]}}}}},"host":{{"name":{self._host}}}}}'
+        ).encode()

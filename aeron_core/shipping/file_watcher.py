@@ -1,0 +1,197 @@
+"""Which files there are to follow: those of patterns, however they are renamed, and what became of those followed.
+
+A new name of a file that is followed changes nothing. A copy of a file that was then emptied (rotation by copy and
+truncation) is taken up where the file was confirmed to be.
+
+Invariant: no file is followed twice.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatch
+from typing import Final
+
+from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, end_of_last_line, stands_before
+from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
+
+_NS_PER_S: Final = 1_000_000_000
+#: A file that has no name any more is read for so long after it has last grown. An invented number: programs that
+#: are told to open their log anew do so within seconds.
+CLOSE_TIMEOUT_NS: Final = 30 * _NS_PER_S
+#: Copies of files that were emptied are looked for so long. An invented number: both happen in one go.
+_COPY_TIMEOUT_NS: Final = 60 * _NS_PER_S
+#: Shorter places may look alike by chance.
+_COPY_TAIL_LENGTH: Final = 32
+
+
+class FileWatcher:
+    """Looks when it is told to."""
+
+    def __init__(
+        self,
+        patterns: Sequence[str],
+        registry: OffsetRegistry,
+        *,
+        from_end: bool,
+        max_line_length: int,
+        on_error: Callable[[OSError], object],
+    ) -> None:
+        """Take patterns as of `glob`, `**` included; `from_end` is for files that are there from the start."""
+        self.files: dict[FileKey, FollowedFile] = {}
+        self._patterns = patterns
+        self._registry = registry
+        self._from_end = from_end
+        self._max_line_length = max_line_length
+        self._on_error = on_error
+        self._told: set[str] = set()
+        self._rewritten: list[tuple[int, Progress]] = []  # with when it happened
+        self._is_first = True
+
+    def look(self, now_ns: int) -> int:
+        """Look for files; return how many are new, or were renamed."""
+        found = dict(self._found())
+        self._rewritten = [item for item in self._rewritten if now_ns - item[0] < _COPY_TIMEOUT_NS]
+        if self._is_first:
+            found = dict(self._moved(found)) | found
+        changes = 0
+        for key, path in found.items():
+            file = self.files.get(key)
+            if file is None:
+                changes += self._follow(key, path, found)
+            else:
+                changes += file.path != path
+                file.path = file.progress.path = path
+                file.missing_since_ns = None
+        for key, file in self.files.items():
+            if key not in found and file.missing_since_ns is None:
+                file.missing_since_ns = now_ns
+        self._is_first = False
+        return changes
+
+    def note_rewritten(self, progress: Progress, now_ns: int) -> None:
+        """Look for a copy of a file that was emptied."""
+        self._rewritten.append((now_ns, progress))
+
+    def is_over(self, file: FollowedFile, now_ns: int) -> bool:
+        """Return whether a file has no name any more, and has not grown for a while."""
+        if file.missing_since_ns is None:
+            return False
+        return now_ns - max(file.missing_since_ns, file.read_ns) >= CLOSE_TIMEOUT_NS
+
+    def drop(self, file: FollowedFile) -> None:
+        """Follow a file no more."""
+        file.close()
+        del self.files[file.key]
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self.files.values():
+            file.close()
+
+    def _found(self) -> Iterator[tuple[FileKey, str]]:
+        paths = dict.fromkeys(
+            os.path.abspath(path) for pattern in self._patterns for path in _matches(pattern)
+        )
+        found = []
+        for path in paths:
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue  # gone since, or a link that leads nowhere
+            if stat.S_ISREG(status.st_mode):
+                found.append((status.st_mtime_ns, path, FileKey.of(status)))
+        # The oldest first, so that lines come in their order as far as files tell it.
+        return ((key, path) for _, path, key in sorted(found, key=lambda item: item[:2]))
+
+    def _moved(self, found: dict[FileKey, str]) -> Iterator[tuple[FileKey, str]]:
+        """Yield files that were renamed while nobody looked, to names that no pattern has."""
+        for key, entry in self._registry.entries.items():
+            if key in found or not _is_wanted(entry.path, self._patterns):
+                continue
+            try:
+                names = list(os.scandir(os.path.dirname(entry.path)))
+            except OSError:
+                continue
+            for name in names:
+                if name.inode() == key.inode and self._stands(entry, name.path):
+                    yield key, name.path
+
+    def _stands(self, entry: Entry, path: str) -> bool:
+        try:
+            status = os.stat(path)
+            return (
+                stat.S_ISREG(status.st_mode)
+                and FileKey.of(status) == entry.key
+                and entry.progress_of(path) is not None
+            )
+        except OSError:
+            return False
+
+    def _follow(self, key: FileKey, path: str, found: dict[FileKey, str]) -> int:
+        try:
+            progress = self._progress_of(key, path, found)
+            if progress is None:
+                return 0
+            file = FollowedFile(path, progress, self._max_line_length)
+        except OSError as error:
+            if path not in self._told:
+                self._told.add(path)
+                self._on_error(error)
+            return 0
+        self._told.discard(path)
+        self.files[file.key] = file
+        return 1
+
+    def _progress_of(self, key: FileKey, path: str, found: dict[FileKey, str]) -> Progress | None:
+        """Return where to begin; None where that will be known only later."""
+        entry = self._registry.entries.get(key)
+        if entry is not None:
+            progress = entry.progress_of(path) or Progress(path)
+            if not _is_wanted(path, self._patterns):
+                progress.path = entry.path  # by which the next one finds it again
+            return progress
+        for item in self._rewritten:
+            if (copied := _same_place(item[1], path)) is not None:
+                self._rewritten.remove(item)
+                return copied
+        if not self._is_first and any(_same_place(file.progress, path) for file in self.files.values()):
+            return None  # a copy: the file that it is of may be emptied next, or go on and differ
+        if self._is_first:
+            copied = self._copied(path, found)
+            if copied is not None:
+                return copied
+            if self._from_end:
+                return end_of_last_line(path)
+        return Progress(path)
+
+    def _copied(self, path: str, found: dict[FileKey, str]) -> Progress | None:
+        """Return the progress of a file that was copied and emptied, or deleted, while nobody looked."""
+        for key, entry in self._registry.entries.items():
+            if entry.tail_length < _COPY_TAIL_LENGTH or (progress := entry.progress_of(path)) is None:
+                continue
+            if key not in found or entry.progress_of(found[key]) is None:
+                return progress
+        return None
+
+
+def _same_place(progress: Progress, path: str) -> Progress | None:
+    length = len(progress.tail)
+    if length < _COPY_TAIL_LENGTH or stands_before(path, progress.offset, length) != progress.tail:
+        return None
+    return Progress(path, progress.offset, progress.tail)
+
+
+def _matches(pattern: str) -> list[str]:
+    # A name that is there is that name, whatever characters it has.
+    return [pattern] if os.path.lexists(pattern) else glob.glob(pattern, recursive=True)
+
+
+def _is_wanted(path: str, patterns: Sequence[str]) -> bool:
+    """Return whether a path is one of these patterns."""
+    return any(
+        fnmatch(path, os.path.abspath(pattern)) or path == os.path.abspath(pattern) for pattern in patterns
+    )

@@ -1,0 +1,87 @@
+"""Cuts what is read of a file into lines, each with where it ends and what stands before that.
+
+Invariant: the lines that were returned and `held` are, in order, all bytes that were fed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: Bytes before a place by which it is known again. An invented number: a line with its time, or two.
+TAIL_LENGTH: Final = 256
+
+_LINE_END: Final = b"\n"
+_UTF8_MAX_LENGTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a file, or a piece of one that is too long."""
+
+    offset: int  # of its first byte in the file
+    end: int  # offset behind it and its line end
+    payload: bytes  # without its line end
+    tail: bytes  # up to TAIL_LENGTH bytes of the file before `end`
+
+
+class LineSplitter:
+    """Holds a line back until its end has come; one longer than `max_length` is cut into pieces."""
+
+    def __init__(self, offset: int, tail: bytes, max_length: int) -> None:
+        self._offset = offset  # of the held bytes
+        self._tail = tail
+        self._max_length = max_length
+        self._held = bytearray()
+
+    @property
+    def held(self) -> int:
+        """Bytes of a line whose end has not come."""
+        return len(self._held)
+
+    def feed(self, data: bytes) -> list[Line]:
+        """Return the lines that have become whole by the next bytes of the file."""
+        search_begin = len(self._held)
+        self._held += data
+        lines: list[Line] = []
+        begin = 0
+        while (end := self._held.find(_LINE_END, max(search_begin, begin))) >= 0:
+            self._cut(bytes(self._held[begin : end + 1]), lines)
+            begin = end + 1
+        del self._held[:begin]
+        while len(self._held) > self._max_length:
+            length = _piece_length(self._held, self._max_length)
+            lines.append(self._line(bytes(self._held[:length]), 0))
+            del self._held[:length]
+        return lines
+
+    def finish(self) -> list[Line]:
+        """Return what is held as the last line of a file that will not grow any more."""
+        if not self._held:
+            return []
+        line = self._line(bytes(self._held), 0)
+        self._held.clear()
+        return [line]
+
+    def _cut(self, raw: bytes, lines: list[Line]) -> None:
+        while len(raw) - 1 > self._max_length:
+            length = _piece_length(raw, self._max_length)
+            lines.append(self._line(raw[:length], 0))
+            raw = raw[length:]
+        lines.append(self._line(raw, 2 if raw.endswith(b"\r\n") else 1))
+
+    def _line(self, raw: bytes, line_end_length: int) -> Line:
+        begin = self._offset
+        self._offset += len(raw)
+        self._tail = (self._tail + raw)[-TAIL_LENGTH:]
+        return Line(begin, self._offset, raw[: len(raw) - line_end_length], self._tail)
+
+
+def _piece_length(data: bytes | bytearray, max_length: int) -> int:
+    """Return how much to cut off, at most `max_length`, without cutting a character of UTF-8 in two."""
+    length = max_length
+    for _ in range(_UTF8_MAX_LENGTH - 1):
+        if length <= 1 or data[length] & 0xC0 != 0x80:
+            return max(length, 1)
+        length -= 1
+    return length if length > 1 and data[length] & 0xC0 != 0x80 else max_length

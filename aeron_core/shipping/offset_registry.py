@@ -1,0 +1,119 @@
+"""How far each file was shipped, in a folder: read when a shipper starts, replaced as a whole while it goes on.
+
+Invariant: what the file says was confirmed; it is never half written, and one process has it at a time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.shipping.followed_file import FileKey, Progress, stands_before
+
+_NAME: Final = "registry.json"
+_LOCK: Final = "lock"
+_VERSION: Final = 1
+_NS_PER_S: Final = 1_000_000_000
+#: How long a file that is nowhere to be found is remembered. An invented number: longer than any rotation takes.
+_MEMORY_NS: Final = 30 * 24 * 3600 * _NS_PER_S
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How far one file has come, and by what that place is known again."""
+
+    device: int
+    inode: int
+    path: str
+    offset: int
+    tail_length: int
+    tail_sha256: str  # of so many bytes before `offset`: no text of the file lies in the registry
+    seen_ns: int  # when it was last followed, since the epoch
+
+    @property
+    def key(self) -> FileKey:
+        """The file."""
+        return FileKey(self.device, self.inode)
+
+    @classmethod
+    def of(cls, key: FileKey, progress: Progress, now_ns: int) -> Entry:
+        """Return the entry for a file that is followed."""
+        digest = hashlib.sha256(progress.tail).hexdigest()
+        return cls(key.device, key.inode, progress.path, progress.offset, len(progress.tail), digest, now_ns)
+
+    def progress_of(self, path: str) -> Progress | None:
+        """Return the progress of the file at `path` where it stands there, None where it does not; raises OSError."""
+        tail = stands_before(path, self.offset, self.tail_length)
+        if len(tail) != self.tail_length or hashlib.sha256(tail).hexdigest() != self.tail_sha256:
+            return None
+        return Progress(path, self.offset, tail)
+
+
+class OffsetRegistry:
+    """The entries of a folder, which is made if it is not there."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take the folder; raises ConfigurationError where another process has it or it is damaged, OSError."""
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.entries = _read(folder / _NAME)
+        except BlockingIOError:
+            self.close()
+            raise ConfigurationError(
+                f"{folder}: is in use by another shipper; each needs a folder of its own"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def save(self, entries: dict[FileKey, Entry], now_ns: int) -> None:
+        """Remember these entries, and those of other files for a while; returns once the disk has them."""
+        kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
+        self.entries = kept | entries
+        document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}
+        path = self.folder / _NAME
+        draft = self.folder / f".{_NAME}"
+        with draft.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            json.dump(document, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+        fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def close(self) -> None:
+        """Leave the folder to others; closing twice does nothing."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _read(path: Path) -> dict[FileKey, Entry]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["version"] != _VERSION:
+            raise ConfigurationError(
+                f"{path}: is of version {document['version']}, this program knows {_VERSION}"
+            )
+        entries = [Entry(**row) for row in document["files"]]
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(
+            f"{path}: is damaged ({error}); without it, all files are shipped from their beginning"
+        ) from error
+    return {entry.key: entry for entry in entries}

@@ -1,0 +1,124 @@
+"""Publishes what is in a queue, by a link that is made when it is needed, and made again when it was lost.
+
+    unlinked -> linked      the link could be made
+    linked -> unlinked      the publication was closed: the driver has ended, or has given the client up
+
+Invariant: a message leaves the queue's side only when it was published, or counted as dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+
+if TYPE_CHECKING:
+    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.shipping.record_queue import RecordQueue
+
+#: Between two attempts to make the link. An invented number: drivers are back within seconds.
+_RETRY_INTERVAL_NS: Final = 1_000_000_000
+#: Messages of one duty cycle.
+_LIMIT: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A publication, and what holds it."""
+
+    publication: ExclusivePublication
+    confirmed_position: Callable[[], int]
+    close: Callable[[], object]
+
+
+class RecordPublisher:
+    """One thread, which calls `do_work` again and again."""
+
+    def __init__(
+        self,
+        queue: RecordQueue,
+        open_link: Callable[[], Link],
+        report_of: Callable[[int], bytes],
+        on_error: Callable[[Exception], object],
+    ) -> None:
+        """Tell of dropped messages by what `report_of` makes of their number; hear of links that fail, once each."""
+        self._queue = queue
+        self._open_link = open_link
+        self._report_of = report_of
+        self._on_error = on_error
+        self._link: Link | None = None
+        self._retry_ns: int | None = None
+        self._message: bytes | None = None  # that is to be published next
+        self._has_told = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to be published."""
+        return self._message is None and not len(self._queue)
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether everything was published, and has arrived as far as the medium tells."""
+        if not self.is_idle:
+            return False
+        if self._link is None or self._link.publication.is_closed:
+            return True
+        return self._link.confirmed_position() >= self._link.publication.position
+
+    def do_work(self, now_ns: int) -> int:
+        """Publish what there is room for; return how many messages that were."""
+        count = 0
+        while count < _LIMIT and self._has_message() and self._is_linked(now_ns) and self._publish(now_ns):
+            count += 1
+        return count
+
+    def close(self) -> None:
+        """Close the link."""
+        link, self._link = self._link, None
+        if link is None:
+            return
+        try:
+            link.close()
+        except Exception as error:  # what is left of it is of no use
+            self._on_error(error)
+
+    def _has_message(self) -> bool:
+        if self._message is None:
+            dropped = self._queue.take_unreported()
+            self._message = self._report_of(dropped) if dropped else self._queue.get()
+        return self._message is not None
+
+    def _is_linked(self, now_ns: int) -> bool:
+        if self._link is not None:
+            return True
+        if self._retry_ns is not None and now_ns < self._retry_ns:
+            return False
+        self._retry_ns = now_ns + _RETRY_INTERVAL_NS
+        try:
+            self._link = self._open_link()
+        except Exception as error:  # whatever it is, the program that logs goes on, and so does the attempt
+            if not self._has_told:
+                self._has_told = True
+                self._on_error(error)
+            return False
+        self._has_told = False
+        return True
+
+    def _publish(self, now_ns: int) -> bool:
+        if self._message is None or self._link is None:
+            return False
+        publication = self._link.publication
+        if len(self._message) > publication.max_message_length:
+            self._message = None
+            self._queue.drop()
+            return True
+        result = publication.offer(self._message)
+        if result >= 0:
+            self._message = None
+            return True
+        if result in (wire.RESULT_CLOSED, wire.RESULT_MAX_POSITION_EXCEEDED):
+            self.close()
+            self._retry_ns = now_ns + _RETRY_INTERVAL_NS
+        return result == wire.RESULT_ADMIN_ACTION

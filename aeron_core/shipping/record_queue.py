@@ -1,0 +1,104 @@
+"""Messages on their way from the threads that log to the one that publishes.
+
+Invariant: never more than `capacity` of them; each was either given to the publisher or counted as dropped.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from enum import Enum
+
+
+class WhenFull(Enum):
+    """What becomes of a message for which there is no room."""
+
+    DROP_NEWEST = "drop-newest"
+    DROP_OLDEST = "drop-oldest"
+    BLOCK = "block"  # wait a little, then drop the newest
+
+
+class RecordQueue:
+    """Any thread puts, one gets."""
+
+    def __init__(self, capacity: int, when_full: WhenFull, block_timeout: float) -> None:
+        """Wait for room for `block_timeout` seconds, with WhenFull.BLOCK."""
+        self.capacity = capacity
+        self.dropped = 0  # since the beginning
+        self._when_full = when_full
+        self._block_timeout = block_timeout
+        self._messages: deque[bytes] = deque()
+        self._condition = threading.Condition()
+        self._unreported = 0
+        self._has_waited_in_vain = False
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def put(self, message: bytes) -> None:
+        """Add a message, or drop one."""
+        with self._condition:
+            if self._is_closed or not self._make_room():
+                self._count_dropped()
+                return
+            self._messages.append(message)
+            self._condition.notify_all()
+
+    def get(self) -> bytes | None:
+        """Take the oldest message, None where there is none."""
+        with self._condition:
+            if not self._messages:
+                return None
+            self._has_waited_in_vain = False
+            message = self._messages.popleft()
+            if len(self._messages) == self.capacity - 1:
+                self._condition.notify_all()
+            return message
+
+    def drop(self) -> None:
+        """Count a message that cannot be published."""
+        with self._condition:
+            self._count_dropped()
+
+    def take_unreported(self) -> int:
+        """Return how many were dropped since the last call."""
+        with self._condition:
+            count, self._unreported = self._unreported, 0
+            return count
+
+    def wait(self) -> None:
+        """Wait for a message, or the end."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._messages or self._is_closed)
+
+    def close(self) -> None:
+        """Take no more, and wake who waits; what is there can still be got."""
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify_all()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it takes no more."""
+        return self._is_closed
+
+    def _has_room(self) -> bool:
+        return len(self._messages) < self.capacity
+
+    def _make_room(self) -> bool:
+        if self._has_room():
+            return True
+        if self._when_full is WhenFull.DROP_OLDEST:
+            self._messages.popleft()
+            self._count_dropped()
+            return True
+        # Who has waited in vain has done so for all until something moves: they wait one after the other.
+        if self._when_full is WhenFull.BLOCK and not self._has_waited_in_vain:
+            self._condition.wait_for(lambda: self._has_room() or self._is_closed, self._block_timeout)
+            self._has_waited_in_vain = not self._has_room()
+        return self._has_room() and not self._is_closed
+
+    def _count_dropped(self) -> None:
+        self.dropped += 1
+        self._unreported += 1

@@ -1,0 +1,122 @@
+"""Files that a command ships, as people start, stop and kill it."""
+
+import json
+import signal
+import time
+
+import pytest
+
+import aeron_core
+from aeron_core import MediaDriver
+
+DEADLINE_S = 60
+
+
+def until(condition):
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.001)
+    return found
+
+
+class Reader:
+    """A subscriber of Lumberjack that reads when it is told to."""
+
+    def __init__(self, driver, aeron):
+        self.subscription = aeron.add_subscription("aeron:lumberjack?endpoint=127.0.0.1:0", 7)
+        (address,) = until(self.subscription.local_addresses)
+        self.channel = f"aeron:lumberjack?endpoint={address}"
+        self.messages = []
+
+    def poll(self):
+        self.subscription.poll(lambda buffer, header: self.messages.append(json.loads(bytes(buffer))), 1000)
+        return [message["message"] for message in self.messages]
+
+
+@pytest.fixture
+def reader():
+    with MediaDriver.launch_embedded() as driver, aeron_core.connect(driver.aeron_dir) as aeron:
+        yield Reader(driver, aeron)
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "app.log"
+    path.write_text("one\ntwo\n")
+    return path
+
+
+def append(path, text):
+    with path.open("a") as file:
+        file.write(text)
+
+
+@pytest.mark.system
+def test_lines_go_to_a_reader_of_lumberjack_and_on_after_a_restart(start, reader, log, tmp_path):
+    arguments = ("ship", log, "--to", reader.channel, "--state", tmp_path / "state", "--embedded", "--json")
+    process = start(*arguments)
+    until(lambda: reader.poll() == ["one", "two"])
+    append(log, "three\n")
+    until(lambda: reader.poll() == ["one", "two", "three"])
+
+    process.popen.send_signal(signal.SIGTERM)
+    while process.popen.poll() is None:
+        reader.poll()
+    outcome = process.ended()
+
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)["lines"] == 3
+    append(log, "four\n")
+    process = start(*arguments, "--once")
+    until(lambda: reader.poll()[3:] == ["four"])
+    while process.popen.poll() is None:
+        reader.poll()
+    assert json.loads(process.ended().out)["lines"] == 1
+    assert reader.messages[-1]["log"] == {"offset": 14, "file": {"path": str(log)}}
+
+
+@pytest.mark.system
+def test_nothing_is_lost_when_it_is_killed(start, reader, log, tmp_path):
+    lines = [f"{number:06}" for number in range(20_000)]
+    log.write_text("".join(f"{line}\n" for line in lines))
+    arguments = ("ship", log, "--to", reader.channel, "--state", tmp_path / "state", "--embedded")
+    for count in (1_000, 8_000, 15_000):
+        process = start(*arguments)
+        until(lambda count=count: len(set(reader.poll())) >= count)
+        process.popen.kill()
+        process.popen.wait(DEADLINE_S)
+
+    start(*arguments)
+    until(lambda: reader.poll() and reader.messages[-1]["message"] == lines[-1])
+    assert sorted(set(reader.poll())) == lines
+
+
+def test_once_ends_with_what_was_there(aeron, driver, log, tmp_path):
+    with aeron_core.connect(driver.aeron_dir) as client:
+        subscription = client.add_subscription("aeron:ipc", 5)
+        arguments = ("ship", log, "--to", "aeron:ipc", "--stream-id", 5, "--state", tmp_path / "state")
+
+        outcome = aeron(*arguments, "--once", "--raw", "-d", driver.aeron_dir)
+
+        messages = []
+        until(
+            lambda: subscription.poll(lambda buffer, header: messages.append(bytes(buffer))) and messages[1:]
+        )
+    assert outcome.code == 0
+    assert "shipped 2 lines of 8 bytes from 1 file" in outcome.err
+    assert messages == [b"one", b"two"]
+
+
+def test_a_peer_that_never_comes_is_told(aeron, driver, log, tmp_path):
+    arguments = ("ship", log, "--to", "aeron:ipc", "--state", tmp_path / "state", "-d", driver.aeron_dir)
+
+    outcome = aeron(*arguments, "--once", "--timeout", 0.2, "--drain", 0.1)
+
+    assert outcome.code == 1
+    assert outcome.err == "aeron-core: error: nothing has arrived at aeron:ipc for 0.2 s\n"
+
+
+def test_what_is_asked_wrongly_is_told(aeron, log):
+    assert aeron("ship", log, "--to", "aeron:ipc", "--window", "0").code == 2
+    assert aeron("ship", log).code == 2

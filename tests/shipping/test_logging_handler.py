@@ -1,0 +1,171 @@
+"""The handler of `logging`, with its thread and a driver."""
+
+import json
+import logging
+import logging.config
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import aeron_core
+from aeron_core.errors import ConfigurationError
+from aeron_core.logging_handler import PublishingHandler
+
+DEADLINE_S = 60
+
+
+class Listener:
+    def __init__(self, driver, aeron):
+        self.aeron_dir = driver.aeron_dir
+        self.subscription = aeron.add_subscription("aeron:ipc", 1)
+        self.messages = []
+
+    def heard(self, count):
+        deadline_s = time.monotonic() + DEADLINE_S
+        while len(self.messages) < count:
+            assert time.monotonic() < deadline_s
+            self.subscription.poll(lambda buffer, header: self.messages.append(bytes(buffer)), 1000)
+        return [json.loads(message) for message in self.messages]
+
+
+@pytest.fixture
+def listener(driver):
+    with aeron_core.connect(driver.aeron_dir) as aeron:
+        yield Listener(driver, aeron)
+
+
+@pytest.fixture
+def logger():
+    made = logging.getLogger("tests.shipping")
+    made.propagate = False
+    yield made
+    for handler in list(made.handlers):
+        made.removeHandler(handler)
+        handler.close()
+
+
+def test_records_are_published(listener, logger):
+    logger.addHandler(PublishingHandler("aeron:ipc", aeron_dir=listener.aeron_dir))
+
+    logger.warning("hello %s", "world", extra={"user": 7})
+
+    (event,) = listener.heard(1)
+    assert (event["message"], event["log"]["level"], event["extra"]) == (
+        "hello world",
+        "warning",
+        {"user": 7},
+    )
+
+
+def test_it_can_be_configured(listener, logger):
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"own": {"format": '{"text":"%(message)s"}'}},
+            "handlers": {
+                "aeron": {
+                    "class": "aeron_core.logging_handler.PublishingHandler",
+                    "channel": "aeron:ipc",
+                    "aeron_dir": str(listener.aeron_dir),
+                    "when_full": "drop-oldest",
+                    "level": "INFO",
+                    "formatter": "own",
+                    "raw": True,
+                }
+            },
+            "loggers": {"tests.shipping": {"handlers": ["aeron"], "level": "DEBUG"}},
+        }
+    )
+
+    logger.debug("too little")
+    logger.info("hello")
+
+    assert listener.heard(1) == [{"text": "hello"}]
+
+
+def test_closing_waits_for_what_is_queued(listener, logger):
+    handler = PublishingHandler("aeron:ipc", aeron_dir=listener.aeron_dir, close_timeout=30)
+    logger.addHandler(handler)
+    for number in range(1000):
+        logger.warning("%d", number)
+
+    handler.close()
+    logger.warning("too late")
+
+    assert [event["message"] for event in listener.heard(1000)] == [str(number) for number in range(1000)]
+    assert handler.dropped == 1
+
+
+def test_a_program_without_a_driver_goes_on(tmp_path, logger):
+    handler = PublishingHandler("aeron:ipc", aeron_dir=tmp_path, capacity=2, close_timeout=0)
+    logger.addHandler(handler)
+
+    for number in range(10):
+        logger.warning("%d", number)
+
+    assert handler.dropped >= 7
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"capacity": 0}, "capacity=0: must be at least 1"),
+        ({"when_full": "wait"}, "drop-newest, drop-oldest, block"),
+        ({"fields": {"a": object()}}, "fields must be JSON"),
+    ],
+)
+def test_what_is_configured_wrongly_is_told(wrong, message):
+    with pytest.raises(ConfigurationError, match=message):
+        PublishingHandler("aeron:ipc", **wrong)
+
+
+PROGRAM = """
+import logging, os, sys
+from aeron_core.logging_handler import PublishingHandler
+
+handler = PublishingHandler("aeron:ipc", aeron_dir=sys.argv[1], close_timeout=30, fields={"service": "test"})
+logging.basicConfig(level=logging.INFO, handlers=[handler])
+logging.info("parent")
+if sys.argv[2] == "fork":
+    handler.flush()
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    else:
+        logging.info("child")
+"""
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("how", "messages"), [("alone", ["parent"]), ("fork", ["parent", "child"])])
+def test_the_end_of_a_program_loses_nothing(listener, how, messages):
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(listener.aeron_dir), how],
+        check=True,
+        timeout=100,
+        env=os.environ,
+    )
+
+    assert [event["message"] for event in listener.heard(len(messages))] == messages
+
+
+@pytest.mark.system
+def test_it_can_carry_a_driver_and_log_to_lumberjack(listener, logger):
+    with aeron_core.connect(listener.aeron_dir) as aeron:
+        listener.subscription = aeron.add_subscription("aeron:lumberjack?endpoint=127.0.0.1:0", 1)
+        while not (addresses := listener.subscription.local_addresses()):
+            time.sleep(0)
+        channel = f"aeron:lumberjack?endpoint={addresses[0]}"
+        logger.addHandler(PublishingHandler(channel, embedded=True))
+
+        try:
+            raise KeyError("shoes")
+        except KeyError:
+            logger.exception("not there")
+
+        (event,) = listener.heard(1)
+    assert (event["message"], event["error"]["type"]) == ("not there", "KeyError")

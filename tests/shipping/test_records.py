@@ -1,0 +1,200 @@
+"""Log records on their way, by steps."""
+
+import json
+import logging
+import sys
+
+import pytest
+
+from aeron_core.logbuffer import results
+from aeron_core.shipping.record_events import RecordEvents
+from aeron_core.shipping.record_publisher import Link, RecordPublisher
+from aeron_core.shipping.record_queue import RecordQueue, WhenFull
+
+S = 1_000_000_000
+
+
+def all_of(queue):
+    return list(iter(queue.get, None))
+
+
+@pytest.mark.parametrize(
+    ("when_full", "kept"),
+    [
+        (WhenFull.DROP_NEWEST, [b"1", b"2"]),
+        (WhenFull.DROP_OLDEST, [b"2", b"3"]),
+        (WhenFull.BLOCK, [b"1", b"2"]),
+    ],
+)
+def test_what_has_no_room_is_dropped_and_counted(when_full, kept):
+    queue = RecordQueue(2, when_full, 0)
+    for message in (b"1", b"2", b"3"):
+        queue.put(message)
+
+    assert all_of(queue) == kept
+    assert queue.dropped == 1
+    assert (queue.take_unreported(), queue.take_unreported()) == (1, 0)
+
+
+def test_a_closed_queue_takes_no_more():
+    queue = RecordQueue(2, WhenFull.BLOCK, 100)
+    queue.put(b"1")
+    queue.close()
+    queue.put(b"2")
+
+    assert all_of(queue) == [b"1"]
+    assert queue.dropped == 1
+    queue.wait()
+
+
+def event_of(record, **fields):
+    return json.loads(RecordEvents("here", fields)(record))
+
+
+def record(text="hello %s", *arguments, **more):
+    made = logging.LogRecord("shop.cart", logging.WARNING, "/src/cart.py", 12, text, arguments, None, "add")
+    made.created = 1_700_000_000.25
+    vars(made).update(more)
+    return made
+
+
+def test_a_record_is_an_event():
+    event = event_of(record("hello %s", "world"), service={"name": "shop"})
+
+    assert event["@timestamp"] == "2023-11-14T22:13:20.250Z"
+    assert event["message"] == "hello world"
+    assert event["log"] == {
+        "level": "warning",
+        "logger": "shop.cart",
+        "origin": {"file": {"name": "/src/cart.py", "line": 12}, "function": "add"},
+    }
+    assert event["host"] == {"name": "here"}
+    assert event["process"]["thread"]["name"] == "MainThread"
+    assert event["service"] == {"name": "shop"}
+    assert "extra" not in event
+    assert "error" not in event
+
+
+def test_what_was_given_as_extra_is_in_the_event():
+    assert event_of(record("x", user=7, path=b"\xff"))["extra"] == {"user": 7, "path": "b'\\xff'"}
+
+
+def test_what_is_no_json_is_there_as_people_see_it():
+    circle = []
+    circle.append(circle)
+
+    assert event_of(record("x", user=7, load=float("nan"), circle=circle))["extra"] == {
+        "user": "7",
+        "load": "nan",
+        "circle": "[[...]]",
+    }
+
+
+def test_an_exception_is_in_the_event():
+    try:
+        raise ValueError("wrong")
+    except ValueError:
+        event = event_of(record("x", exc_info=sys.exc_info()))
+
+    assert (event["error"]["type"], event["error"]["message"]) == ("ValueError", "wrong")
+    assert "test_records.py" in event["error"]["stack_trace"]
+
+
+def test_text_that_has_no_encoding_is_no_fault():
+    assert event_of(record("\ud800"))["message"] == "?"
+
+
+def test_fields_that_are_no_json_are_refused():
+    with pytest.raises(TypeError):
+        RecordEvents("here", {"a": object()})
+
+
+class Publishing:
+    def __init__(self, stream_type):
+        self.queue = RecordQueue(3, WhenFull.DROP_NEWEST, 0)
+        self.errors = []
+        self.fault = None
+        self.closed = 0
+        self.opened = 0
+        self.new_stream = stream_type
+        self.stream = stream_type()
+        self.publisher = RecordPublisher(self.queue, self.open, b"%d dropped".__mod__, self.errors.append)
+
+    def open(self):
+        if self.fault is not None:
+            raise self.fault
+        self.opened += 1
+        return Link(self.stream, lambda: self.stream.confirmed, self.close)
+
+    def close(self):
+        self.closed += 1
+
+    def put(self, *messages):
+        for message in messages:
+            self.queue.put(message)
+
+
+@pytest.fixture
+def publishing(shipping):
+    return Publishing(type(shipping.stream))
+
+
+def test_messages_are_published_in_their_order(publishing):
+    publishing.put(b"1", b"2")
+
+    assert publishing.publisher.do_work(0) == 2
+    assert publishing.stream.messages == [b"1", b"2"]
+    assert publishing.publisher.is_idle
+    assert not publishing.publisher.is_drained
+    publishing.stream.confirm()
+    assert publishing.publisher.is_drained
+
+
+def test_nothing_is_opened_for_nothing(publishing):
+    assert publishing.publisher.do_work(0) == 0
+    assert publishing.opened == 0
+    assert publishing.publisher.is_drained
+
+
+def test_messages_wait_for_room_and_what_was_dropped_is_told(publishing):
+    publishing.stream.room = 0
+    for number in range(6):
+        publishing.put(b"%d" % number)
+        publishing.publisher.do_work(0)
+    publishing.stream.room = 1000
+    publishing.publisher.do_work(0)
+
+    # One waits outside of the queue, and three in it.
+    assert publishing.stream.messages == [b"0", b"2 dropped", b"1", b"2", b"3"]
+
+
+def test_a_link_that_cannot_be_made_is_tried_again_and_told_once(publishing):
+    publishing.fault = OSError("no driver")
+    publishing.put(b"1")
+    for now_ns in range(0, 3 * S, S // 10):
+        assert publishing.publisher.do_work(now_ns) == 0
+    publishing.fault = None
+
+    assert publishing.publisher.do_work(3 * S) == 1
+    assert [str(error) for error in publishing.errors] == ["no driver"]
+
+
+def test_a_link_that_is_lost_is_made_again_without_losing_what_waits(publishing):
+    publishing.put(b"1")
+    publishing.publisher.do_work(0)
+    publishing.stream.offer = lambda message: results.CLOSED
+    publishing.put(b"2")
+    publishing.publisher.do_work(0)
+    publishing.stream = publishing.new_stream()
+    publishing.publisher.do_work(S)
+
+    assert publishing.stream.messages == [b"2"]
+    assert (publishing.opened, publishing.closed) == (2, 1)
+
+
+def test_a_message_that_is_too_long_is_dropped(publishing):
+    publishing.stream.max_message_length = 20
+    publishing.put(b"x" * 21, b"1")
+    publishing.publisher.do_work(0)
+
+    assert publishing.stream.messages == [b"1 dropped", b"1"]
