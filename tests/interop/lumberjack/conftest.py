@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import lumberjack_peers
 import pytest
 
 import aeron_core
@@ -18,62 +15,32 @@ from aeron_core.concurrent.error_log import read_errors
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
-ROOT = Path(__file__).parents[3]
-PEERS = Path(__file__).parent / "peers"
-#: What the peers need is kept between runs.
-KEPT = ROOT / ".venv-lumberjack"
-FROM_PYPI = ["pylogbeat==2.1.0", "python-logstash-async==4.1.0", "timbersnake==0.1.0"]
-FROM_NPM = ["lumberjack-client@1.0.3"]
-#: Where it is unpacked by its own instructions, besides the search path.
-GO_HOME = "/usr/local/go/bin"
 STREAM = 7
 DEADLINE_S = 40
-
-
-def _is_made(marker: Path, content: str) -> bool:
-    return marker.exists() and marker.read_text(encoding="utf-8") == content
 
 
 @pytest.fixture(scope="session")
 def peers_python() -> Path:
     """A Python that has the peers of PyPI."""
-    environment = KEPT / "python"
-    marker, content = environment / "made", "\n".join([sys.version, *FROM_PYPI])
-    python = environment / "bin" / "python"
-    if not _is_made(marker, content):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *FROM_PYPI], check=True)
-        marker.write_text(content, encoding="utf-8")
-    return python
+    return lumberjack_peers.make_python()
 
 
 @pytest.fixture(scope="session")
 def golumber() -> Path:
-    """The client and the server of go-lumber; Go itself knows what is to be built again."""
-    go = shutil.which("go", path=f"{os.environ.get('PATH', '')}{os.pathsep}{GO_HOME}")
-    if go is None:
+    """The client and the server of go-lumber."""
+    program = lumberjack_peers.make_golumber()
+    if program is None:
         pytest.skip("go-lumber is not tried: there is no Go here")
-    program = KEPT / "golumber"
-    # No other Go is fetched than the one that is there.
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
-    subprocess.run([go, "build", "-o", program, "."], cwd=PEERS / "golumber", env=environment, check=True)
     return program
 
 
 @pytest.fixture(scope="session")
 def node_peers() -> Path:
     """The folder of the packages of npm."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
+    folder = lumberjack_peers.make_node_modules()
+    if folder is None:
         pytest.skip("lumberjack-client is not tried: there is no Node with npm here")
-    folder = KEPT / "node"
-    marker, content = folder / "made", "\n".join(FROM_NPM)
-    if not _is_made(marker, content):
-        folder.mkdir(parents=True, exist_ok=True)
-        quiet = ["--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--silent"]
-        subprocess.run([npm, "install", *quiet, "--prefix", folder, *FROM_NPM], check=True)
-        marker.write_text(content, encoding="utf-8")
-    return folder / "node_modules"
+    return folder
 
 
 class Ours:

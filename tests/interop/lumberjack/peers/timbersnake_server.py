@@ -1,8 +1,9 @@
 """The server of timbersnake.
 
-    timbersnake_server.py COUNT
+    timbersnake_server.py [COUNT]
 
-Prints `listening HOST:PORT`, then what it has decoded once those are COUNT events, and goes on until killed.
+Prints `listening HOST:PORT`, then what it has decoded once those are COUNT events, and goes on until killed. Without
+COUNT, it keeps nothing.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ class Recorder(logging.Handler):
 
 async def serve(count: int) -> None:
     log = logging.getLogger("timbersnake")
-    log.setLevel(logging.DEBUG)
     log.propagate = False
-    log.addHandler(Recorder(count))
+    if count:
+        log.setLevel(logging.DEBUG)
+        log.addHandler(Recorder(count))
     with contextlib.redirect_stdout(io.StringIO()):  # it prints what it is made of
         callback = Server("127.0.0.1", 0).handle_client_callback
     server = await asyncio.start_server(callback, "127.0.0.1", 0)
@@ -46,4 +48,4 @@ async def serve(count: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(int(sys.argv[1]) if sys.argv[1:] else 0))

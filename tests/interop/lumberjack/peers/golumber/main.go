@@ -2,9 +2,10 @@
 //
 //	golumber send ADDRESS sync|async LEVEL WINDOW COUNT
 //	golumber receive COUNT KEEP_ALIVE HOLD
+//	golumber drain json|raw | replay ADDRESS FILE IN-FLIGHT TIME | sink | flood ADDRESS FILE LEVEL IN-FLIGHT TIME
 //
 // `send` prints what it has sent, and how many events were acknowledged. `receive` prints `listening ADDRESS`, then
-// what has come once those are COUNT events, and goes on until killed; it acknowledges each batch after HOLD.
+// what has come once those are COUNT events, and goes on until killed; it acknowledges each batch after HOLD. The others are for measurements.
 package main
 
 import (
@@ -129,9 +130,18 @@ func receive(count int, keepAlive, hold time.Duration) {
 
 func main() {
 	arguments := os.Args[1:]
-	if arguments[0] == "send" {
+	switch arguments[0] {
+	case "send":
 		send(arguments[1], arguments[2], number(arguments[3]), number(arguments[4]), number(arguments[5]))
-	} else {
+	case "receive":
 		receive(number(arguments[1]), duration(arguments[2]), duration(arguments[3]))
+	case "drain":
+		drain(arguments[1] == "json")
+	case "replay":
+		replay(arguments[1], arguments[2], number(arguments[3]), duration(arguments[4]))
+	case "sink":
+		sink()
+	case "flood":
+		flood(arguments[1], arguments[2], number(arguments[3]), number(arguments[4]), duration(arguments[5]))
 	}
 }
