@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -90,10 +91,12 @@ class Reader(Ours):
         self.address = self.subscription.resolved_endpoint()
         self.port = int(self.address.rpartition(":")[2])
         self.payloads: list[str] = []
+        self.by_session: defaultdict[int, list[str]] = defaultdict(list)
         self._assembler = aeron_core.FragmentAssembler(self._on_message)
 
     def _on_message(self, buffer: memoryview, header: aeron_core.Header) -> None:
         self.payloads.append(bytes(buffer).decode())
+        self.by_session[header.session_id].append(self.payloads[-1])
 
     def poll(self) -> int:
         return self.subscription.poll(self._assembler, 100)

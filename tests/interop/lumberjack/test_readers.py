@@ -58,6 +58,19 @@ def test_go_lumber_says_that_it_is_there_while_it_is_slow(writing, start, told, 
     assert writer.errors() == []
 
 
+@pytest.mark.compatible("Lumberjack", "our client → our driver → go-lumber")
+@pytest.mark.parametrize("keys", ["", "|compression=0"])
+def test_go_lumber_receives_events_of_many_fragments(writing, start, told, golumber, keys):
+    payloads = [json.dumps({"n": n, "message": "x" * 100_000}) for n in range(50)]
+    peer = start(golumber, "receive", len(payloads), "3s", "0s")
+    writer = writing(address_of(peer), f"|mtu=1408|window=10{keys}")
+
+    writer.send([payload.encode() for payload in payloads])
+
+    assert told(peer)["payloads"] == payloads
+    assert writer.errors() == []
+
+
 @pytest.mark.compatible("Lumberjack", "our client → our driver → timbersnake")
 def test_timbersnake_receives(writing, start, told, peers_python):
     peer = start(peers_python, PEERS / "timbersnake_server.py", COUNT)

@@ -48,6 +48,32 @@ def test_pylogbeat_waits_for_a_slow_subscriber(reading, start, told, peers_pytho
     assert reader.counted("acks") == 3
 
 
+@pytest.mark.compatible("Lumberjack", "pylogbeat → our driver → our client")
+def test_pylogbeat_sends_events_of_many_fragments(reading, start, told, peers_python):
+    reader = reading()
+    peer = start(peers_python, PEERS / "writers.py", "pylogbeat", reader.port, 20, 7, 900_000)
+
+    reader.take(20)
+
+    check(reader, told(peer)["payloads"], 20)
+
+
+@pytest.mark.compatible("Lumberjack", "pylogbeat → our driver → our client")
+def test_several_of_pylogbeat_send_at_once(reading, start, told, peers_python):
+    reader, count = reading(), 2000
+    command = (peers_python, PEERS / "writers.py", "pylogbeat", reader.port, count, 50)
+    peers = [start(*command) for _ in range(3)]
+
+    reader.take(count * len(peers))
+
+    for peer in peers:
+        told(peer)
+    reader.take_all()
+    assert len(reader.by_session) == len(peers)
+    assert all(numbers(payloads) == list(range(count)) for payloads in reader.by_session.values())
+    assert reader.errors() == []
+
+
 @pytest.mark.compatible("Lumberjack", "python-logstash-async → our driver → our client")
 def test_a_logging_handler_of_python_logstash_async_sends(reading, start, told, peers_python):
     reader = reading()

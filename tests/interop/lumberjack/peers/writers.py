@@ -1,6 +1,7 @@
 """Writers from PyPI.
 
-    writers.py pylogbeat PORT COUNT WINDOW     windows on one connection, which keep counting
+    writers.py pylogbeat PORT COUNT WINDOW [LENGTH]
+                                               windows on one connection, which keep counting
     writers.py logstash_async PORT COUNT       a handler of `logging`
     writers.py timbersnake PORT COUNT WINDOW   a connection for each window, which claims to have three events
 
@@ -17,14 +18,15 @@ import sys
 HOST = "127.0.0.1"
 
 
-def event(index: int) -> dict[str, object]:
-    return {"n": index, "@metadata": {"beat": "python"}, "message": "<é & 🦀>" * (index % 23)}
+def event(index: int, length: int = 0) -> dict[str, object]:
+    message = "<é & 🦀>" * (index % 23) + "x" * length
+    return {"n": index, "@metadata": {"beat": "python"}, "message": message}
 
 
-def pylogbeat(port: int, count: int, window: int) -> list[str]:
+def pylogbeat(port: int, count: int, window: int, length: int = 0) -> list[str]:
     from pylogbeat import PyLogBeatClient  # noqa: PLC0415 - each program needs what it is about
 
-    payloads = [json.dumps(event(index)) for index in range(count)]
+    payloads = [json.dumps(event(index, length)) for index in range(count)]
     with PyLogBeatClient(HOST, port, timeout=20) as client:
         for begin in range(0, count, window):
             client.send(payloads[begin : begin + window])
