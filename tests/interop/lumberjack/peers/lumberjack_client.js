@@ -1,0 +1,27 @@
+// The writer of the npm package lumberjack-client: never reads acknowledgements, and lives until killed.
+//
+//     node lumberjack_client.js PACKAGE PORT COUNT
+//
+// Half of the events are logged before it is connected, and leave as one window; the others have one each.
+'use strict'
+
+const [, , location, port, count] = process.argv
+const LumberjackClient = require(location)
+
+const payloads = []
+const client = new LumberjackClient({ host: '127.0.0.1', port: Number(port) })
+
+function log (from, to) {
+  for (let n = from; n < to; n++) {
+    const event = { n, '@metadata': { beat: 'node' }, message: '<é & 🦀>'.repeat(n % 23) }
+    payloads.push(JSON.stringify(event))
+    client.log(event)
+  }
+}
+
+log(0, count >> 1)
+client.socket.on('connect', () => setImmediate(() => {
+  log(count >> 1, Number(count))
+  console.log(JSON.stringify({ payloads }))
+}))
+setInterval(() => {}, 1000)

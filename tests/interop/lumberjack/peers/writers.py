@@ -1,0 +1,80 @@
+"""Writers from PyPI.
+
+    writers.py pylogbeat PORT COUNT WINDOW [LENGTH]
+                                               windows on one connection, which keep counting
+    writers.py logstash_async PORT COUNT       a handler of `logging`
+    writers.py timbersnake PORT COUNT WINDOW   a connection for each window, which claims to have three events
+
+Prints what it has sent, as it was encoded, once all is acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+
+HOST = "127.0.0.1"
+
+
+def event(index: int, length: int = 0) -> dict[str, object]:
+    message = "<é & 🦀>" * (index % 23) + "x" * length
+    return {"n": index, "@metadata": {"beat": "python"}, "message": message}
+
+
+def pylogbeat(port: int, count: int, window: int, length: int = 0) -> list[str]:
+    from pylogbeat import PyLogBeatClient  # noqa: PLC0415 - each program needs what it is about
+
+    payloads = [json.dumps(event(index, length)) for index in range(count)]
+    with PyLogBeatClient(HOST, port, timeout=20) as client:
+        for begin in range(0, count, window):
+            client.send(payloads[begin : begin + window])
+    return payloads
+
+
+def logstash_async(port: int, count: int) -> list[str]:
+    from logstash_async.constants import constants  # noqa: PLC0415
+    from logstash_async.formatter import LogstashFormatter  # noqa: PLC0415
+    from logstash_async.handler import AsynchronousLogstashHandler  # noqa: PLC0415
+    from logstash_async.transport import BeatsTransport  # noqa: PLC0415
+
+    constants.QUEUE_CHECK_INTERVAL = 0.05
+    payloads: list[str] = []
+
+    class Recorder(BeatsTransport):
+        def send(self, events: list[bytes], *, use_logging: bool = False) -> None:
+            payloads.extend(event.decode() for event in events)
+            super().send(events, use_logging=use_logging)
+
+    handler = AsynchronousLogstashHandler(HOST, port, database_path=None, transport=Recorder)
+    handler.setFormatter(LogstashFormatter(extra_prefix=""))
+    logger = logging.getLogger("interop")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    for index in range(count):
+        # Its queue sorts events by their text: of one millisecond, by this.
+        logger.info("event %05d", index, extra={"n": index})
+    handler.close()
+    return payloads
+
+
+def timbersnake(port: int, count: int, window: int) -> list[str]:
+    from timbersnake.client import Client  # noqa: PLC0415
+
+    events = [event(index) for index in range(count)]
+
+    async def send() -> None:
+        client = Client(HOST, port)
+        for begin in range(0, count, window):
+            await client.send(events[begin : begin + window])
+
+    asyncio.run(asyncio.wait_for(send(), 20))
+    return [json.dumps(each) for each in events]
+
+
+WRITERS = {"pylogbeat": pylogbeat, "logstash_async": logstash_async, "timbersnake": timbersnake}
+
+if __name__ == "__main__":
+    sent = WRITERS[sys.argv[1]](*map(int, sys.argv[2:]))
+    print(json.dumps({"payloads": sent}))
