@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import trustme
+from cryptography.hazmat.primitives import serialization
+
+PASSPHRASE = b"open sesame"
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +32,22 @@ def certificates(tmp_path_factory):
             write(f"{name}.key", issued.private_key_pem),
         )
 
+    server = issue("server", authority, "127.0.0.1", "localhost")
+    # The key of the server, which PASSPHRASE opens.
+    locked = directory / "locked.key"
+    locked.write_bytes(
+        serialization.load_pem_private_key(Path(server[1]).read_bytes(), None).private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(PASSPHRASE),
+        )
+    )
     return SimpleNamespace(
         directory=directory,
         ca=write("ca.pem", authority.cert_pem),
         other_ca=write("other-ca.pem", stranger.cert_pem),
-        server=issue("server", authority, "127.0.0.1", "localhost"),
+        server=server,
+        locked=str(locked),
         renewed=issue("renewed", authority, "127.0.0.1", "renewed.example"),
         elsewhere=issue("elsewhere", authority, "elsewhere.example"),
         client=issue("client", authority, "writer.example"),
