@@ -59,7 +59,9 @@ def _tls_contexts(
     if not params.tls:
         return None
     try:
-        return TlsContexts(params, server_side=not is_publication, server_name=params.endpoint.host)
+        # No certificate is for a scope.
+        host = params.endpoint.host.partition("%")[0]
+        return TlsContexts(params, server_side=not is_publication, server_name=host)
     except TlsFileError as error:
         raise uri.fault(error.key, error.text) from error
 

@@ -190,8 +190,7 @@ class TlsRelay:
             assert self._connect is not None
             wire = self._connect(peer)
         except OSError as error:
-            plain.send(bytes([error.errno or errno.EIO]))
-            plain.close()
+            _refuse(plain, error.errno or errno.EIO)
             return
         self._begin(wire, plain, peer, now)
 
@@ -206,8 +205,7 @@ class TlsRelay:
             self._faults.keep(str(error), peer)
             wire.close()
             if plain is not None:
-                plain.send(bytes([errno.EPROTO]))
-                plain.close()
+                _refuse(plain, errno.EPROTO)
             return
         connection = TlsConnection(wire, plain, session, peer, self._faults)
         connection.deadline = now + HANDSHAKE_LIMIT_S
@@ -302,6 +300,13 @@ class TlsRelay:
 
 def _is_overdue(connection: TlsConnection, now: float) -> bool:
     return connection.deadline is not None and now >= connection.deadline
+
+
+def _refuse(plain: socket.socket, code: int) -> None:
+    # Whoever has asked may have left.
+    with contextlib.suppress(OSError):
+        plain.send(bytes([code]))
+    plain.close()
 
 
 def _shut_down(sock: socket.socket) -> None:

@@ -303,6 +303,25 @@ def test_nobody_at_the_address_is_a_refused_connection(endpoints, certificates):
     assert failure(caller.is_connected) == errno.ECONNREFUSED
 
 
+def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(certificates):
+    def connect(peer):
+        raise OSError(errno.ENETUNREACH, "no way")
+
+    relay = tls_relay.TlsRelay(None, None, connect=connect)
+    for closes in (True, False):
+        ours, theirs = socket.socketpair()
+        if closes:
+            ours.close()
+        tls_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
+        theirs.close()
+    ours.settimeout(10)
+    assert ours.recv(1) == bytes([errno.ENETUNREACH])
+    ours.close()
+    relay.close()
+    relay.thread.join(10)
+    assert not relay.thread.is_alive()
+
+
 def test_a_renewed_certificate_is_used_without_a_restart(endpoints, certificates, python_context, tmp_path):
     cert, key = tmp_path / "cert.pem", tmp_path / "cert.key"
     for source, target in zip(certificates.server, (cert, key), strict=True):
