@@ -5,13 +5,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from aeron_core._native import wire
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.uri import ChannelUri
 from aeron_core.values import parse_bool, parse_duration_ns, parse_size
 from aeron_media.lumberjack.frame_limits import FrameLimits
+from aeron_media.streams.tls_parameters import TlsParameters
 
 S: Final = 1_000_000_000
 MIB: Final = 1 << 20
@@ -32,7 +33,7 @@ class AckWhen(Enum):
     RECEIVED = "received"
 
 
-class LumberjackParameters(BaseModel):
+class LumberjackParameters(TlsParameters):
     """Parameters of a Lumberjack channel; keys of the stream are passed over."""
 
     model_config = ConfigDict(

@@ -33,6 +33,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef MemoryBudget _budget
     cdef Counter _bytes_received
     cdef EndSlot _ends
+    cdef object _tls                    # None for plain connections
     cdef list _slots                    # keeps what the pointers point to
     cdef int32_t _max_connections
     cdef PointerList _unused

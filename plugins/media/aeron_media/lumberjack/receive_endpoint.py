@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import ReceiveEndpointParams
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader_params import ReaderParams
+    from aeron_media.streams.tls_streams import TlsStreams
 
 _PACKET_LENGTH = 1 << 17  # of frames that go into an image at once; no less than the greatest mtu
 
@@ -60,6 +61,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         listener: StreamListener,
         keys: LumberjackParameters,
         reader: ReaderParams,
+        tls: TlsStreams | None = None,
     ) -> None:
         if params.dispatcher is None:
             raise TypeError("a receiving endpoint cannot be without a dispatcher")
@@ -69,6 +71,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._counters = reader.counters
         self._budget = reader.budget
         self._ends = EndSlot()
+        self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
         self._slots = [self._slot(reader, listener, keys, packet) for _ in range(keys.max_connections)]
@@ -106,7 +109,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
-        return self._ends.take()
+        return (self._tls.take_fault() if self._tls else None) or self._ends.take()
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`; writers send again what was not acknowledged, wherever they find a reader."""

@@ -11,3 +11,4 @@ cdef class LumberjackSendEndpoint(SendChannelEndpoint):
     cdef EndSlot _ends
     cdef object _writer
     cdef object _new_stream
+    cdef object _tls                # None for plain connections

@@ -19,19 +19,29 @@ if TYPE_CHECKING:
 
     from aeron_core._native.streams import ByteStream
     from aeron_media.lumberjack.writer_params import WriterParams
+    from aeron_media.streams.tls_streams import TlsStreams
 
 
 class LumberjackSendEndpoint(SendChannelEndpoint):
     """The sending end of a channel; used by the sender's thread, but for what `ChannelEndpoint` promises."""
 
-    def __init__(self, writer: WriterParams, new_stream: Callable[[], ByteStream]) -> None:
+    def __init__(
+        self, writer: WriterParams, new_stream: Callable[[], ByteStream], tls: TlsStreams | None = None
+    ) -> None:
         self._writer = writer
         self._new_stream = new_stream
         self._ends: EndSlot = writer.ends
+        self._tls = tls
 
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
-        return self._ends.take()
+        # What TLS says comes first: the connection knows no more than that it is broken.
+        return (self._tls.take_fault() if self._tls else None) or self._ends.take()
+
+    def close(self) -> None:
+        """See `ChannelEndpoint.close`."""
+        if self._tls:
+            self._tls.close()
 
     def new_stream_state(self) -> WriterConnection:
         """See `SendChannelEndpoint.new_stream_state`: a connection, which is made once the sender has the stream."""

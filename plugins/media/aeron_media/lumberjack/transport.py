@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from aeron_core._native.address import SocketAddress
@@ -28,6 +28,8 @@ from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
 from aeron_media.streams.sockets import SystemStreams
+from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
+from aeron_media.streams.tls_streams import TlsStreams
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class LumberjackChannel(Channel):
     """A Lumberjack channel with its names resolved."""
 
     params: LumberjackParameters | None = None
+    tls: TlsContexts | None = field(default=None, compare=False)
 
     @property
     def keys(self) -> LumberjackParameters:
@@ -47,6 +50,20 @@ class LumberjackChannel(Channel):
         """Where to listen, or whom to send to."""
         assert self.remote is not None
         return self.remote
+
+
+def _tls_contexts(
+    params: LumberjackParameters, uri: ChannelUri, *, is_publication: bool
+) -> TlsContexts | None:
+    params.check_tls(uri, is_publication=is_publication)
+    if not params.tls:
+        return None
+    try:
+        # No certificate is for a scope.
+        host = params.endpoint.host.partition("%")[0]
+        return TlsContexts(params, server_side=not is_publication, server_name=host)
+    except TlsFileError as error:
+        raise uri.fault(error.key, error.text) from error
 
 
 def _lumberjack_channel(channel: Channel) -> LumberjackChannel:
@@ -71,16 +88,22 @@ class LumberjackTransport(MediaTransport):
             params.frame_limits()
         except ValueError as error:
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
+        tls = _tls_contexts(params, uri, is_publication=is_publication)
         address = resolve(str(params.endpoint), "endpoint")
         return LumberjackChannel(
-            uri=uri, canonical_form=f"LUMBERJACK-{address}", remote=address, params=params
+            uri=uri,
+            canonical_form=f"LUMBERJACK-{address}{params.tls_identity}",
+            remote=address,
+            params=params,
+            tls=tls,
         )
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
-        network = params.streams or SystemStreams()
+        tls = TlsStreams(channel.tls) if channel.tls else None
+        network = tls or params.streams or SystemStreams()
         writer = WriterParams(
             counters=WriterCounters(params.new_counter),
             budget=MemoryBudget(keys.max_memory),
@@ -101,13 +124,15 @@ class LumberjackTransport(MediaTransport):
                 sndbuf_length=params.sndbuf_length,
                 rcvbuf_length=params.rcvbuf_length,
             ),
+            tls,
         )
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
-        network = params.streams or SystemStreams()
+        tls = TlsStreams(channel.tls) if channel.tls else None
+        network = tls or params.streams or SystemStreams()
         listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         try:
             reader = ReaderParams(
@@ -123,7 +148,7 @@ class LumberjackTransport(MediaTransport):
                 idle_timeout_ns=keys.idle_timeout,
                 write_timeout_ns=keys.write_timeout,
             )
-            return LumberjackReceiveEndpoint(params, listener, keys, reader)
+            return LumberjackReceiveEndpoint(params, listener, keys, reader, tls)
         except BaseException:
             listener.close()
             raise

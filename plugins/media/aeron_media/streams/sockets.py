@@ -12,29 +12,37 @@ from aeron_core.spi.media import StreamNetwork, StreamOptions
 BACKLOG: Final = 1024
 
 
+def listening_socket(options: StreamOptions) -> socket.socket:
+    """Return a non-blocking socket that listens; raises OSError that names the address.
+
+    IPv6 wildcards take IPv6 alone, so that one of IPv4 can stand beside them.
+    """
+    sock = socket.socket(options.bind.family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        # Connections of a former driver that still linger must not keep the port.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if options.bind.family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        # Accepted sockets have those of the listener.
+        if options.sndbuf_length:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.sndbuf_length)
+        if options.rcvbuf_length:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.rcvbuf_length)
+        sock.bind(options.bind.as_tuple())
+        sock.listen(BACKLOG)
+    except OSError as error:
+        sock.close()
+        raise OSError(error.errno, f"cannot listen at {options.bind}: {error.strerror}") from error
+    return sock
+
+
 class SystemStreams(StreamNetwork):
     """The sockets of the operating system."""
 
     def listen(self, options: StreamOptions) -> SocketListener:
-        """See `StreamNetwork.listen`; IPv6 wildcards take IPv6 alone, so that one of IPv4 can stand beside them."""
-        sock = socket.socket(options.bind.family, socket.SOCK_STREAM)
-        try:
-            sock.setblocking(False)
-            # Connections of a former driver that still linger must not keep the port.
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if options.bind.family == socket.AF_INET6:
-                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            # Accepted sockets have those of the listener.
-            if options.sndbuf_length:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.sndbuf_length)
-            if options.rcvbuf_length:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, options.rcvbuf_length)
-            sock.bind(options.bind.as_tuple())
-            sock.listen(BACKLOG)
-        except OSError as error:
-            sock.close()
-            raise OSError(error.errno, f"cannot listen at {options.bind}: {error.strerror}") from error
-        return SocketListener(sock)
+        """See `StreamNetwork.listen` and `listening_socket`."""
+        return SocketListener(listening_socket(options))
 
     def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> SocketStream:
         """See `StreamNetwork.new_stream`."""

@@ -1,0 +1,277 @@
+"""Relays one connection: TLS on the wire, plain bytes on a pair of sockets whose other end an agent has.
+
+    CONNECTING ──TCP is there──► SHAKING ──handshake──► RELAYING ──agent has closed──► CLOSING ──all sent──► DONE
+    any ──lost, refused, overdue, all said──► DONE
+
+Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
+one direction is an end in that direction: close_notify on the wire, a shutdown on the pair.
+
+Not here: who waits for the sockets (`tls_relay`).
+Invariant: a socket that has hung up is waited for no more, so none of them is reported without end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import errno
+import os
+import select
+import socket
+import ssl
+import struct
+from typing import TYPE_CHECKING, Final
+
+from aeron_media.streams.tls_faults import TlsFaults, tls_text
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_media.streams.tls_session import TlsSession
+
+#: Bytes of one read, some TLS records.
+CHUNK_LENGTH: Final = 1 << 16
+#: Reads of one connection before others have their turn.
+READS_PER_TURN: Final = 16
+#: For TCP and TLS to come about. Source: section TLS of the medium's requirements.
+HANDSHAKE_LIMIT_S: Final = 10.0
+#: For what is left to be sent when the agent has closed its end. Our own number: a slow link, not a stalled peer.
+CLOSING_LIMIT_S: Final = 5.0
+#: To close it is to have the kernel throw away what it still holds, and tell the peer so.
+_ABORTS: Final = struct.pack("ii", 1, 0)
+_HANGS: Final = select.EPOLLHUP | select.EPOLLERR
+
+
+class Phase(enum.Enum):
+    """What a connection is at."""
+
+    CONNECTING = enum.auto()
+    SHAKING = enum.auto()
+    RELAYING = enum.auto()
+    CLOSING = enum.auto()
+    DONE = enum.auto()
+
+
+class TlsConnection:
+    """Used by the relay's thread. `plain` is this end of the pair, None where one is to be made after the handshake."""
+
+    def __init__(
+        self,
+        wire: socket.socket,
+        plain: socket.socket | None,
+        session: TlsSession,
+        peer: SocketAddress,
+        faults: TlsFaults,
+    ) -> None:
+        self.wire = wire
+        self.plain = plain
+        #: The agent's end of a pair that was made here, until it is handed over.
+        self.agent_end: socket.socket | None = None
+        self.peer = peer
+        #: When it is given up, None where it may take any time.
+        self.deadline: float | None = None
+        self._session = session
+        self._faults = faults
+        self.phase = Phase.SHAKING
+        self.wire_hangs = False
+        self._to_wire = memoryview(b"")
+        self._to_plain = memoryview(b"")
+        self._has_heard = False
+        self._peer_has_ended = False
+        self._agent_has_ended = False
+        self._has_said_so = False
+
+    # What the relay waits for
+
+    def wire_events(self) -> int:
+        """Return which events of `wire` to wait for, as epoll names them."""
+        if self.phase is Phase.CONNECTING:
+            return select.EPOLLOUT
+        wanted = select.EPOLLOUT if self._to_wire else 0
+        if self.phase is Phase.SHAKING or (
+            self.phase is Phase.RELAYING and not self._peer_has_ended and not self._to_plain
+        ):
+            wanted |= select.EPOLLIN
+        return wanted
+
+    def plain_events(self) -> int:
+        """Return which events of `plain` to wait for; that it hangs up is always told."""
+        if self.phase is not Phase.RELAYING:
+            return 0
+        wanted = select.EPOLLOUT if self._to_plain else 0
+        if not self._agent_has_ended and not self._to_wire:
+            wanted |= select.EPOLLIN
+        return wanted
+
+    # What happens
+
+    def work(self, now: float) -> None:
+        """Move what can be moved."""
+        try:
+            if self.phase is Phase.CONNECTING:
+                self._connect()
+            if self.phase is Phase.SHAKING:
+                self._shake()
+            if self.phase is Phase.RELAYING:
+                self._relay_inbound()
+            if self.phase in (Phase.RELAYING, Phase.CLOSING):
+                self._relay_outbound(now)
+        except ssl.SSLError as error:
+            self._refuse(tls_text(error), errno.EPROTO)
+        except OSError as error:
+            # Who connects and leaves, as health checks do, is no fault.
+            self._fail(error.errno or errno.EIO)
+
+    def on_plain_hangs(self, now: float) -> None:
+        """Take it that the agent has closed its end; what it has sent before is still to be delivered."""
+        if self.phase is Phase.RELAYING:
+            self.phase = Phase.CLOSING
+            self.deadline = now + CLOSING_LIMIT_S
+            self.work(now)
+        elif self.phase is not Phase.CLOSING:
+            self.phase = Phase.DONE
+
+    def on_overdue(self) -> None:
+        """Take it that the deadline has passed."""
+        if self.phase is Phase.SHAKING:
+            self._faults.keep(f"no TLS handshake within {HANDSHAKE_LIMIT_S:g} s", self.peer)
+        self._fail(errno.ETIMEDOUT)
+
+    def close(self) -> None:
+        """Close all sockets."""
+        self.phase = Phase.DONE
+        for sock in (self.wire, self.plain, self.agent_end):
+            if sock is not None:
+                sock.close()
+
+    def _connect(self) -> None:
+        code = self.wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code != 0:
+            raise OSError(code, os.strerror(code))
+        self.phase = Phase.SHAKING
+
+    def _shake(self) -> None:
+        while not self._session.shake():
+            self._send()
+            data = self._receive()
+            if data is None:
+                return
+            if not data:
+                if self._has_heard:
+                    self._faults.keep("the peer has left in the middle of the TLS handshake", self.peer)
+                self._fail(errno.ECONNRESET)
+                return
+            self._has_heard = True
+            self._session.feed(data)
+        self._send()
+        self.deadline = None
+        self.phase = Phase.RELAYING
+        if self.plain is not None:
+            self.plain.send(b"\0")
+        else:
+            self.plain, self.agent_end = socket.socketpair()
+            self.plain.setblocking(False)
+
+    def _relay_inbound(self) -> None:
+        reads = 0
+        while not self._peer_has_ended:
+            if not self._give_plain():
+                return
+            data = self._session.read(CHUNK_LENGTH)
+            if data:
+                self._to_plain = memoryview(data)
+            elif data is not None:
+                self._peer_has_ended = True
+                self._end_plain()
+            else:
+                # One that has hung up is not reported again: all it has must be read now.
+                if reads == READS_PER_TURN and not self.wire_hangs:
+                    return
+                reads += 1
+                received = self._receive()
+                if received is None:
+                    return
+                self._session.feed(received)
+
+    def _relay_outbound(self, now: float) -> None:
+        reads = 0
+        while self._send():
+            if self._agent_has_ended:
+                if not self._has_said_so:
+                    self._has_said_so = self._session.end() or self.phase is Phase.CLOSING
+                    if self._has_said_so:
+                        continue
+                if self._has_said_so and (self._peer_has_ended or self.phase is Phase.CLOSING):
+                    self.phase = Phase.DONE
+                return
+            # An agent that has closed is not reported again: all it has left must be read now.
+            if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
+                return
+            reads += 1
+            assert self.plain is not None
+            try:
+                data = self.plain.recv(CHUNK_LENGTH)
+            except BlockingIOError:
+                return
+            if data:
+                self._session.write(data)
+            else:
+                self._agent_has_ended = True
+
+    # Sockets
+
+    def _send(self) -> bool:
+        """Send what is to be sent; return whether that was possible."""
+        while True:
+            if not self._to_wire:
+                if self._session.outgoing.pending == 0:
+                    return True
+                self._to_wire = memoryview(self._session.outgoing.read())
+            try:
+                self._to_wire = self._to_wire[self.wire.send(self._to_wire) :]
+            except BlockingIOError:
+                return False
+
+    def _receive(self) -> bytes | None:
+        try:
+            return self.wire.recv(CHUNK_LENGTH)
+        except BlockingIOError:
+            return None
+
+    def _give_plain(self) -> bool:
+        assert self.plain is not None
+        while self._to_plain:
+            try:
+                self._to_plain = self._to_plain[self.plain.send(self._to_plain) :]
+            except BlockingIOError:
+                return False
+            except BrokenPipeError:
+                # The agent reads no more, and has closed: that is told by itself.
+                return False
+        return True
+
+    def _end_plain(self) -> None:
+        assert self.plain is not None
+        # The agent may have closed already.
+        with contextlib.suppress(OSError):
+            self.plain.shutdown(socket.SHUT_WR)
+
+    def _refuse(self, text: str, code: int) -> None:
+        """Give up for a reason that the peer is told, where that is possible."""
+        self._faults.keep(text, self.peer)
+        with contextlib.suppress(OSError):
+            self._send()
+        self._fail(code, aborts=False)
+
+    def _fail(self, code: int, *, aborts: bool = True) -> None:
+        if self.phase in (Phase.CONNECTING, Phase.SHAKING) and self.plain is not None:
+            # Perhaps nobody waits for it any more.
+            with contextlib.suppress(OSError):
+                self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
+        elif aborts:
+            self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
+        self.phase = Phase.DONE
+
+
+def hangs(events: int) -> bool:
+    """Return whether epoll says that a socket has hung up, or has an error."""
+    return bool(events & _HANGS)

@@ -1,0 +1,333 @@
+"""The thread that ends TLS for the connections of one endpoint.
+
+It owns their TCP sockets. Agents never hold the GIL, which Python's `ssl` needs: they have plain streams, of which this
+thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
+
+Not here: what is done with a connection (`tls_connection`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+import ssl
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.relays import hand_over, take_over
+from aeron_media.streams.tls_connection import (
+    CLOSING_LIMIT_S,
+    HANDSHAKE_LIMIT_S,
+    Phase,
+    TlsConnection,
+    hangs,
+)
+from aeron_media.streams.tls_faults import TlsFaults
+from aeron_media.streams.tls_session import TlsSession
+
+#: Connections that may be in their handshakes; those beyond wait in the kernel's backlog. Our own number: as many as
+#: the connections of an endpoint, unless it is told otherwise.
+MAX_HANDSHAKES: Final = 256
+#: Before a listener that has failed, as it does where no more files may be open, is asked again. Our own number.
+LISTENER_PAUSE_S: Final = 0.1
+
+NewSession = Callable[[SocketAddress], TlsSession]
+Connect = Callable[[SocketAddress], socket.socket]
+
+
+class TlsRelay:
+    """Relays what comes to `listener`, and what is asked for over the control socket.
+
+    All but the constructor, `agent_end` and `close` belong to the thread.
+    """
+
+    def __init__(
+        self,
+        new_session: NewSession,
+        faults: TlsFaults,
+        *,
+        listener: socket.socket | None = None,
+        connect: Connect | None = None,
+    ) -> None:
+        self._new_session = new_session
+        self._faults = faults
+        self._listener = listener
+        self._connect = connect
+        #: The agents' end of the control socket.
+        self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
+        self._connections: set[TlsConnection] = set()
+        self._shaking: set[TlsConnection] = set()
+        # Those that have a deadline.
+        self._timed: set[TlsConnection] = set()
+        # Hands are shaken, and there is no room to tell the agent.
+        self._unheard: deque[TlsConnection] = deque()
+        # Their descriptors may be named by events of this turn: nobody else may have the numbers yet.
+        self._done: list[TlsConnection] = []
+        self._by_descriptor: dict[int, TlsConnection] = {}
+        self._events: dict[int, int] = {}
+        self._paused_until = 0.0
+        self._epoll = select.epoll()
+        self._is_closing = False
+        self._closing_deadline = 0.0
+        self.thread = threading.Thread(target=self._run, name="aeron-tls", daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        """Take no more; the thread ends once agents have closed their ends and what they sent is delivered."""
+        # A listener that is shut down leaves its port at once; its number stays the thread's.
+        if self._listener is not None:
+            _shut_down(self._listener)
+        _shut_down(self.agent_end)
+
+    # The thread
+
+    def _run(self) -> None:
+        try:
+            while not self._is_closing or self._connections:
+                self._turn()
+        except Exception as error:  # the thread has nobody to raise it to
+            self._faults.keep(f"TLS has ended, a fault of this program: {error!r}")
+        finally:
+            for connection in list(self._connections):
+                self._drop(connection)
+            self._close_done()
+            if self._listener is not None:
+                self._listener.close()
+            self._control.close()
+            self._epoll.close()
+
+    def _turn(self) -> None:
+        self._watch_own()
+        ready = self._epoll.poll(self._timeout())
+        now = time.monotonic()
+        for descriptor, events in ready:
+            if descriptor in self._by_descriptor:
+                self._on_connection(self._by_descriptor[descriptor], descriptor, events, now)
+            elif descriptor == self._control.fileno():
+                self._on_control(events, now)
+            elif self._listener is not None and descriptor == self._listener.fileno():
+                self._accept(now)
+        for connection in [each for each in self._timed if _is_overdue(each, now)]:
+            connection.on_overdue()
+            self._settle(connection)
+        if self._is_closing and now >= self._closing_deadline:
+            for connection in list(self._connections):
+                self._drop(connection)
+        self._close_done()
+
+    def _timeout(self) -> float | None:
+        deadlines = [each.deadline for each in self._timed if each.deadline is not None]
+        if self._is_closing:
+            deadlines.append(self._closing_deadline)
+        elif self._paused_until:
+            deadlines.append(self._paused_until)
+        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+
+    def _watch_own(self) -> None:
+        if self._is_closing:
+            return
+        self._watch(self._control, select.EPOLLIN | (select.EPOLLOUT if self._unheard else 0))
+        if self._listener is not None:
+            if self._paused_until and time.monotonic() >= self._paused_until:
+                self._paused_until = 0.0
+            waits = self._paused_until or len(self._shaking) + len(self._unheard) >= MAX_HANDSHAKES
+            self._watch(self._listener, None if waits else select.EPOLLIN)
+
+    def _watch(self, sock: socket.socket, events: int | None) -> None:
+        """Wait for events of a socket, for none but that it hangs up with 0, or no more at all."""
+        descriptor = sock.fileno()
+        before = self._events.get(descriptor)
+        if before == events:
+            return
+        if events is None:
+            self._epoll.unregister(descriptor)
+            del self._events[descriptor]
+            return
+        if before is None:
+            self._epoll.register(descriptor, events)
+        else:
+            self._epoll.modify(descriptor, events)
+        self._events[descriptor] = events
+
+    # Connections
+
+    def _accept(self, now: float) -> None:
+        assert self._listener is not None
+        try:
+            wire, name = self._listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError as error:
+            if not self._is_closing and error.errno != errno.EINVAL:
+                self._faults.keep(f"connections cannot be taken: {error.strerror}")
+            self._paused_until = now + LISTENER_PAUSE_S
+            return
+        host, port, *rest = name
+        self._begin(wire, None, SocketAddress.of(host, port, rest[1] if rest else 0), now)
+
+    def _on_control(self, events: int, now: float) -> None:
+        if events & select.EPOLLOUT:
+            while self._unheard and self._tell(self._unheard[0]):
+                self._unheard.popleft()
+        try:
+            while (asked := take_over(self._control.fileno())) is not None:
+                descriptor, peer = asked
+                self._dial(socket.socket(fileno=descriptor), peer, now)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                self._begin_to_close(now)
+
+    def _dial(self, plain: socket.socket, peer: SocketAddress, now: float) -> None:
+        try:
+            assert self._connect is not None
+            wire = self._connect(peer)
+        except OSError as error:
+            _refuse(plain, error.errno or errno.EIO)
+            return
+        self._begin(wire, plain, peer, now)
+
+    def _begin(
+        self, wire: socket.socket, plain: socket.socket | None, peer: SocketAddress, now: float
+    ) -> None:
+        wire.setblocking(False)
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            session = self._new_session(peer)
+        except (OSError, ValueError, ssl.SSLError) as error:
+            self._faults.keep(str(error), peer)
+            wire.close()
+            if plain is not None:
+                _refuse(plain, errno.EPROTO)
+            return
+        connection = TlsConnection(wire, plain, session, peer, self._faults)
+        connection.deadline = now + HANDSHAKE_LIMIT_S
+        self._connections.add(connection)
+        self._shaking.add(connection)
+        self._by_descriptor[wire.fileno()] = connection
+        if plain is None:
+            connection.work(now)
+        else:
+            connection.phase = Phase.CONNECTING
+            plain.setblocking(False)
+            self._by_descriptor[plain.fileno()] = connection
+        self._settle(connection)
+
+    def _on_connection(self, connection: TlsConnection, descriptor: int, events: int, now: float) -> None:
+        if descriptor == connection.wire.fileno():
+            if hangs(events):
+                connection.wire_hangs = True
+                self._watch(connection.wire, None)
+            connection.work(now)
+        elif hangs(events):
+            assert connection.plain is not None
+            self._watch(connection.plain, None)
+            del self._by_descriptor[descriptor]
+            connection.on_plain_hangs(now)
+        else:
+            connection.work(now)
+        self._settle(connection)
+
+    def _settle(self, connection: TlsConnection) -> None:
+        """See where a connection has come to."""
+        if connection.phase is Phase.DONE:
+            self._drop(connection)
+            return
+        if connection.phase is Phase.RELAYING and connection in self._shaking:
+            self._on_shaken(connection)
+        if connection.deadline is None:
+            self._timed.discard(connection)
+        else:
+            self._timed.add(connection)
+        if not connection.wire_hangs:
+            self._watch(connection.wire, connection.wire_events())
+        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
+            self._watch(connection.plain, connection.plain_events())
+
+    def _on_shaken(self, connection: TlsConnection) -> None:
+        self._shaking.discard(connection)
+        assert connection.plain is not None
+        self._by_descriptor[connection.plain.fileno()] = connection
+        if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
+            self._unheard.append(connection)
+
+    def _tell(self, connection: TlsConnection) -> bool:
+        """Hand the plain end of a connection over; return whether there was room for it."""
+        assert connection.agent_end is not None
+        try:
+            if not hand_over(self._control.fileno(), connection.agent_end.fileno(), connection.peer):
+                return False
+        except OSError:
+            # Nobody takes connections any more: the connection sees that its other end is closed.
+            pass
+        connection.agent_end.close()
+        connection.agent_end = None
+        return True
+
+    def _drop(self, connection: TlsConnection) -> None:
+        for sock in (connection.wire, connection.plain):
+            if sock is not None:
+                self._watch(sock, None)
+                self._by_descriptor.pop(sock.fileno(), None)
+        self._connections.discard(connection)
+        self._shaking.discard(connection)
+        self._timed.discard(connection)
+        if connection in self._unheard:
+            self._unheard.remove(connection)
+        self._done.append(connection)
+
+    def _close_done(self) -> None:
+        for connection in self._done:
+            connection.close()
+        self._done.clear()
+
+    def _begin_to_close(self, now: float) -> None:
+        self._is_closing = True
+        self._closing_deadline = now + CLOSING_LIMIT_S
+        self._watch(self._control, None)
+        if self._listener is not None:
+            self._watch(self._listener, None)
+        for connection in [*self._shaking, *self._unheard]:
+            self._drop(connection)
+
+
+def _is_overdue(connection: TlsConnection, now: float) -> bool:
+    return connection.deadline is not None and now >= connection.deadline
+
+
+def _refuse(plain: socket.socket, code: int) -> None:
+    # Whoever has asked may have left.
+    with contextlib.suppress(OSError):
+        plain.send(bytes([code]))
+    plain.close()
+
+
+def _shut_down(sock: socket.socket) -> None:
+    # It may have been shut down before.
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+def begin_to_connect(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: int) -> socket.socket:
+    """Return a TCP socket that is being connected; raises OSError."""
+    sock = socket.socket(peer.family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        if sndbuf_length:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf_length)
+        if rcvbuf_length:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf_length)
+        code = sock.connect_ex(peer.as_tuple())
+        if code not in (0, errno.EINPROGRESS):
+            raise OSError(code, os.strerror(code))
+    except OSError:
+        sock.close()
+        raise
+    return sock

@@ -1,0 +1,219 @@
+"""Lumberjack over TLS: a driver with its threads, real sockets, and Python's `ssl` or ourselves at the other end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import ssl
+import time
+
+import pytest
+from plain_codec import ack, json_event, window
+
+from aeron_core import connect
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.errors import RegistrationError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+TIMEOUT_S = 20
+HERE = "aeron:lumberjack?endpoint=127.0.0.1"
+
+
+class Running:
+    """A driver with its threads, and a client."""
+
+    def __init__(self, directory):
+        self.driver = MediaDriver.launch(
+            {
+                "aeron_dir": directory / "aeron",
+                "threading_mode": "DEDICATED",
+                "term_buffer_length": "64k",
+                "perform_storage_checks": False,
+            }
+        )
+        self.client = connect(self.driver.aeron_dir)
+        self.cnc = CncFile.open(self.driver.aeron_dir / CNC_FILE, read_only=True)
+        self.received = []
+
+    def close(self):
+        self.client.close()
+        self.driver.close()
+
+    def until(self, condition):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not (result := condition()):
+            assert time.monotonic() < deadline, f"did not happen within {TIMEOUT_S} s: {self.errors()}"
+            os.sched_yield()
+        return result
+
+    def listen(self, keys):
+        """Subscribe; return the subscription and its port."""
+        subscription = self.client.add_subscription(f"{HERE}:0|term-length=64k|tls=true|{keys}", 7)
+        return subscription, self.until(self.port)
+
+    def port(self):
+        for record in self.client.counters_reader:
+            if record.label.startswith("rcv-local-sockaddr"):
+                return int(record.label.rpartition(":")[2])
+        return None
+
+    def take(self, subscription, count):
+        """Return the next messages."""
+        self.received.clear()
+
+        def poll():
+            subscription.poll(lambda buffer, header: self.received.append(bytes(buffer)), 100)
+            return len(self.received) >= count
+
+        self.until(poll)
+        return list(self.received)
+
+    def errors(self):
+        return [record.text for record in read_errors(self.cnc.error_log)]
+
+    def says(self, *words):
+        """Wait for an error with all of `words`."""
+        self.until(lambda: any(all(word in text for word in words) for text in self.errors()))
+
+
+@pytest.fixture
+def running(tmp_path):
+    made = Running(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def files(certificates):
+    """What a subscription, and a publication with a certificate, say in their URIs."""
+    return {
+        name: f"cert={cert}|key={key}|ca={certificates.ca}"
+        for name, (cert, key) in (("server", certificates.server), ("client", certificates.client))
+    }
+
+
+def dial(port, context):
+    return context.wrap_socket(
+        socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S), server_hostname="127.0.0.1"
+    )
+
+
+def heard(client, length):
+    data = b""
+    while len(data) < length:
+        data += client.recv(length - len(data))
+    return data
+
+
+@pytest.mark.parametrize("shown", [None, "client"])
+def test_windows_of_a_python_writer_are_events_and_are_acknowledged(
+    running, files, certificates, python_context, shown
+):
+    auth = "client-auth=none" if shown is None else "client-auth=required"
+    subscription, port = running.listen(f"{files['server']}|{auth}")
+    with dial(port, python_context(client=certificates.client if shown else None)) as client:
+        client.sendall(window(2) + json_event(1, b'{"n":1}') + json_event(2, b'{"n":2}'))
+        assert running.take(subscription, 2) == [b'{"n":1}', b'{"n":2}']
+        assert heard(client, 6) == ack(2)
+    assert running.errors() == []
+
+
+@pytest.mark.parametrize("auth", ["none", "required"])
+def test_our_writer_reaches_our_reader(running, files, certificates, auth):
+    subscription, port = running.listen(f"{files['server']}|client-auth={auth}")
+    identity = files["client"] if auth == "required" else f"ca={certificates.ca}"
+    publication = running.client.add_exclusive_publication(f"{HERE}:{port}|tls=true|{identity}", 9)
+    publication.await_connected(timeout=TIMEOUT_S)
+    sent = [b'{"n":%d}' % number for number in range(3000)]
+    waiting = iter(sent)
+    message = next(waiting)
+    received = []
+    deadline = time.monotonic() + TIMEOUT_S
+    while len(received) < len(sent):
+        assert time.monotonic() < deadline, running.errors()
+        if message is not None and publication.offer(message) > 0:
+            message = next(waiting, None)
+        subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 100)
+    assert received == sent
+    assert running.errors() == []
+
+
+def test_a_writer_that_cannot_believe_its_reader_says_why(running, files, certificates):
+    _, port = running.listen(f"{files['server']}|client-auth=none")
+    running.client.add_publication(f"{HERE}:{port}|tls=true|ca={certificates.other_ca}", 9)
+    running.says("certificate was not accepted", str(port))
+
+
+def test_a_writer_without_the_certificate_that_is_required_is_named(running, files, python_context):
+    _, port = running.listen(files["server"])
+    with dial(port, python_context()) as client:
+        with pytest.raises(ssl.SSLError, match=r"(?i)alert"):
+            client.recv(1)
+        running.says("the peer has sent no certificate", f"127.0.0.1:{client.getsockname()[1]}")
+
+
+def test_a_writer_that_speaks_no_tls_is_named(running, files):
+    _, port = running.listen(files["server"])
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(window(1) + json_event(1, b'{"n":1}'))
+        running.says("the peer speaks no TLS")
+
+
+def test_a_driver_goes_on_with_a_certificate_that_was_renewed(
+    running, certificates, python_context, tmp_path
+):
+    def install(pair):
+        for source, target in zip(pair, ("cert.pem", "cert.key"), strict=True):
+            shutil.copy(source, tmp_path / target)
+
+    install(certificates.server)
+    subscription, port = running.listen(f"cert={tmp_path}/cert.pem|key={tmp_path}/cert.key")
+    for number, pair in enumerate((certificates.server, certificates.renewed)):
+        install(pair)
+        with dial(port, python_context()) as client:
+            client.sendall(window(1) + json_event(1, b'{"n":%d}' % number))
+            assert running.take(subscription, 1) == [b'{"n":%d}' % number]
+            name = dict(client.getpeercert()["subjectAltName"])["DNS"]
+            assert name == ("localhost", "renewed.example")[number]
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("cert={directory}/none.pem", "cert={directory}/none.pem in .*: .*No such file"),
+        ("cert={server[0]}|key={client[1]}", "key={client[1]} in .*is not the private key"),
+        ("cert={server[0]}|key={ca}", "key={ca} in .*must hold a private key"),
+        ("cert={server[0]}|key={server[1]}|ca={server[1]}", "ca={server[1]} in .*must hold certificates"),
+        ("cert={server[0]}|key={locked}", "key={locked} in .*encrypted: key-passphrase-file= or"),
+        ("cert={server[0]}|key={locked}|key-passphrase-file={ca}", "key={locked} in .*does not open"),
+        (
+            "cert={server[0]}|key={locked}|key-passphrase-env=NO_SUCH",
+            "key-passphrase-env=NO_SUCH in .*no such",
+        ),
+        ("key={server[1]}", "cert=None in .*must be given"),
+        ("cert={server[0]}|verify=full", "verify=full in .*is for publications"),
+        ("cert={server[0]}|client-auth=required", "client-auth=required in .*needs ca="),
+        ("cert={server[0]}|client-auth=maybe", "client-auth=maybe in .*'none', 'optional' or 'required'"),
+    ],
+)
+def test_what_is_wrong_with_tls_is_told_to_who_subscribes(running, certificates, keys, text):
+    names = {**vars(certificates), "locked": certificates.locked}
+    with pytest.raises(RegistrationError, match=text.format(**names)):
+        running.client.add_subscription(f"{HERE}:0|tls=true|{keys.format(**names)}", 7)
+
+
+def test_keys_without_tls_are_refused(running, certificates):
+    with pytest.raises(RegistrationError, match=r"cert=.*means nothing without tls=true"):
+        running.client.add_subscription(f"{HERE}:0|cert={certificates.server[0]}", 7)
+
+
+@pytest.mark.parametrize("where", ["file", "env"])
+def test_a_pass_phrase_opens_the_key(running, certificates, python_context, tmp_path, monkeypatch, where):
+    (tmp_path / "phrase").write_text("open sesame\n")
+    monkeypatch.setenv("TLS_KEY_PHRASE", "open sesame")
+    phrase = {"file": f"key-passphrase-file={tmp_path}/phrase", "env": "key-passphrase-env=TLS_KEY_PHRASE"}
+    _, port = running.listen(f"cert={certificates.server[0]}|key={certificates.locked}|{phrase[where]}")
+    with dial(port, python_context()) as client:
+        assert client.version() in ("TLSv1.2", "TLSv1.3")

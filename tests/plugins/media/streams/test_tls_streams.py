@@ -1,0 +1,452 @@
+"""TLS on loopback: Python's `ssl` at one end of a connection, or our streams at both."""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import shutil
+import socket
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+from aeron_media.streams import tls_relay
+from aeron_media.streams.tls_contexts import TlsContexts
+from aeron_media.streams.tls_parameters import TlsParameters
+from aeron_media.streams.tls_streams import TlsStreams
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.spi.media import StreamOptions
+from aeron_core.testing.stream_probe import StreamProbe, accept
+
+LOOPBACK = SocketAddress.of("127.0.0.1", 0)
+
+
+def wait_for(condition, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "nothing came"
+        select.select([], [], [], 0.001)
+    return result
+
+
+class Endpoints:
+    """Listeners and streams, and what they have left behind."""
+
+    def __init__(self):
+        self.closers = []
+
+    def listen(self, **params):
+        return self.listen_with(TlsContexts(parameters(**params), server_side=True))
+
+    def listen_with(self, contexts):
+        network = TlsStreams(contexts)
+        listener = network.listen(StreamOptions(LOOPBACK))
+        self.closers.append(listener.close)
+        return network, listener
+
+    def caller(self, server_name="127.0.0.1", **params):
+        contexts = TlsContexts(parameters(**params), server_side=False, server_name=server_name)
+        network = TlsStreams(contexts)
+        probe = StreamProbe(network.new_stream())
+        self.closers += [probe.close, network.close]
+        return network, probe
+
+    def taken(self, listener):
+        probe, _ = wait_for(lambda: accept(listener))
+        self.closers.append(probe.close)
+        return probe
+
+
+def parameters(**params):
+    return TlsParameters(tls="true", **params)
+
+
+def identity(pair):
+    return {"cert": pair[0], "key": pair[1]}
+
+
+def relay_threads():
+    return [thread for thread in tls_relay.threading.enumerate() if thread.name == "aeron-tls"]
+
+
+@pytest.fixture
+def endpoints():
+    made = Endpoints()
+    yield made
+    for close in reversed(made.closers):
+        close()
+    wait_for(lambda: not relay_threads())
+
+
+def dial(listener, context, name="127.0.0.1"):
+    """Connect with Python's `ssl`; returns once its side of the handshake is done."""
+    return context.wrap_socket(
+        socket.create_connection(listener.local_address().as_tuple(), timeout=10), server_hostname=name
+    )
+
+
+def receive(probe, length):
+    data = b""
+    while len(data) < length:
+        data += wait_for(probe.receive)
+    return data
+
+
+def fault(network):
+    return wait_for(network.take_fault)
+
+
+def failure(attempt):
+    """Wait until something fails, and return its number."""
+
+    def number():
+        try:
+            attempt()
+        except OSError as error:
+            return error.errno
+        return None
+
+    return wait_for(number)
+
+
+def test_what_python_sends_over_tls_is_received_plain(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        taken = endpoints.taken(listener)
+        client.sendall(b"window")
+        assert receive(taken, 6) == b"window"
+        taken.send(b"ack")
+        assert client.recv(10) == b"ack"
+
+
+def test_a_listener_says_who_has_connected(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        probe, peer = wait_for(lambda: accept(listener))
+        assert peer.as_tuple() == client.getsockname()
+        probe.close()
+
+
+def test_our_streams_understand_each_other(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    _, caller = endpoints.caller(ca=certificates.ca)
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+    taken = endpoints.taken(listener)
+    caller.send(b"window")
+    assert receive(taken, 6) == b"window"
+    taken.send(b"ack")
+    assert receive(caller, 3) == b"ack"
+
+
+def test_a_full_connection_takes_nothing_more_and_loses_nothing(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    _, caller = endpoints.caller(ca=certificates.ca)
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+    taken = endpoints.taken(listener)
+    chunk = os.urandom(50_000)
+    sent = bytearray()
+    last = time.monotonic()
+    # Full is what has taken nothing for a while.
+    while time.monotonic() - last < 0.5:
+        if count := caller.send(chunk):
+            sent += chunk[:count]
+            last = time.monotonic()
+    assert len(sent) < 32 << 20
+    assert receive(taken, len(sent)) == bytes(sent)
+
+
+def test_an_end_of_one_direction_leaves_the_other_open(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    _, caller = endpoints.caller(ca=certificates.ca)
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+    taken = endpoints.taken(listener)
+    caller.send(b"last")
+    caller.end()
+    assert receive(taken, 4) == b"last"
+    wait_for(lambda: taken.receive() == b"")
+    taken.send(b"still heard")
+    assert receive(caller, 11) == b"still heard"
+    taken.end()
+    wait_for(lambda: caller.receive() == b"")
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+def test_a_peer_that_closes_has_ended(endpoints, certificates, python_context, says_so):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    client = dial(listener, python_context())
+    taken = endpoints.taken(listener)
+    client.sendall(b"all")
+    assert receive(taken, 3) == b"all"
+    if says_so:
+        taken.end()
+        client.unwrap()
+    client.close()
+    wait_for(lambda: taken.receive() == b"")
+
+
+def test_what_was_sent_before_a_close_is_delivered_with_an_end(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        taken = endpoints.taken(listener)
+        taken.send(b"ack")
+        taken.close()
+        assert client.recv(10) == b"ack"
+        # Raises where the connection is cut, which is not the end.
+        client.suppress_ragged_eofs = False
+        assert client.recv(10) == b""
+
+
+def test_a_connection_that_is_cut_is_a_failure_and_no_end(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    client = dial(listener, python_context())
+    taken = endpoints.taken(listener)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    client.close()
+    assert failure(taken.receive) == errno.ECONNRESET
+
+
+# Who is let in: what a listener asks for, what a writer shows, and whether that is enough.
+LET_IN = [
+    ("none", None, True),
+    ("none", "client", True),
+    ("none", "strange_client", True),
+    ("optional", None, True),
+    ("optional", "client", True),
+    ("optional", "strange_client", False),
+    ("required", None, False),
+    ("required", "client", True),
+    ("required", "strange_client", False),
+    (None, None, False),
+]
+
+
+@pytest.mark.parametrize(("client_auth", "shown", "is_let_in"), LET_IN)
+def test_a_listener_lets_in_whom_it_is_told_to(
+    endpoints, certificates, python_context, client_auth, shown, is_let_in
+):
+    auth = {"client-auth": client_auth} if client_auth else {}
+    network, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca, **auth)
+    shown = getattr(certificates, shown) if shown else None
+    with dial(listener, python_context(client=shown)) as client:
+        if is_let_in:
+            client.sendall(b"window")
+            assert receive(endpoints.taken(listener), 6) == b"window"
+        else:
+            with pytest.raises(OSError, match=r"(?i)alert|reset|broken"):
+                client.recv(1)
+            assert "certificate" in fault(network).reason
+            assert accept(listener) is None
+
+
+@pytest.mark.parametrize(
+    ("verify", "server", "ca", "text"),
+    [
+        ("full", "server", "ca", None),
+        ("full", "elsewhere", "ca", "IP address mismatch"),
+        ("full", "server", "other_ca", "unable to get local issuer certificate"),
+        (None, "elsewhere", "ca", "IP address mismatch"),
+        ("certificate", "elsewhere", "ca", None),
+        ("certificate", "server", "other_ca", "unable to get local issuer certificate"),
+        ("none", "elsewhere", "other_ca", None),
+    ],
+)
+def test_a_stream_connects_to_whom_it_is_told_to_believe(endpoints, certificates, verify, server, ca, text):
+    _, listener = endpoints.listen(**identity(getattr(certificates, server)))
+    network, caller = endpoints.caller(ca=getattr(certificates, ca), **({"verify": verify} if verify else {}))
+    caller.connect(listener.local_address())
+    if text is None:
+        wait_for(caller.is_connected)
+    else:
+        assert failure(caller.is_connected) == errno.EPROTO
+        found = fault(network)
+        assert text in found.reason
+        assert found.source == str(listener.local_address())
+
+
+def test_a_name_is_checked_rather_than_the_address_that_it_stands_for(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.elsewhere))
+    _, caller = endpoints.caller(server_name="elsewhere.example", ca=certificates.ca)
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+
+
+def test_mutual_tls_lets_our_stream_in(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
+    _, caller = endpoints.caller(**identity(certificates.client), ca=certificates.ca)
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+    caller.send(b"window")
+    assert receive(endpoints.taken(listener), 6) == b"window"
+
+
+def test_a_stream_without_the_certificate_that_is_required_fails_and_says_why(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
+    network, caller = endpoints.caller(ca=certificates.ca)
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+    assert failure(caller.receive) == errno.ECONNRESET
+    assert fault(network).reason == "the peer requires a certificate: cert= and key= name it"
+
+
+def test_nobody_at_the_address_is_a_refused_connection(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    _, caller = endpoints.caller(ca=certificates.ca)
+    address = listener.local_address()
+    listener.close()
+    caller.connect(address)
+    assert failure(caller.is_connected) == errno.ECONNREFUSED
+
+
+def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(certificates):
+    def connect(peer):
+        raise OSError(errno.ENETUNREACH, "no way")
+
+    relay = tls_relay.TlsRelay(None, None, connect=connect)
+    for closes in (True, False):
+        ours, theirs = socket.socketpair()
+        if closes:
+            ours.close()
+        tls_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
+        theirs.close()
+    ours.settimeout(10)
+    assert ours.recv(1) == bytes([errno.ENETUNREACH])
+    ours.close()
+    relay.close()
+    relay.thread.join(10)
+    assert not relay.thread.is_alive()
+
+
+def test_a_renewed_certificate_is_used_without_a_restart(endpoints, certificates, python_context, tmp_path):
+    cert, key = tmp_path / "cert.pem", tmp_path / "cert.key"
+    for source, target in zip(certificates.server, (cert, key), strict=True):
+        shutil.copy(source, target)
+    _, listener = endpoints.listen(cert=str(cert), key=str(key))
+    with dial(listener, python_context()) as before:
+        for source, target in zip(certificates.renewed, (cert, key), strict=True):
+            shutil.copy(source, target)
+        with dial(listener, python_context()) as after:
+            names = [dict(each.getpeercert()["subjectAltName"]).get("DNS") for each in (before, after)]
+    assert names == ["localhost", "renewed.example"]
+
+
+def test_a_certificate_that_is_half_renewed_leaves_the_one_before(
+    endpoints, certificates, python_context, tmp_path
+):
+    cert, key = tmp_path / "cert.pem", tmp_path / "cert.key"
+    for source, target in zip(certificates.server, (cert, key), strict=True):
+        shutil.copy(source, target)
+    network, listener = endpoints.listen(cert=str(cert), key=str(key))
+    shutil.copy(certificates.renewed[0], cert)
+    for _ in range(2):
+        with dial(listener, python_context()) as client:
+            assert ("DNS", "localhost") in client.getpeercert()["subjectAltName"]
+    assert f"key={key}: is not the private key of the certificate in {cert}" in fault(network).reason
+    assert network.take_fault() is None
+
+
+def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates, monkeypatch):
+    monkeypatch.setattr(tls_relay, "HANDSHAKE_LIMIT_S", 0.05)
+    network, listener = endpoints.listen(**identity(certificates.server))
+    with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as stalled:
+        with pytest.raises(ConnectionResetError):
+            stalled.recv(1)
+        assert "no TLS handshake within" in fault(network).reason
+
+
+def test_handshakes_are_bounded_in_number_and_others_wait(
+    endpoints, certificates, python_context, monkeypatch
+):
+    monkeypatch.setattr(tls_relay, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(tls_relay, "HANDSHAKE_LIMIT_S", 0.2)
+    _, listener = endpoints.listen(**identity(certificates.server))
+    stalled = [socket.create_connection(listener.local_address().as_tuple()) for _ in range(2)]
+    with dial(listener, python_context()) as client:
+        client.sendall(b"window")
+        assert receive(endpoints.taken(listener), 6) == b"window"
+    for each in stalled:
+        each.close()
+
+
+def test_who_connects_and_leaves_is_no_fault(endpoints, certificates, python_context):
+    network, listener = endpoints.listen(**identity(certificates.server))
+    socket.create_connection(listener.local_address().as_tuple()).close()
+    with dial(listener, python_context()):
+        endpoints.taken(listener)
+    assert network.take_fault() is None
+
+
+def test_a_peer_without_tls_is_named(endpoints, certificates):
+    network, listener = endpoints.listen(**identity(certificates.server))
+    with socket.create_connection(listener.local_address().as_tuple()) as plain:
+        plain.sendall(b"2W\0\0\0\1" * 4)
+        found = fault(network)
+        assert found.reason == "the peer speaks no TLS"
+        assert found.source == "{}:{}".format(*plain.getsockname())
+
+
+def test_tls_1_1_is_refused(endpoints, certificates, python_context):
+    network, listener = endpoints.listen(**identity(certificates.server))
+    context = python_context()
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning, match="TLSv1 is deprecated"):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+    with pytest.warns(DeprecationWarning, match="TLSv1_1 is deprecated"):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises((ssl.SSLError, ConnectionResetError)):
+        dial(listener, context)
+    assert fault(network).reason == "the peer offers no TLS 1.2 or later"
+
+
+def test_connections_that_say_nothing_cost_no_time(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    clients = [dial(listener, python_context()) for _ in range(3)]
+    taken = [endpoints.taken(listener) for _ in clients]
+    # One has ended, another is not read from.
+    taken[0].end()
+    clients[1].sendall(b"unread")
+    taken[2].send(b"unread")
+    select.select([], [], [], 0.1)
+    before = time.process_time()
+    select.select([], [], [], 0.3)
+    assert time.process_time() - before < 0.1
+    for client in clients:
+        client.close()
+
+
+def test_nothing_is_left_open(certificates, python_context):
+    def descriptors():
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    def live():
+        endpoints = Endpoints()
+        _, listener = endpoints.listen(**identity(certificates.server))
+        with dial(listener, python_context()):
+            endpoints.taken(listener)
+        # Whom nobody has taken.
+        untaken = dial(listener, python_context())
+        _, caller = endpoints.caller(ca=certificates.ca)
+        caller.connect(listener.local_address())
+        wait_for(caller.is_connected)
+        for close in reversed(endpoints.closers):
+            close()
+        untaken.close()
+        wait_for(lambda: not relay_threads())
+
+    live()
+    before = descriptors()
+    live()
+    assert descriptors() == before
+
+
+def test_a_port_is_free_as_soon_as_its_listener_is_closed(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    address = listener.local_address()
+    listener.close()
+    network = TlsStreams(TlsContexts(parameters(**identity(certificates.server)), server_side=True))
+    endpoints.closers.append(network.listen(StreamOptions(address)).close)
