@@ -29,7 +29,8 @@ import aeron_core
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1001
 PAUSE_S: Final = 0.002
-WARM_UP_S: Final = 20  # until the Java machine has compiled what it runs
+# Until the Java machine has compiled most of what it runs, which the rate source finds done.
+WARM_UP_S: Final = 90
 MEASURED_S: Final = 30
 SETTLED_S: Final = 15  # until the last micro-batch has ended, on a busy machine too
 LONGEST_US: Final = 60_000_000

@@ -13,10 +13,11 @@ from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.cli.recording_run import RecordingRun, WantedStreams
-from aeron_core.recording.durability import Durability, DurabilityPolicy
+from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
+from aeron_core.values import format_duration_ns
 
 
 def record(  # noqa: PLR0913 - the options of the command
@@ -42,7 +43,9 @@ def record(  # noqa: PLR0913 - the options of the command
             "is there after an interval, or at once, before the disk has it."
         ),
     ] = DurabilityPolicy.INTERVAL,
-    interval: Annotated[str, typer.Option(metavar="TIME", help="Of --durability interval.")] = "25ms",
+    interval: Annotated[
+        str, typer.Option(metavar="TIME", help="Of --durability interval.")
+    ] = format_duration_ns(DEFAULT_INTERVAL_NS),
     segment_length: Annotated[
         str, typer.Option(metavar="BYTES", help="Length of a segment file: a power of two of terms.")
     ] = "128m",

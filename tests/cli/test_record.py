@@ -5,11 +5,15 @@ import signal
 import socket
 import threading
 import time
+from inspect import signature
 
 import pytest
 
 import aeron_core
+from aeron_core.cli.quantities import duration_ns_of
+from aeron_core.cli.record import record
 from aeron_core.recording import Archive
+from aeron_core.recording.durability import Durability
 
 pytestmark = pytest.mark.system
 
@@ -330,3 +334,9 @@ def test_options_that_cannot_be_are_refused(aeron, tmp_path, options, message):
 
     assert outcome.code == 2
     assert message in outcome.err
+
+
+def test_the_disk_is_written_to_as_often_as_a_recorder_does_by_itself():
+    preset = signature(record).parameters["interval"].default
+
+    assert duration_ns_of("--interval", preset) == Durability().interval_ns
