@@ -38,7 +38,7 @@ class ShippedFiles:
         self._shown_s, self._lines = now_s, shipper.lines
         text = (
             f"{counted(shipper.lines, 'line')} of {counted(shipper.file_count, 'file')}, {rate:,.0f}/s, "
-            f"{shipper.in_flight:,} on their way, {shipper.unread_length:,} bytes to be read"
+            f"{shipper.in_flight:,} on their way, {shipper.unread_length:,} bytes behind"
         )
         self._progress.update(self._task, text=text)
 

@@ -125,8 +125,9 @@ class Shipper:
 
     @property
     def unread_length(self) -> int:
-        """Bytes of all files that are still to be read."""
-        return sum(file.unread_length for file in self._watcher.files.values())
+        """Bytes of all files that are still to be read, or were read and not yet published."""
+        pending = sum(item.lines[-1].end - item.lines[0].offset for item in self._pending if item.lines)
+        return pending + sum(file.unread_length for file in self._watcher.files.values())
 
     def do_work(self, now_ns: int) -> int:
         """Do what there is to do without waiting; return how much that was. Raises ClosedError, OSError."""

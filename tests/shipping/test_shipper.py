@@ -123,6 +123,18 @@ def test_a_stream_without_room_is_waited_for(shipping):
     assert [*shipping.stream.messages, *shipping.run(10)] == [b"%d" % number for number in range(100)]
 
 
+def test_what_is_behind_is_told(shipping):
+    shipping.write("one\ntwo\nthr")
+    shipping.start(read_length=6)
+    shipping.stream.room = 0
+    shipping.run()
+
+    assert shipping.shipper.unread_length == 11
+    shipping.stream.room = 1000
+    shipping.run()
+    assert shipping.shipper.unread_length == 3
+
+
 def test_a_renamed_file_is_read_to_its_end(shipping):
     shipping.write("one\n")
     shipping.start()
