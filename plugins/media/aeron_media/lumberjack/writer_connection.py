@@ -217,7 +217,7 @@ class WriterConnection:
             return 0
         while self._owed.size < self._pipeline and self._build_window(log):
             pass
-        if self._owed.size == 0:
+        if self.phase == ends.PHASE_UP and self._owed.size == 0:
             # What was passed over is done with, padding above all.
             self._confirmed = self._sent_position
         return 0
