@@ -336,3 +336,13 @@ def test_each_stream_has_a_connection_of_its_own(writing):
     other.offer(B)
     assert writing.heard() == [[(1, B)]]
     assert windows(first.received()) == [[(1, A)]]
+
+
+def test_what_there_is_no_memory_to_encode_counts_as_not_sent(tmp_path):
+    with Writing(tmp_path, "|max-memory=1k") as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.run(2 * S)
+        assert writing.unacknowledged() == 64
+        assert writing.counted("lost") >= 1
+        assert "max-memory=" in writing.errors()[0]
