@@ -1,6 +1,5 @@
 """The flag that a signal sets."""
 
-import os
 import signal
 
 import pytest
@@ -12,16 +11,25 @@ from aeron_core.cli.interrupt import Interrupt
 def test_a_signal_sets_the_flag_and_ends_the_wait(number):
     with Interrupt() as interrupt:
         assert not interrupt
-        os.kill(os.getpid(), number)
+        signal.raise_signal(number)
         assert interrupt.wait(60)
         assert interrupt
 
 
+@pytest.fixture
+def python_interrupts():
+    """What Python does with SIGINT, unless it was started in the background of a shell, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("python_interrupts")
 def test_a_second_interrupt_is_one_that_nobody_holds_up():
     with Interrupt():
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
 
 def test_behind_the_block_signals_do_what_they_did():
