@@ -11,6 +11,7 @@ from aeron_media.lumberjack.event_sink import PythonSink
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.frame_limits import FrameLimits
 from aeron_media.lumberjack.frame_parser import FrameParser
+from reading import Reading
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.byte_queue import MemoryBudget
@@ -94,3 +95,9 @@ class Reader:
 @pytest.fixture(scope="session")
 def new_reader() -> type[Reader]:
     return Reader
+
+
+@pytest.fixture
+def reading(tmp_path):
+    with Reading(tmp_path) as made:
+        yield made

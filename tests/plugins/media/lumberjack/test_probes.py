@@ -1,122 +1,125 @@
-"""What other readers were asked once, row by row: what each stream says to us.
+"""What each probe of the page about the wire is answered, at once and byte by byte."""
 
-A stream that some reader of today takes is taken, with the exceptions that are named here: C within C, which is what
-bombs are made of, and an event without a byte.
-"""
+from __future__ import annotations
 
-import struct
+import gzip
 import zlib
+from pathlib import Path
 
 import pytest
-from aeron_media.lumberjack._native import faults
-from plain_codec import ack, compressed, data_event, envelope, json_event, window
+from plain_codec import ack, compressed, data_event, envelope, window
+from reading import GONE, events, heard
 
-NONE = faults.NO_FAULT
-
-
-def j(*sequences, version=b"2"):
-    return b"".join(json_event(sequence, b"{}", version) for sequence in sequences)
-
-
-def d(*sequences, version=b"1"):
-    return b"".join(data_event(sequence, [(b"line", b"text")], version) for sequence in sequences)
+from aeron_core.testing.pair import MS
 
 
 def nested(depth):
-    stream = window(1) + j(1)
+    data = events(1)
     for _ in range(depth):
-        stream = compressed(stream)
-    return stream
+        data = compressed(data)
+    return data
 
 
-#: Stream, what is handed on (W and a count, or a sequence number), and the fault.
-PROBES = {
-    "W2 J1 J2": (window(2) + j(1, 2), "W2 1 2", NONE),
-    "W2 C(J1 J2)": (window(2) + compressed(j(1, 2)), "W2 1 2", NONE),
-    "C(W2 J1 J2)": (compressed(window(2) + j(1, 2)), "W2 1 2", NONE),
-    "W4 C(J1 J2) C(J3 J4)": (window(4) + compressed(j(1, 2)) + compressed(j(3, 4)), "W4 1 2 3 4", NONE),
-    "W3 J1 C(J2 J3)": (window(3) + j(1) + compressed(j(2, 3)), "W3 1 2 3", NONE),
-    "W2 C(C(J1 J2))": (window(2) + compressed(compressed(j(1, 2))), "W2", faults.NESTED_TOO_DEEP),
-    "8-deep C": (nested(8), "", faults.NESTED_TOO_DEEP),
-    "500-deep C": (nested(500), "", faults.NESTED_TOO_DEEP),
-    "W0": (window(0), "W0", NONE),
-    "W0 W1 J1": (window(0) + window(1) + j(1), "W0 W1 1", NONE),
-    "W2 J0 J1": (window(2) + j(0, 1), "W2 0 1", NONE),
-    "W2 J100 J101": (window(2) + j(100, 101), "W2 100 101", NONE),
-    "W3 J0xfffffffe J0xffffffff J0": (
-        window(3) + j(0xFFFFFFFE, 0xFFFFFFFF, 0), "W3 4294967294 4294967295 0", NONE,
-    ),
-    "W3 J3 J2 J1": (window(3) + j(3, 2, 1), "W3 3 2 1", NONE),
-    "W3 J1 J3 J3": (window(3) + j(1, 3, 3), "W3 1 3 3", NONE),
-    "W5 J1 J2, then silence": (window(5) + j(1, 2), "W5 1 2", NONE),
-    "W5 J1 J2 W1 J1": (window(5) + j(1, 2) + window(1) + j(1), "W5 1 2 W1 1", NONE),
-    "W1 J1 J2 J3": (window(1) + j(1, 2, 3), "W1 1 2 3", NONE),
-    "J1 without W": (j(1), "1", NONE),
-    "W1 J1 W1 J1 in one write": (window(1) + j(1) + window(1) + j(1), "W1 1 W1 1", NONE),
-    "W2 J1 J2 W2 J3 J4": (window(2) + j(1, 2) + window(2) + j(3, 4), "W2 1 2 W2 3 4", NONE),
-    "1W2 1D1 1D2": (window(2, b"1") + d(1, 2), "W2 1 2", NONE),
-    "1W2 1C(1D1 1D2)": (window(2, b"1") + compressed(d(1, 2), b"1"), "W2 1 2", NONE),
-    "1W1 1J1": (window(1, b"1") + j(1, version=b"1"), "W1 1", NONE),
-    "2W1 2D1": (window(1) + d(1, version=b"2"), "W1 1", NONE),
-    "2W1 1D1": (window(1) + d(1), "W1 1", NONE),
-    "1W1 2J1": (window(1, b"1") + j(1), "W1 1", NONE),
-    "2W1 2J1 1W1 1D1": (window(1) + j(1) + window(1, b"1") + d(1), "W1 1 W1 1", NONE),
-    "1W1 1D1 2W1 2J1": (window(1, b"1") + d(1) + window(1) + j(1), "W1 1 W1 1", NONE),
-    "D with 0 pairs": (window(1, b"1") + data_event(1, []), "W1 1", NONE),
-    "J length 0": (window(1) + json_event(1, b""), "W1", faults.EMPTY_EVENT),
-    "J invalid JSON": (window(1) + json_event(1, b"{nope"), "W1 1", NONE),
-    "J = [1,2]": (window(1) + json_event(1, b"[1,2]"), "W1 1", NONE),
-    "J = 7": (window(1) + json_event(1, b"7"), "W1 1", NONE),
-    "J with invalid UTF-8": (window(1) + json_event(1, b'{"a":"\xff"}'), "W1 1", NONE),
-    "J length 0xfffffff0": (b"2J" + struct.pack(">II", 1, 0xFFFFFFF0), "", faults.EVENT_TOO_LONG),
-    "J length 0x7fffffff": (b"2J" + struct.pack(">II", 1, 0x7FFFFFFF), "", faults.EVENT_TOO_LONG),
-    "C length 0xfffffff0": (b"2C" + struct.pack(">I", 0xFFFFFFF0), "", faults.COMPRESSED_TOO_LONG),
-    "C length 0": (envelope(b"") + window(1) + j(1), "W1 1", NONE),
-    "C of 20 zero bytes": (envelope(bytes(20)), "", faults.BROKEN_COMPRESSION),
-    "C with a truncated inner frame": (compressed(window(2) + j(1, 2)[:-1]), "W2 1", faults.CUT_FRAME),
+PAIRS = [(b"line", b"l")]
+ONE, TWO = data_event(1, PAIRS), data_event(2, PAIRS)
+#: What each row of the table in docs/wire/lumberjack.md says.
+TABLE = {
+    "W2 J1 J2": (window(2) + events(1, 2), ack(2)),
+    "W2 C(J1 J2)": (window(2) + compressed(events(1, 2)), ack(2)),
+    "C(W2 J1 J2)": (compressed(window(2) + events(1, 2)), ack(2)),
+    "W4 C(J1 J2) C(J3 J4)": (window(4) + compressed(events(1, 2)) + compressed(events(3, 4)), ack(4)),
+    "W3 J1 C(J2 J3)": (window(3) + events(1) + compressed(events(2, 3)), ack(3)),
+    "W2 C(C(J1 J2))": (window(2) + compressed(compressed(events(1, 2))), GONE),
+    "W0": (window(0), ack(0)),
+    "W0 W1 J1": (window(0) + window(1) + events(1), ack(0) + ack(1)),
+    "W2 J0 J1": (window(2) + events(0, 1), ack(1)),
+    "W2 J100 J101": (window(2) + events(100, 101), ack(101)),
+    "W3 J0xfffffffe J0xffffffff J0": (window(3) + events(0xFFFFFFFE, 0xFFFFFFFF, 0), ack(0)),
+    "W3 J3 J2 J1": (window(3) + events(3, 2, 1), ack(1)),
+    "W3 J1 J3 J3": (window(3) + events(1, 3, 3), ack(3)),
+    "W5 J1 J2, then silence": (window(5) + events(1, 2), b""),
+    "W5 J1 J2 W1 J1": (window(5) + events(1, 2) + window(1) + events(1), ack(2) + ack(1)),
+    "W1 J1 J2 J3": (window(1) + events(1, 2, 3), ack(1) + ack(3)),
+    "J1 without W": (events(1), ack(1)),
+    "W1 J1 W1 J1": (window(1) + events(1) + window(1) + events(1), ack(1) + ack(1)),
+    "W2 J1 J2 W2 J3 J4": (window(2) + events(1, 2) + window(2) + events(3, 4), ack(2) + ack(4)),
+    "1W2 1D1 1D2": (window(2, b"1") + ONE + TWO, ack(2, b"1")),
+    "1W2 1C(1D1 1D2)": (window(2, b"1") + compressed(ONE + TWO, b"1"), ack(2, b"1")),
+    "1W1 1J1": (window(1, b"1") + events(1, version=b"1"), ack(1, b"1")),
+    "2W1 2D1": (window(1) + data_event(1, PAIRS, b"2"), ack(1)),
+    "2W1 1D1": (window(1) + ONE, ack(1)),
+    "1W1 2J1": (window(1, b"1") + events(1), ack(1, b"1")),
+    "2W1 2J1 1W1 1D1": (window(1) + events(1) + window(1, b"1") + ONE, ack(1) + ack(1, b"1")),
+    "1W1 1D1 2W1 2J1": (window(1, b"1") + ONE + window(1) + events(1), ack(1, b"1") + ack(1)),
+    "D with 0 pairs": (window(1, b"1") + data_event(1, []), ack(1, b"1")),
+    "J length 0": (window(1) + events(1, payload=b""), GONE),
+    "J invalid JSON": (window(1) + events(1, payload=b"{]"), ack(1)),
+    "J = [1,2]": (window(1) + events(1, payload=b"[1,2]"), ack(1)),
+    "J = 7": (window(1) + events(1, payload=b"7"), ack(1)),
+    "J with invalid UTF-8": (window(1) + events(1, payload=b'{"a":"\xff"}'), ack(1)),
+    "J length 0xfffffff0": (window(1) + b"2J\0\0\0\1\xff\xff\xff\xf0", GONE),
+    "J length 0x7fffffff": (window(1) + b"2J\0\0\0\1\x7f\xff\xff\xff", GONE),
+    "C length 0xfffffff0": (window(1) + b"2C\xff\xff\xff\xf0", GONE),
+    "C length 0": (window(1) + envelope(b""), b""),
+    "C of 20 zero bytes": (window(1) + envelope(bytes(20)), GONE),
+    "C with a truncated inner frame": (window(1) + compressed(events(1)[:-3]), GONE),
     "inner frame split over two C": (
-        window(1) + compressed(j(1)[:5]) + compressed(j(1)[5:]), "W1", faults.CUT_FRAME,
+        window(1) + compressed(events(1)[:9]) + compressed(events(1)[9:]),
+        GONE,
     ),
+    "W1 C(J1 J2 J3) W1 J1": (
+        window(1) + compressed(events(1, 2, 3)) + window(1) + events(1),
+        ack(1) + ack(3) + ack(1),
+    ),
+    "W1 C(J1 W1 J1)": (window(1) + compressed(events(1) + window(1) + events(1)), ack(1) + ack(1)),
+    "version '3'": (b"3W\0\0\0\1", GONE),
+    "type 'Z'": (b"2Z\0\0\0\1", GONE),
+    "HTTP GET": (b"GET / HTTP/1.1\r\n\r\n", GONE),
+    "client sends A": (ack(1), GONE),
+    "W 0xffffffff J1": (window(0xFFFFFFFF) + events(1), b""),
+    "8-deep C": (window(1) + nested(8), GONE),
+    "500-deep C": (window(1) + nested(500), GONE),
     "C with 7 junk bytes after the zlib stream, then W1 J1": (
-        window(1) + envelope(zlib.compress(j(1)) + b"1234567") + window(1) + j(1), "W1 1 W1 1", NONE,
+        window(1) + envelope(zlib.compress(events(1)) + b"7 bytes") + window(1) + events(1),
+        ack(1) + ack(1),
     ),
-    "C raw deflate": (envelope(zlib.compress(j(1))[2:-4]), "", faults.BROKEN_COMPRESSION),
-    "C gzip": (envelope(zlib.compress(j(1), wbits=31)), "", faults.BROKEN_COMPRESSION),
-    "W1 C(J1 J2 J3) W1 J1": (window(1) + compressed(j(1, 2, 3)) + window(1) + j(1), "W1 1 2 3 W1 1", NONE),
-    "W1 C(J1 W1 J1)": (window(1) + compressed(j(1) + window(1) + j(1)), "W1 1 W1 1", NONE),
-    "version '3'": (b"3W\0\0\0\1", "", faults.WRONG_VERSION),
-    "type 'Z'": (b"2Z\0\0\0\1", "", faults.WRONG_TYPE),
-    "HTTP GET": (b"GET / HTTP/1.1\r\n\r\n", "", faults.WRONG_VERSION),
-    "client sends A": (ack(1), "", faults.WRONG_TYPE),
-    "W 0xffffffff J1": (window(0xFFFFFFFF) + j(1), "W4294967295 1", NONE),
-    "W 10001 J1": (window(10_001) + j(1), "W10001 1", NONE),
-    "20 kB C to 20 MB event": (
-        compressed(json_event(1, b"x" * 20_000_000), level=9), "", faults.EVENT_TOO_LONG,
-    ),
-}  # fmt: skip
+    "C raw deflate": (window(1) + envelope(zlib.compress(events(1))[2:-4]), GONE),
+    "C gzip": (window(1) + envelope(gzip.compress(events(1))), GONE),
+    "W 10001 J1": (window(10_001) + events(1), b""),
+}
 
 
-@pytest.mark.parametrize("is_cut", [False, True], ids=["at once", "byte by byte"])
-@pytest.mark.parametrize("probe", PROBES)
-def test_each_probe_is_answered(new_reader, probe, is_cut):
-    stream, said, fault = PROBES[probe]
-    reader = new_reader()
-
-    reader.feed_pieces(bytes([byte]) for byte in stream) if is_cut else reader.feed(stream)
-
-    assert " ".join(f"W{call[2]}" if call[0] == "window" else str(call[2]) for call in reader.calls) == said
-    assert reader.fault == fault
+@pytest.mark.parametrize("row", TABLE)
+def test_what_writers_send_is_answered(reading, row):
+    sent, answered = TABLE[row]
+    assert reading.say(reading.dial(), sent) == answered
 
 
-def test_what_another_reader_takes_may_be_allowed(new_reader):
-    reader = new_reader(max_nesting=4)
-    reader.feed(nested(4))
-    assert len(reader.calls) == 2
+@pytest.mark.parametrize("row", TABLE)
+def test_the_page_of_the_wire_says_so(row):
+    page = (Path(__file__).parents[4] / "docs" / "wire" / "lumberjack.md").read_text(encoding="utf-8")
+    assert f"| {row} | {_shown(TABLE[row][1])} |" in page
 
-    reader = new_reader(max_event_length=20_000_000, max_frame_length=20_000_010)
-    reader.feed(compressed(json_event(1, b"x" * 20_000_000), level=9))
-    assert reader.fault == faults.RATIO_TOO_HIGH
 
-    reader = new_reader(max_event_length=20_000_000, max_frame_length=20_000_010, max_ratio=1032)
-    reader.feed(compressed(json_event(1, b"x" * 20_000_000), level=9))
-    assert reader.calls == [("event", 0x32, 1, b"x" * 20_000_000)]
+def _shown(answered):
+    shown = []
+    while answered:
+        if answered.startswith(GONE):
+            shown.append("closed")
+            answered = answered[len(GONE) :]
+        else:
+            shown.append(f"{chr(answered[0])}A{int.from_bytes(answered[2:6], 'big')}")
+            answered = answered[6:]
+    return " ".join(shown) or "nothing"
+
+
+@pytest.mark.parametrize("row", [row for row, (_, answered) in TABLE.items() if GONE not in answered])
+def test_the_same_is_answered_however_it_is_cut(reading, row):
+    sent, answered = TABLE[row]
+    writer = reading.dial()
+    for index in range(len(sent)):
+        writer.send(sent[index : index + 1])
+        reading.run(3 * MS)
+    reading.run()
+    # Later acknowledgements can be on their own then.
+    assert heard(writer)[-6:] == answered[-6:]
