@@ -13,8 +13,30 @@ from aeron_core._native.counter import Counter
 from aeron_core.spi.stream_counter import detached_counter
 from aeron_core.values import format_duration_ns, format_size
 
-_WRITER_KEYS = {"window", "pipeline", "compression", "wrap", "timeout", "backoff-init", "backoff-max", "ttl"}
-_COMMON_KEYS = {"endpoint", "so-sndbuf", "so-rcvbuf", "max-memory"}
+_WRITER_KEYS = {
+    "window",
+    "pipeline",
+    "compression",
+    "wrap",
+    "timeout",
+    "backoff-init",
+    "backoff-max",
+    "ttl",
+    "balance",
+    "verify",
+}
+_COMMON_KEYS = {
+    "endpoint",
+    "so-sndbuf",
+    "so-rcvbuf",
+    "max-memory",
+    "tls",
+    "cert",
+    "key",
+    "ca",
+    "key-passphrase-file",
+    "key-passphrase-env",
+}
 _DURATIONS = {
     "keep-alive",
     "window-timeout",

@@ -3,6 +3,8 @@
     publication          `endpoint`, once no receiver has said anything for the publication's connection timeout;
                          then at each check until one does
     named destination    its `endpoint`, once its receiver has said nothing for five seconds; then every five seconds
+    peer of a medium     its name, once the medium has lost it; the medium says how often
+    with connections
     subscription or its  `control`, once nothing has come in for five seconds; then every five seconds
     receive destination
 
@@ -52,6 +54,7 @@ class ReResolution:
         self._silence = (
             SilentPublications(context, resources.network),
             SilentDestinations(resources.network),
+            LostPeers(resources.network),
             SilentControls(resources.subscriptions),
         )
         self._interval_ns = context.settings.reresolution_check_interval_ns
@@ -143,6 +146,25 @@ class SilentDestinations:
 
         name = endpoint.destinations[registration_id].name
         return Search((endpoint, registration_id), name, "endpoint", change)
+
+
+class LostPeers:
+    """Peers of media with connections, which have lost theirs; the medium says which."""
+
+    def __init__(self, publications: NetworkPublications) -> None:
+        self._publications = publications
+
+    def searches(self, now_ns: int) -> Iterator[Search]:
+        """Yield what to look up."""
+        for endpoint in self._publications.endpoints.values():
+            for name in endpoint.native.take_lost_names():
+                yield self._search(endpoint, name)
+
+    def _search(self, endpoint: SendEndpoint, name: str) -> Search:
+        def change(address: SocketAddress) -> bool:
+            return _is_open(self._publications, endpoint) and endpoint.native.change_address(name, address)
+
+        return Search((endpoint, name), name, "endpoint", change)
 
 
 class SilentControls:

@@ -160,6 +160,18 @@ class SendChannelEndpoint(ChannelEndpoint):
         """
         return False
 
+    def take_lost_names(self) -> list[str]:
+        """Return which peers, as `host:port`, should be looked up again; for the conductor.
+
+        For media whose channel has no `remote`, but several peers, or connections that come and go. Each is told once,
+        until the medium wants to know again.
+        """
+        return []
+
+    def change_address(self, name: str, address: SocketAddress) -> bool:
+        """Connect to a peer of `take_lost_names` at `address` from now on; return whether that is another one."""
+        return False
+
     def descriptor(self) -> int:
         """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
 

@@ -16,6 +16,7 @@ cdef class AckParser:
     cdef readonly int64_t fault_value     # what was found
     cdef readonly int64_t fault_limit     # always 0
 
+    cpdef int32_t reset(self) noexcept nogil
     @cython.locals(version=uint8_t)
     cpdef int64_t parse(self, AtomicBuffer buffer, int64_t offset, int64_t length) except? -1 nogil
     cdef int64_t _blame(self, int32_t fault, int64_t value) noexcept nogil

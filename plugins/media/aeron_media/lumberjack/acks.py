@@ -27,6 +27,12 @@ class AckParser:
         self.fault_value = 0
         self.fault_limit = 0
 
+    def reset(self) -> int:
+        """Begin with another connection; return 0."""
+        self.fault = faults.NO_FAULT
+        self.fault_value = 0
+        return 0
+
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
         """Take the acknowledgement at `offset` and return its length, or 0 where it is not whole or is none."""
         buffer.check(offset, length)

@@ -20,10 +20,31 @@ MIB: Final = 1 << 20
 #: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
 DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
 
-Address = Annotated[HostPort, BeforeValidator(parse_address)]
+
+def _parse_endpoints(text: str) -> tuple[HostPort, ...]:
+    return tuple(parse_address(each) for each in text.split(","))
+
+
+Addresses = Annotated[tuple[HostPort, ...], BeforeValidator(_parse_endpoints), Field(max_length=64)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
 Switch = Annotated[bool, BeforeValidator(parse_bool)]
+
+#: Keys that say how an endpoint sends.
+_OF_WRITERS: Final = (
+    "window",
+    "pipeline",
+    "compression",
+    "wrap",
+    "timeout",
+    "backoff_init",
+    "backoff_max",
+    "ttl",
+    "balance",
+    "max_memory",
+    "sndbuf_length",
+    "rcvbuf_length",
+)
 
 
 class AckWhen(Enum):
@@ -40,7 +61,9 @@ class LumberjackParameters(TlsParameters):
         frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
     )
 
-    endpoint: Address = Field(description="Where to listen, or whom to send to, host:port.")
+    endpoint: Addresses = Field(
+        description="Where to listen, or whom to send to, host:port; several readers are separated by commas."
+    )
     term_length: Size = Field(
         8 * MIB, alias="term-length", description="Of the images; an event has at most an eighth of it."
     )
@@ -107,9 +130,17 @@ class LumberjackParameters(TlsParameters):
         False, description='Whether messages are any bytes, to be sent as {"message": "..."}.'
     )
     timeout: Duration = Field(30 * S, description="For a connection, and for the next acknowledgement.")
-    backoff_init: Duration = Field(1 * S, alias="backoff-init", description="Before the first new attempt.")
+    backoff_init: Duration = Field(
+        1 * S, alias="backoff-init", description="Before readers that were lost are tried again."
+    )
     backoff_max: Duration = Field(60 * S, alias="backoff-max", description="Before any attempt, at most.")
-    ttl: Duration = Field(0, description="After which a connection is made anew, 0 for never.")
+    ttl: Duration = Field(
+        0, description="After which a connection is made anew, to the next reader of `endpoint`; 0 for never."
+    )
+    balance: Switch = Field(
+        False,
+        description="Whether windows go to all readers of `endpoint`, in no order among them, or to one at a time.",
+    )
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> LumberjackParameters:
@@ -128,6 +159,17 @@ class LumberjackParameters(TlsParameters):
         """The longest frame of an image: `mtu`, unless the image could not take one of that length at once."""
         window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
         return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
+
+    @property
+    def writer_identity(self) -> str:
+        """What publications must have in common, beside their readers and TLS, to share an endpoint."""
+        fields = type(self).model_fields
+        says = [
+            f"{fields[name].alias or name}={getattr(self, name)}"
+            for name in _OF_WRITERS
+            if getattr(self, name) != fields[name].default
+        ]
+        return "-WRITER(" + ",".join(says) + ")" if says else ""
 
     def frame_limits(self) -> FrameLimits:
         """Return the bounds of what is parsed; raises ValueError that names one out of its range."""

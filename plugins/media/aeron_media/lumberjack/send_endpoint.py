@@ -1,6 +1,6 @@
-"""Sends to a reader: each stream has a connection of its own, so that its events stay in order.
+"""Sends to readers: each stream has connections of its own.
 
-Not here: what a connection does (`writer_connection`).
+Not here: which connections a stream has (`writer_stream`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.lumberjack.end_slot import EndSlot
-from aeron_media.lumberjack.writer_connection import WriterConnection
+from aeron_media.lumberjack.writer_stream import WriterStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from aeron_core._native.address import SocketAddress
     from aeron_core._native.streams import ByteStream
+    from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.writer_params import WriterParams
     from aeron_media.streams.tls_streams import TlsStreams
 
@@ -26,41 +28,63 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
     """The sending end of a channel; used by the sender's thread, but for what `ChannelEndpoint` promises."""
 
     def __init__(
-        self, writer: WriterParams, new_stream: Callable[[], ByteStream], tls: TlsStreams | None = None
+        self,
+        writer: WriterParams,
+        hosts: Sequence[ReaderHost],
+        new_streams: Sequence[Callable[[], ByteStream]],
+        tls: Sequence[TlsStreams] = (),
     ) -> None:
+        """Send to `hosts`, of which each has its own in `new_streams` and in `tls`, if connections are encrypted."""
         self._writer = writer
-        self._new_stream = new_stream
+        self._hosts = hosts
+        self._new_streams = new_streams
         self._ends: EndSlot = writer.ends
         self._tls = tls
 
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
         # What TLS says comes first: the connection knows no more than that it is broken.
-        return (self._tls.take_fault() if self._tls else None) or self._ends.take()
+        for tls in self._tls:
+            fault = tls.take_fault()
+            if fault is not None:
+                return fault
+        return self._ends.take()
+
+    def take_lost_names(self) -> list[str]:
+        """See `SendChannelEndpoint.take_lost_names`."""
+        return [host.name for host in self._hosts if host.take_question()]
+
+    def change_address(self, name: str, address: SocketAddress) -> bool:
+        """See `SendChannelEndpoint.change_address`."""
+        has_changed = False
+        for host in self._hosts:
+            if host.name == name and host.change(address):
+                has_changed = True
+        return has_changed
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        if self._tls:
-            self._tls.close()
+        for tls in self._tls:
+            tls.close()
 
-    def new_stream_state(self) -> WriterConnection:
-        """See `SendChannelEndpoint.new_stream_state`: a connection, which is made once the sender has the stream."""
-        return WriterConnection(self._writer, self._new_stream())
+    def new_stream_state(self) -> WriterStream:
+        """See `SendChannelEndpoint.new_stream_state`: its connections are made once the sender has the stream."""
+        return WriterStream(self._writer, self._hosts, [new_stream() for new_stream in self._new_streams])
 
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
         """See `SendChannelEndpoint.advance`."""
-        connection = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        answer: int = cython.cast(WriterConnection, connection).advance(stream.log, position, now_ns)
+        state = cython.cast(cython.pointer(PyObject), stream.medium_state)
+        answer: int = cython.cast(WriterStream, state).advance(stream.log, position, now_ns)
         return answer
 
     def has_peer(self, stream: SendStream) -> bool:
         """See `SendChannelEndpoint.has_peer`."""
-        connection = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        answer: bool = cython.cast(WriterConnection, connection).has_peer()
+        state = cython.cast(cython.pointer(PyObject), stream.medium_state)
+        answer: bool = cython.cast(WriterStream, state).has_peer()
         return answer
 
     def remove_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.remove_stream`."""
-        connection = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        answer: int = cython.cast(WriterConnection, connection).close()
+        state = cython.cast(cython.pointer(PyObject), stream.medium_state)
+        answer: int = cython.cast(WriterStream, state).close()
         return answer

@@ -15,6 +15,7 @@ from aeron_core.spi.media import (
     ReceiveEndpointParams,
     Resolve,
     SendEndpointParams,
+    StreamNetwork,
     StreamOptions,
 )
 from aeron_core.uri import ChannelUri
@@ -22,6 +23,7 @@ from aeron_media.lumberjack.encoder_params import EncoderParams
 from aeron_media.lumberjack.end_slot import EndSlot
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
+from aeron_media.lumberjack.reader_host import ReaderHost
 from aeron_media.lumberjack.reader_params import ReaderParams
 from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
@@ -37,7 +39,10 @@ class LumberjackChannel(Channel):
     """A Lumberjack channel with its names resolved."""
 
     params: LumberjackParameters | None = None
-    tls: TlsContexts | None = field(default=None, compare=False)
+    #: Of each reader in turn, None where its name is not known yet; none for a subscription.
+    addresses: tuple[SocketAddress | None, ...] = ()
+    #: Of each reader in turn, or of the listener; none for plain connections.
+    tls: tuple[TlsContexts, ...] = field(default=(), compare=False)
 
     @property
     def keys(self) -> LumberjackParameters:
@@ -47,23 +52,40 @@ class LumberjackChannel(Channel):
 
     @property
     def address(self) -> SocketAddress:
-        """Where to listen, or whom to send to."""
+        """Where to listen."""
         assert self.remote is not None
         return self.remote
 
 
 def _tls_contexts(
     params: LumberjackParameters, uri: ChannelUri, *, is_publication: bool
-) -> TlsContexts | None:
+) -> tuple[TlsContexts, ...]:
     params.check_tls(uri, is_publication=is_publication)
     if not params.tls:
-        return None
+        return ()
     try:
-        # No certificate is for a scope.
-        host = params.endpoint.host.partition("%")[0]
-        return TlsContexts(params, server_side=not is_publication, server_name=host)
+        return tuple(
+            # No certificate is for a scope.
+            TlsContexts(params, server_side=not is_publication, server_name=each.host.partition("%")[0])
+            for each in params.endpoint
+        )
     except TlsFileError as error:
         raise uri.fault(error.key, error.text) from error
+
+
+def _addresses(params: LumberjackParameters, resolve: Resolve) -> tuple[SocketAddress | None, ...]:
+    """Return where readers are; raises ChannelUriError where not one of their names is known."""
+    found: list[SocketAddress | None] = []
+    unknown = None
+    for each in params.endpoint:
+        try:
+            found.append(resolve(str(each), "endpoint"))
+        except ChannelUriError as error:
+            unknown = error
+            found.append(None)
+    if unknown is not None and not any(found):
+        raise unknown
+    return tuple(found)
 
 
 def _lumberjack_channel(channel: Channel) -> LumberjackChannel:
@@ -88,8 +110,12 @@ class LumberjackTransport(MediaTransport):
             params.frame_limits()
         except ValueError as error:
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
+        if not is_publication and len(params.endpoint) > 1:
+            raise uri.fault("endpoint", "a subscription listens at one address; several are for publications")
         tls = _tls_contexts(params, uri, is_publication=is_publication)
-        address = resolve(str(params.endpoint), "endpoint")
+        if is_publication:
+            return self._resolve_readers(uri, params, tls, resolve)
+        address = resolve(str(params.endpoint[0]), "endpoint")
         return LumberjackChannel(
             uri=uri,
             canonical_form=f"LUMBERJACK-{address}{params.tls_identity}",
@@ -98,40 +124,56 @@ class LumberjackTransport(MediaTransport):
             tls=tls,
         )
 
+    def _resolve_readers(
+        self, uri: ChannelUri, params: LumberjackParameters, tls: tuple[TlsContexts, ...], resolve: Resolve
+    ) -> LumberjackChannel:
+        addresses = _addresses(params, resolve)
+        readers = ",".join(
+            str(name if address is None else address)
+            for name, address in zip(params.endpoint, addresses, strict=True)
+        )
+        # No `remote`: readers that were lost are looked up again one by one.
+        return LumberjackChannel(
+            uri=uri,
+            canonical_form=f"LUMBERJACK-{readers}{params.tls_identity}{params.writer_identity}",
+            params=params,
+            addresses=addresses,
+            tls=tls,
+        )
+
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
-        tls = TlsStreams(channel.tls) if channel.tls else None
-        network = tls or params.streams or SystemStreams()
+        tls = [TlsStreams(each) for each in channel.tls]
+        hosts = [
+            ReaderHost(str(name), address)
+            for name, address in zip(keys.endpoint, channel.addresses, strict=True)
+        ]
+        networks: list[StreamNetwork] = [*tls] or [params.streams or SystemStreams()] * len(hosts)
         writer = WriterParams(
             counters=WriterCounters(params.new_counter),
             budget=MemoryBudget(keys.max_memory),
             ends=EndSlot(),
-            remote=channel.address,
             encoder=EncoderParams(compression=keys.compression, is_wrapping=keys.wrap),
             window=keys.window,
             pipeline=keys.pipeline,
+            balances=keys.balance,
             timeout_ns=keys.timeout,
             backoff_init_ns=keys.backoff_init,
             backoff_max_ns=keys.backoff_max,
             ttl_ns=keys.ttl,
         )
+        lengths = {"sndbuf_length": params.sndbuf_length, "rcvbuf_length": params.rcvbuf_length}
         return LumberjackSendEndpoint(
-            writer,
-            partial(
-                network.new_stream,
-                sndbuf_length=params.sndbuf_length,
-                rcvbuf_length=params.rcvbuf_length,
-            ),
-            tls,
+            writer, hosts, [partial(network.new_stream, **lengths) for network in networks], tls
         )
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
-        tls = TlsStreams(channel.tls) if channel.tls else None
+        tls = TlsStreams(channel.tls[0]) if channel.tls else None
         network = tls or params.streams or SystemStreams()
         listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         try:

@@ -166,6 +166,7 @@ class WindowEncoder:
         if self._is_deflating:
             self._deflater.close()
             self._staged.release()
+        self._pieces.release()
         return self.block.release()
 
     def _make_room(self, length: int) -> int:

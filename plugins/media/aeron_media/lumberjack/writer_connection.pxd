@@ -3,56 +3,62 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from aeron_core._native cimport positions, streams
 from aeron_core._native cimport wire as aeron_wire
-from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.byte_queue cimport MemoryBudget
 from aeron_core._native.streams cimport ByteStream
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.acks cimport AckParser
+from aeron_media.lumberjack.backoff cimport Backoff
 from aeron_media.lumberjack.end_slot cimport EndSlot
+from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
+from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
 
 
 @cython.final
 cdef class WriterConnection:
     cdef readonly int32_t phase
-    cdef readonly SocketAddress remote
+    cdef bint has_ended                 # set whenever it goes down, cleared by who chooses the next one
+    cdef ReaderHost _host
     cdef ByteStream _stream
+    cdef Backoff _backoff
+    cdef WindowLedger _ledger
+    cdef int64_t _owner
     cdef WriterCounters _counters
     cdef EndSlot _ends
+    cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
     cdef AckQueue _owed                 # windows in flight: where each ends in the log, and its events
     cdef AtomicBuffer _input            # acknowledgements as they come
     cdef int64_t _input_length
     cdef int64_t _window
+    cdef int64_t _room                  # most events of the next window; fewer while memory is scarce
     cdef int32_t _pipeline
+    cdef bint _is_balanced
     cdef int64_t _timeout_ns
-    cdef int64_t _backoff_init_ns
-    cdef int64_t _backoff_max_ns
-    cdef int64_t _backoff_ns            # before the next attempt but one
     cdef int64_t _ttl_ns
-    cdef int64_t _chance                # state of a linear congruential generator
-    cdef bint _has_been_up
-    cdef int64_t _confirmed             # position up to which all was acknowledged
-    cdef int64_t _sent_position         # up to which the log was encoded
+    cdef bint _has_asked                # for the name to be looked up, of a connection that grows old
+    cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
     cdef int64_t _heard_ns              # of the reader, or since when something is owed
-    cdef int64_t _lost_ns
-    cdef int64_t _retry_ns
     cdef int64_t _next_look_ns
+    cdef int64_t _next_window_ns
 
-    cdef bint has_peer(self) noexcept nogil
-    cdef int64_t advance(self, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
+    cdef int32_t work(self, int64_t now_ns) except -1 nogil
+    cdef bint may_send(self) noexcept nogil
+    @cython.locals(begin=int64_t, limit=int64_t, position=int64_t, step=int64_t, count=int64_t)
+    cdef bint build_window(self, LogBuffer log) except -1 nogil
+    cdef int32_t flush(self) except -1 nogil
     cdef int32_t close(self) except -1 nogil
     @cython.locals(result=int32_t)
     cdef int32_t _go_up(self, int64_t now_ns) except -1 nogil
-    @cython.locals(half=int64_t)
     cdef int32_t _lose(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
-    cdef int32_t _go_down(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _go_down(self) except -1 nogil
     cdef int32_t _forget(self) except -1 nogil
     cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
     cdef bint _is_old(self, int64_t now_ns) noexcept nogil
@@ -62,9 +68,9 @@ cdef class WriterConnection:
     cdef int32_t _parse_acks(self, int64_t now_ns) except -1 nogil
     @cython.locals(sequence=int64_t, count=int64_t)
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _fill(self, LogBuffer log) except -1 nogil
-    @cython.locals(position=int64_t, step=int64_t, count=int64_t)
-    cdef bint _build_window(self, LogBuffer log) except -1 nogil
+    cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
+    @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
+    cdef int64_t _end_of_message(self, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(offset=int64_t, length=int32_t, aligned=int64_t, flags=uint8_t, answer=int32_t)
     cdef int64_t _add_message(self, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(offset=int64_t, payload_length=int64_t, length=int32_t, flags=uint8_t, end=int64_t, answer=int32_t)

@@ -1,25 +1,21 @@
-"""The connection of one stream to a reader: windows of events out, acknowledgements in.
+"""A connection of one stream to one reader: windows of events out, acknowledgements in.
 
-    DOWN ──time has come──► CONNECTING ──► UP ──lost, refused, overdue──► DOWN
+    DOWN ──connect──► CONNECTING ──► UP ──lost, refused, overdue──► DOWN
 
-    log: confirmed ────── windows that are owed ────── sent ────── what publishers have offered
+What was not acknowledged is still in the log: after a lost connection it is encoded from there again, over this one or
+another, so that each event is delivered at least once. A window is what the log holds, up to `window` events; nothing
+is waited for to fill it.
 
-What was not acknowledged is still in the log: after a lost connection it is encoded from there again, so that each
-event is delivered at least once. A window is what the log holds, up to `window` events; nothing is waited for to fill
-it. Between attempts passes a time that doubles up to `backoff-max`, of which half is left to chance, until a window has
-been acknowledged.
-
-Not here: the encoding (`window_encoder`), and the log's life.
+Not here: which parts of the log are on their way (`window_ledger`), which connections there are to be
+(`writer_stream`), when one is tried again (`backoff`), and the encoding (`window_encoder`).
 """
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, streams
 from aeron_core._native import wire as aeron_wire
-from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_media.lumberjack._native import ends, faults, wire
@@ -29,59 +25,74 @@ from aeron_media.lumberjack.window_encoder import WindowEncoder
 
 if TYPE_CHECKING:
     from aeron_core._native.streams import ByteStream
+    from aeron_media.lumberjack.backoff import Backoff
+    from aeron_media.lumberjack.reader_host import ReaderHost
+    from aeron_media.lumberjack.window_ledger import WindowLedger
     from aeron_media.lumberjack.writer_params import WriterParams
 
 
 class WriterConnection:
-    """One stream on its way; all but the constructor runs on the sender."""
+    """All but the constructor runs on the sender. `owner` is what its parts of the ledger go by."""
 
-    def __init__(self, params: WriterParams, stream: ByteStream) -> None:
+    def __init__(  # noqa: PLR0913 - what it is between
+        self,
+        params: WriterParams,
+        host: ReaderHost,
+        stream: ByteStream,
+        backoff: Backoff,
+        ledger: WindowLedger,
+        owner: int,
+    ) -> None:
         self._stream = stream
+        self._host = host
+        self._backoff = backoff
+        self._ledger = ledger
+        self._owner = owner
         self._counters = params.counters
         self._ends = params.ends
-        self.remote = SocketAddress()
-        self.remote.assign(params.remote)
+        self._budget = params.budget
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
         self._owed = AckQueue()
         self._input = AtomicBuffer.allocate(ends.ACKS_LENGTH)
         self._input_length = 0
         self._window = params.window
+        self._room = params.window
         self._pipeline = params.pipeline
+        self._is_balanced = params.balances
         self._timeout_ns = params.timeout_ns
-        self._backoff_init_ns = params.backoff_init_ns
-        self._backoff_max_ns = params.backoff_max_ns
-        self._backoff_ns = params.backoff_init_ns
         self._ttl_ns = params.ttl_ns
-        self._chance = random.getrandbits(31)
         self.phase = ends.PHASE_DOWN
-        self._retry_ns = 0
+        self.has_ended = False
+        self._has_asked = False
+        self._holds_memory = False
         self._next_look_ns = 0
-        self._lost_ns = 0
-        self._has_been_up = False
+        self._next_window_ns = 0
         self._now_ns = 0
 
-    def has_peer(self) -> bool:
-        """Return whether there is a reader, or was one a moment ago."""
-        if self.phase == ends.PHASE_UP:
-            return True
-        return self._has_been_up and self._now_ns - self._lost_ns < ends.PEER_GRACE_NS
-
-    def advance(self, log: LogBuffer, position: int, now_ns: int) -> int:
-        """See `SendChannelEndpoint.advance`."""
+    def work(self, now_ns: int) -> int:
+        """Connect where it is time to, take acknowledgements, and see what is overdue; return 0."""
         self._now_ns = now_ns
-        self._confirmed = position
         if self.phase != ends.PHASE_UP:
             self._go_up(now_ns)
-            if self.phase != ends.PHASE_UP:
-                return position
-        self._read_acks(now_ns)
         if self.phase == ends.PHASE_UP:
-            self._fill(log)
-            self._send(now_ns)
+            self._read_acks(now_ns)
         if self.phase == ends.PHASE_UP:
             self._look_at_clock(now_ns)
-        return self._confirmed
+        return 0
+
+    def may_send(self) -> bool:
+        """Return whether one more window can be on its way over this connection."""
+        return (
+            self.phase == ends.PHASE_UP
+            and self._owed.size < self._pipeline
+            and self._now_ns >= self._next_window_ns
+            and not self._is_old(self._now_ns)
+        )
+
+    def flush(self) -> int:
+        """Send what there is room for; return 0."""
+        return self._send(self._now_ns) if self.phase == ends.PHASE_UP else 0
 
     def close(self) -> int:
         """Give the connection up, and what it holds; return 0."""
@@ -97,10 +108,14 @@ class WriterConnection:
 
     def _go_up(self, now_ns: int) -> int:
         if self.phase == ends.PHASE_DOWN:
-            if now_ns < self._retry_ns:
+            if not self._backoff.may_try(now_ns):
                 return 0
+            if not self._host.refresh():
+                # Who looks the name up says why there is no address. It is another reader's turn, if there is one.
+                self.has_ended = True
+                return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
             self._counters.attempts.increment_release()
-            if self._stream.connect(self.remote) == streams.STREAM_FAILED:
+            if self._stream.connect(self._host.address) == streams.STREAM_FAILED:
                 return self._lose(0, 0, 0, now_ns)
             self.phase = ends.PHASE_CONNECTING
             self._phase_ns = now_ns
@@ -111,8 +126,7 @@ class WriterConnection:
             self.phase = ends.PHASE_UP
             self._phase_ns = now_ns
             self._heard_ns = now_ns
-            self._has_been_up = True
-            self._sent_position = self._confirmed
+            self._has_asked = False
             self._counters.connected.get_and_add(1)
         elif now_ns - self._phase_ns > self._timeout_ns:
             return self._lose(ends.NOT_CONNECTED, 0, 0, now_ns)
@@ -120,42 +134,46 @@ class WriterConnection:
 
     def _lose(self, reason: int, value: int, limit: int, now_ns: int) -> int:
         """Give the connection up; what was not acknowledged is sent again over the next. Return 0."""
-        self._ends.keep(reason, value, limit, self._stream.error_code, self.remote)
+        self._ends.keep(reason, value, limit, self._stream.error_code, self._host.address)
         self._counters.lost.increment_release()
-        self._go_down(now_ns)
-        # Half of the time is left to chance, lest all who lost one reader come back at once. Source: C11, 7.22.2.
-        self._chance = (self._chance * 1103515245 + 12345) & 0x7FFFFFFF
-        half = self._backoff_ns >> 1
-        self._retry_ns = now_ns + half + ((half >> 10) * (self._chance >> 8) >> 13)
-        self._backoff_ns = min(self._backoff_ns * 2, self._backoff_max_ns)
-        return 0
+        self._go_down()
+        # Whoever is there in its stead may have another address.
+        self._host.ask()
+        return self._backoff.on_lost(now_ns)
 
-    def _go_down(self, now_ns: int) -> int:
+    def _go_down(self) -> int:
         if self.phase == ends.PHASE_UP:
             self._counters.connected.get_and_add(-1)
             self._counters.resends.get_and_add(self._owed.size)
-            self._lost_ns = now_ns
         self.phase = ends.PHASE_DOWN
+        self.has_ended = True
         self._stream.close(False)
-        self._forget()
-        self._retry_ns = now_ns
-        return 0
+        self._ledger.give_back(self._owner)
+        return self._forget()
 
     def _forget(self) -> int:
         self._encoder.reset()
         self._owed.clear()
+        self._acks.reset()
         self._input_length = 0
         return 0
 
     def _look_at_clock(self, now_ns: int) -> int:
+        if self._ttl_ns > 0 and not self._has_asked and now_ns - self._phase_ns > self._ttl_ns >> 1:
+            # By the time that the connection is old, its successor knows where to go.
+            self._has_asked = True
+            self._host.ask()
         if self._owed.size > 0:
             if now_ns - self._heard_ns > self._timeout_ns:
                 return self._lose(ends.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
             return 0
-        self._heard_ns = now_ns
+        if self._holds_memory and self._encoder.ready == 0 and now_ns - self._heard_ns > ends.IDLE_MEMORY_NS:
+            # Other streams share it.
+            self._holds_memory = False
+            self._encoder.reset()
         if self._is_old(now_ns):
             # Nothing is owed: the next connection goes on where this one has ended.
-            self._go_down(now_ns)
+            self._go_down()
         return 0
 
     def _is_old(self, now_ns: int) -> bool:
@@ -204,48 +222,78 @@ class WriterConnection:
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._lose(ends.WRONG_ACK, sequence, count, now_ns)
         if sequence == count:
-            self._confirmed = self._owed.position()
+            self._ledger.complete(self._owed.position())
             self._owed.pop()
-            self._backoff_ns = self._backoff_init_ns
+            self._backoff.on_acknowledged()
             self._counters.acks.increment_release()
         return 0
 
     # Windows
 
-    def _fill(self, log: LogBuffer) -> int:
-        if self._is_old(self._now_ns):
-            return 0
-        while self._owed.size < self._pipeline and self._build_window(log):
-            pass
-        if self.phase == ends.PHASE_UP and self._owed.size == 0:
-            # What was passed over is done with, padding above all.
-            self._confirmed = self._sent_position
-        return 0
-
-    def _build_window(self, log: LogBuffer) -> bool:
-        """Encode what the log holds; return whether that was a window."""
-        position = self._sent_position
-        while not self._encoder.is_open or self._encoder.count < self._window:
+    def build_window(self, log: LogBuffer) -> bool:
+        """Encode what is to be sent next; return whether that was a window."""
+        begin = self._ledger.next_begin()
+        limit = self._ledger.next_end()
+        position = begin
+        self._holds_memory = True
+        while position < limit and (not self._encoder.is_open or self._encoder.count < self._room):
+            count = self._encoder.count
             step = self._add_message(log, position)
+            if step == ends.OUT_OF_MEMORY:
+                return self._shrink(count + 1, self._end_of_message(log, position))
             if step <= 0:
                 break
             position += step
-        self._sent_position = position
-        if not self._encoder.is_open or self._encoder.count == 0:
+        count = self._encoder.count if self._encoder.is_open else 0
+        if count == 0:
+            if position > begin:
+                # Nothing of it is sent: padding, above all.
+                self._ledger.take(position, ends.DONE)
             return False
-        count = self._encoder.count
         if self._encoder.finish() < 0:
-            self._lose(
-                self._encoder.fault, self._encoder.fault_value, self._encoder.fault_limit, self._now_ns
-            )
-            return False
+            return self._shrink(count, position)
+        self._room = min(self._room * 2, self._window)
         if self._owed.size == 0:
             # Nothing was owed until now: its time begins.
             self._heard_ns = self._now_ns
+        self._ledger.take(position, self._owner)
         self._owed.push(wire.VERSION_2, count, position)
         self._counters.windows.increment_release()
         self._counters.events.get_and_add(count)
         return True
+
+    def _shrink(self, count: int, end: int) -> bool:
+        """Have the next window be shorter than one of `count` events up to `end`, which lacks memory; return False.
+
+        One event alone that lacks it where nobody else holds any is passed over: there will never be enough.
+        """
+        self._room = max(count >> 1, 1)
+        self._next_window_ns = self._now_ns + ends.MEMORY_PAUSE_NS
+        self._ends.keep(
+            faults.BUDGET_SPENT,
+            self._encoder.fault_value,
+            self._encoder.fault_limit,
+            0,
+            self._host.address,
+        )
+        if self._encoder.ready == 0:
+            self._encoder.reset()
+            if count == 1 and self._budget.used == 0:
+                self._ledger.take(end, ends.DONE)
+                self._counters.passed_over.increment_release()
+                self._next_window_ns = self._now_ns
+        return False
+
+    def _end_of_message(self, log: LogBuffer, position: int) -> int:
+        """Return where the message ends that begins at `position`, all of which is there."""
+        offset = log.frame_offset(position)
+        while True:
+            flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
+            length = positions.align_frame(log.buffer.get_i32(offset))
+            position += length
+            offset += length
+            if flags & aeron_wire.DATA_FLAG_END:
+                return position
 
     def _add_message(self, log: LogBuffer, position: int) -> int:
         """Add the message at `position`; return its bytes in the log, 0 where none is there, WINDOW_FULL."""
@@ -298,12 +346,11 @@ class WriterConnection:
             return length
         if answer == 0:
             return ends.WINDOW_FULL
-        if answer in (faults.NO_JSON_OBJECT, faults.EVENT_TOO_LONG):
-            self._ends.keep(answer, self._encoder.fault_value, self._encoder.fault_limit, 0, self.remote)
-            self._counters.passed_over.increment_release()
-            return length
-        self._lose(answer, self._encoder.fault_value, self._encoder.fault_limit, self._now_ns)
-        return ends.UNFINISHED_MESSAGE
+        if answer == faults.BUDGET_SPENT:
+            return ends.OUT_OF_MEMORY
+        self._ends.keep(answer, self._encoder.fault_value, self._encoder.fault_limit, 0, self._host.address)
+        self._counters.passed_over.increment_release()
+        return length
 
     def _send(self, now_ns: int) -> int:
         while self._encoder.ready > 0:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from aeron_media.lumberjack.encoder_params import EncoderParams
 
 if TYPE_CHECKING:
-    from aeron_core._native.address import SocketAddress
     from aeron_core._native.byte_queue import MemoryBudget
     from aeron_media.lumberjack.end_slot import EndSlot
     from aeron_media.lumberjack.writer_counters import WriterCounters
@@ -23,10 +22,10 @@ class WriterParams:
     counters: WriterCounters
     budget: MemoryBudget
     ends: EndSlot
-    remote: SocketAddress
     encoder: EncoderParams = field(default_factory=EncoderParams)
     window: int = 2048
     pipeline: int = 2
+    balances: bool = False
     timeout_ns: int = 30 * S
     backoff_init_ns: int = 1 * S
     backoff_max_ns: int = 60 * S

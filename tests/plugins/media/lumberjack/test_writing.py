@@ -5,89 +5,13 @@ from __future__ import annotations
 import json
 import random
 import struct
-import zlib
 
 import pytest
 from plain_codec import ack
+from writing import CHANNEL, Writing, payloads, windows
 
-from aeron_core._native.address import SocketAddress
 from aeron_core.logbuffer import results
-from aeron_core.testing.pair import MS, S, Simulation
-
-ADDRESS = SocketAddress.of("127.0.0.1", 5044)
-CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
-
-
-class Writing(Simulation):
-    """A driver with a publication, and the reader that it finds."""
-
-    def __init__(self, directory, keys="", *, listens=True):
-        super().__init__(directory)
-        self.driver = self.add_driver()
-        self.client = self.driver.connect()
-        self.listener = self.streams.serve(ADDRESS) if listens else None
-        self.publication = self.result(self.client.add_exclusive_publication_async(f"{CHANNEL}{keys}", 7))
-        self.reader = None
-
-    def accept(self):
-        """Take the connection that the driver has made."""
-        while (accepted := self.listener.accept()) is None:
-            self.step()
-        self.reader = accepted[0]
-        # What the network can hold on the way is no concern here.
-        self.reader.capacity = 1 << 24
-        self.run_until(lambda: self.publication.is_connected)
-
-    def offer(self, *payloads):
-        for payload in payloads:
-            self.run_until(lambda payload=payload: self.publication.offer(payload) >= 0)
-
-    def offer_apart(self, *payloads):
-        """Offer each when the one before has left, as long as windows may leave."""
-        for payload in payloads:
-            self.offer(payload)
-            self.run()
-
-    def run(self, duration_ns=20 * MS):
-        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
-        self.run_for(duration_ns)
-
-    def heard(self, duration_ns=20 * MS):
-        """Return the windows that have come: lists of (sequence, payload)."""
-        self.run(duration_ns)
-        return windows(self.reader.received())
-
-    def answer(self, *acks):
-        self.reader.send(b"".join(acks))
-        self.run()
-
-    def unacknowledged(self):
-        (sender,) = self.driver.find_counters("snd-pos")
-        return self.publication.position - sender.value
-
-    def counted(self, name):
-        return self.driver.find_counter(f"lumberjack-writer-{name}:").value
-
-    def errors(self):
-        return [record.text for record in self.driver.errors()]
-
-
-def windows(data):
-    found = []
-    while data:
-        kind, number = data[:2], struct.unpack(">I", data[2:6])[0]
-        if kind == b"2W":
-            found.append([])
-            size, data = number, data[6:]
-        elif kind == b"2C":
-            data = zlib.decompress(data[6 : 6 + number]) + data[6 + number :]
-        else:
-            assert kind == b"2J"
-            (length,) = struct.unpack(">I", data[6:10])
-            found[-1].append((number, data[10 : 10 + length]))
-            data = data[10 + length :]
-            assert len(found[-1]) <= size
-    return found
+from aeron_core.testing.pair import MS, S
 
 
 @pytest.fixture
@@ -339,16 +263,81 @@ def test_each_stream_has_a_connection_of_its_own(writing):
     assert windows(first.received()) == [[(1, A)]]
 
 
-def test_a_window_that_there_is_no_memory_for_counts_as_not_sent(tmp_path):
+def random_event(chance, length):
+    """Return an event that cannot be deflated to much less than half."""
+    return b'{"m":"%s"}' % chance.randbytes(length // 2).hex().encode()
+
+
+def acknowledged(writing):
+    """Acknowledge all windows until all is; return the payloads."""
+    came = []
+    for _ in range(400):
+        found = writing.heard(10 * MS)
+        came += payloads(found)
+        writing.answer(*(ack(len(window)) for window in found))
+        if writing.unacknowledged() == 0:
+            return came
+    raise AssertionError(f"{writing.unacknowledged()} bytes are not acknowledged; {writing.errors()}")
+
+
+def test_a_window_that_there_is_no_memory_for_is_sent_as_several(tmp_path):
     with Writing(tmp_path, "|max-memory=512k|term-length=2m") as writing:
         writing.accept()
         chance = random.Random(1)
+        sent = [random_event(chance, 6000) for _ in range(100)]
         # All of it is there when the first window is built: some of it goes in before the memory is spent.
         writing.driver.is_stalled = True
-        for _ in range(100):
-            assert writing.publication.offer(b'{"m":"%s"}' % chance.randbytes(3000).hex().encode()) > 0
+        for event in sent:
+            assert writing.publication.offer(event) > 0
         writing.driver.is_stalled = False
+        assert acknowledged(writing) == sent
+        assert writing.counted("lost") == 0
+        assert writing.counted("passed-over") == 0
+
+
+@pytest.mark.parametrize("keys", ["", "|compression=0", "|wrap=true"])
+def test_an_event_that_there_is_never_memory_for_is_passed_over_and_told(tmp_path, keys):
+    with Writing(tmp_path, f"|max-memory=512k|term-length=16m{keys}") as writing:
+        writing.accept()
+        chance = random.Random(1)
+        sent = [A, random_event(chance, 1 << 20), B]
+        writing.offer(*sent)
+        came = acknowledged(writing)
+        assert len(came) == 2
+        assert writing.counted("passed-over") == 1
         writing.run(2 * S)
-        assert writing.unacknowledged() == writing.publication.position
-        assert writing.counted("lost") == 1
         assert "max-memory=" in writing.errors()[0]
+
+
+def test_a_stream_that_is_idle_keeps_no_memory_from_another(tmp_path):
+    with Writing(tmp_path, "|max-memory=1m|term-length=8m|compression=0") as writing:
+        writing.accept()
+        chance = random.Random(1)
+        idle = random_event(chance, 200_000)
+        writing.offer(idle)
+        assert acknowledged(writing) == [idle]
+        writing.publication = writing.result(
+            writing.client.add_exclusive_publication_async(
+                f"{CHANNEL}|max-memory=1m|term-length=8m|compression=0", 8
+            )
+        )
+        writing.accept()
+        event = random_event(chance, 500_000)
+        writing.offer(event)
+        writing.unacknowledged = lambda: (
+            writing.publication.position
+            - max(
+                counter.value for counter in writing.driver.find_counters("snd-pos") if " 8 " in counter.label
+            )
+        )
+        assert acknowledged(writing) == [event]
+        assert writing.counted("passed-over") == 0
+
+
+def test_a_reader_that_has_sent_nonsense_is_understood_when_it_is_back(writing):
+    writing.offer(A)
+    writing.heard()
+    writing.answer(b"HTTP/1.1 400")
+    writing.accept()
+    assert acknowledged(writing) == [A]
+    assert writing.counted("lost") == 1

@@ -28,12 +28,21 @@ cpdef enum:
     CLOSED = -52            # by the reader
     NOT_CONNECTED = -53     # in time
 
+# Of parts of a log that are no connection's
+cpdef enum:
+    DONE = -3               # acknowledged, or nothing that is sent
+    LOST = -4               # to be sent again
+    NOWHERE = -2            # there is none
+
 cpdef enum:
     UNFINISHED_MESSAGE = 0           # in place of the bytes of a message: nothing more is there
     WINDOW_FULL = -2                 # the same: it goes into the next window
+    OUT_OF_MEMORY = -3               # the same: and the window is lost
     ACKS_LENGTH = 4096               # of one receive call
     PEER_GRACE_NS = 5000000000       # for which a peer that was lost counts as one
     ACK_INTERVAL_NS = 1000000        # between two looks for acknowledgements while none is owed
+    MEMORY_PAUSE_NS = 10000000       # before a window that no memory was left for is tried again
+    IDLE_MEMORY_NS = 1000000000      # for which memory is kept for the next window
 
 cpdef enum:
     MAX_OWED = 64                    # windows that a connection may have unacknowledged

@@ -1,0 +1,88 @@
+"""A driver that sends, and readers that a test plays, on a simulated network and a manual clock."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.testing.pair import MS, S, Simulation
+
+ADDRESS = SocketAddress.of("127.0.0.1", 5044)
+CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
+
+
+class Writing(Simulation):
+    """A driver with a publication, and the reader that it finds."""
+
+    def __init__(self, directory, keys="", *, listens=True):
+        super().__init__(directory)
+        self.driver = self.add_driver()
+        self.client = self.driver.connect()
+        self.listener = self.streams.serve(ADDRESS) if listens else None
+        self.publication = self.result(self.client.add_exclusive_publication_async(f"{CHANNEL}{keys}", 7))
+        self.reader = None
+
+    def accept(self):
+        """Take the connection that the driver has made."""
+        while (accepted := self.listener.accept()) is None:
+            self.step()
+        self.reader = accepted[0]
+        # What the network can hold on the way is no concern here.
+        self.reader.capacity = 1 << 24
+        self.run_until(lambda: self.publication.is_connected)
+
+    def offer(self, *payloads):
+        for payload in payloads:
+            self.run_until(lambda payload=payload: self.publication.offer(payload) >= 0)
+
+    def offer_apart(self, *payloads):
+        """Offer each when the one before has left, as long as windows may leave."""
+        for payload in payloads:
+            self.offer(payload)
+            self.run()
+
+    def run(self, duration_ns=20 * MS):
+        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        self.run_for(duration_ns)
+
+    def heard(self, duration_ns=20 * MS):
+        """Return the windows that have come: lists of (sequence, payload)."""
+        self.run(duration_ns)
+        return windows(self.reader.received())
+
+    def answer(self, *acks):
+        self.reader.send(b"".join(acks))
+        self.run()
+
+    def unacknowledged(self):
+        (sender,) = self.driver.find_counters("snd-pos")
+        return self.publication.position - sender.value
+
+    def counted(self, name):
+        return self.driver.find_counter(f"lumberjack-writer-{name}:").value
+
+    def errors(self):
+        return [record.text for record in self.driver.errors()]
+
+
+def windows(data):
+    found = []
+    while data:
+        kind, number = data[:2], struct.unpack(">I", data[2:6])[0]
+        if kind == b"2W":
+            found.append([])
+            size, data = number, data[6:]
+        elif kind == b"2C":
+            data = zlib.decompress(data[6 : 6 + number]) + data[6 + number :]
+        else:
+            assert kind == b"2J"
+            (length,) = struct.unpack(">I", data[6:10])
+            found[-1].append((number, data[10 : 10 + length]))
+            data = data[10 + length :]
+            assert len(found[-1]) <= size
+    return found
+
+
+def payloads(found):
+    return [payload for window in found for _, payload in window]
