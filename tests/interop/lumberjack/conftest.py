@@ -123,10 +123,14 @@ class Writer(Ours):
             f"aeron:lumberjack?endpoint={address}{keys}", STREAM
         )
 
-    def send(self, payloads: list[bytes]) -> None:
-        """Offer all, and wait until all is acknowledged."""
+    def offer(self, payloads: list[bytes]) -> None:
+        """Offer all."""
         for payload in payloads:
             self.until(lambda payload=payload: self.publication.offer(payload) > 0)
+
+    def send(self, payloads: list[bytes]) -> None:
+        """Offer all, and wait until all is acknowledged."""
+        self.offer(payloads)
         self.until(lambda: self._acknowledged() == self.publication.position)
 
     def _acknowledged(self) -> int:

@@ -81,3 +81,30 @@ def test_timbersnake_receives(writing, start, told, peers_python):
     assert told(peer)["events"] == EVENTS
     assert writer.counted("writer-attempts") == 1
     assert writer.errors() == []
+
+
+def received(peer):
+    """Return what a reader that prints each event has printed."""
+    return [line.removeprefix("event ") for line in peer.lines if line.startswith("event ")]
+
+
+@pytest.mark.parametrize("keys", ["", "|balance=true"])
+@pytest.mark.compatible("Lumberjack", "our client → our driver → two of go-lumber, one killed")
+def test_one_of_two_of_go_lumber_is_killed(writing, start, golumber, keys):
+    peers = [start(golumber, "log", "127.0.0.1:0") for _ in range(2)]
+    writer = writing(",".join(map(address_of, peers)), f"|window=50|pipeline=4{keys}")
+    payloads = [payload.encode() for payload in PAYLOADS]
+
+    writer.offer(payloads[:2000])
+    writer.until(lambda: writer.counted("writer-acks") >= 10)
+    peers[0].kill()
+    writer.send(payloads[2000:])
+
+    came = [set(received(peer)) for peer in peers]
+    assert came[0] | came[1] == set(PAYLOADS)
+    assert came[0]
+    if not keys:
+        # In order, but for what comes again from where the other had got to.
+        last = received(peers[1])
+        assert last == PAYLOADS[PAYLOADS.index(last[0]) :]
+    writer.until(lambda: any("connection" in error for error in writer.errors()))

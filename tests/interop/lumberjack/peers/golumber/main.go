@@ -2,10 +2,12 @@
 //
 //	golumber send ADDRESS sync|async LEVEL WINDOW COUNT
 //	golumber receive COUNT KEEP_ALIVE HOLD
+//	golumber log ADDRESS
 //	golumber drain json|raw | replay ADDRESS FILE IN-FLIGHT TIME | sink | flood ADDRESS FILE LEVEL IN-FLIGHT TIME
 //
 // `send` prints what it has sent, and how many events were acknowledged. `receive` prints `listening ADDRESS`, then
-// what has come once those are COUNT events, and goes on until killed; it acknowledges each batch after HOLD. The others are for measurements.
+// what has come once those are COUNT events, and goes on until killed; it acknowledges each batch after HOLD. `log` prints
+// `listening ADDRESS`, and `event` with each event before it acknowledges its batch. The others are for measurements.
 package main
 
 import (
@@ -104,15 +106,16 @@ func send(address, kind string, level, window, count int) {
 	say(map[string]interface{}{"payloads": sent, "acked": acked})
 }
 
+func verbatim(data []byte, into interface{}) error {
+	*into.(*interface{}) = string(data)
+	return nil
+}
+
 func receive(count int, keepAlive, hold time.Duration) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)
-	raw := func(data []byte, into interface{}) error {
-		*into.(*interface{}) = string(data)
-		return nil
-	}
 	reader, err := server.NewWithListener(listener,
-		server.V1(false), server.V2(true), server.Keepalive(keepAlive), server.JSONDecoder(raw))
+		server.V1(false), server.V2(true), server.Keepalive(keepAlive), server.JSONDecoder(verbatim))
 	check(err)
 	fmt.Println("listening", listener.Addr())
 	var payloads []interface{}
@@ -128,6 +131,23 @@ func receive(count int, keepAlive, hold time.Duration) {
 	}
 }
 
+func log(address string) {
+	listener, err := net.Listen("tcp", address)
+	check(err)
+	reader, err := server.NewWithListener(listener, server.V1(false), server.V2(true), server.JSONDecoder(verbatim))
+	check(err)
+	fmt.Println("listening", listener.Addr())
+	for batch := range reader.ReceiveChan() {
+		var lines strings.Builder
+		for _, event := range batch.Events {
+			fmt.Fprintln(&lines, "event", event)
+		}
+		_, err := os.Stdout.WriteString(lines.String())
+		check(err)
+		batch.ACK()
+	}
+}
+
 func main() {
 	arguments := os.Args[1:]
 	switch arguments[0] {
@@ -135,6 +155,8 @@ func main() {
 		send(arguments[1], arguments[2], number(arguments[3]), number(arguments[4]), number(arguments[5]))
 	case "receive":
 		receive(number(arguments[1]), duration(arguments[2]), duration(arguments[3]))
+	case "log":
+		log(arguments[1])
 	case "drain":
 		drain(arguments[1] == "json")
 	case "replay":
