@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aeron_media.lumberjack import reader_counters, writer_counters
 from aeron_media.lumberjack.parameters import LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
 from aeron_media.lumberjack.writer_counters import WriterCounters
@@ -30,6 +31,7 @@ _COMMON_KEYS = {
     "so-sndbuf",
     "so-rcvbuf",
     "max-memory",
+    "connection-counters",
     "tls",
     "cert",
     "key",
@@ -53,6 +55,7 @@ _COUNTS = {
     "max-nesting",
     "max-pairs",
     "max-connections",
+    "connection-counters",
     *_WRITER_KEYS - _DURATIONS,
 }
 
@@ -73,6 +76,12 @@ COUNTERS = {
     "lumberjack-rejects-connections": "connections beyond `max-connections`",
     "lumberjack-abandoned": "connections given up because nobody takes their events any more",
     "lumberjack-broken": "connections that failed",
+    "lumberjack-lag": "events that were taken and are not acknowledged",
+    "lumberjack-rejects-tls-certificate": "connections without a certificate that is asked for, or with a wrong one",
+    "lumberjack-rejects-tls-protocol": "connections that speak no TLS, or none that is taken",
+    "lumberjack-rejects-tls-refused": "connections whose other end has refused us, as for our certificate",
+    "lumberjack-rejects-tls-timeout": "connections without a handshake in time",
+    "lumberjack-rejects-tls-other": "connections whose handshake has failed otherwise",
     "lumberjack-writer-connected": "connections that stand",
     "lumberjack-writer-attempts": "connections that were begun",
     "lumberjack-writer-windows": "windows that were sent",
@@ -83,6 +92,29 @@ COUNTERS = {
     "lumberjack-writer-resends": "windows that were not acknowledged when their connection ended",
     "lumberjack-writer-passed-over": "messages that no reader takes: no JSON objects, or too long",
     "lumberjack-writer-lost": "connections that ended otherwise than by `ttl` or with their publication",
+    "lumberjack-writer-lag": "bytes of all streams that were offered and are not acknowledged",
+    "lumberjack-writer-rejects-tls-certificate": "readers whose certificate was not accepted",
+    "lumberjack-writer-rejects-tls-protocol": "readers that speak no TLS, or none that is taken",
+    "lumberjack-writer-rejects-tls-refused": "readers that have refused us, as for our certificate",
+    "lumberjack-writer-rejects-tls-timeout": "readers without a handshake in time",
+    "lumberjack-writer-rejects-tls-other": "readers with which a handshake has failed otherwise",
+}
+
+#: Of single connections.
+SINGLE_COUNTERS = {
+    "lumberjack-connection-windows": "W frames",
+    "lumberjack-connection-events": "J and D frames, each a message",
+    "lumberjack-connection-bytes": "bytes that came",
+    "lumberjack-connection-bytes-inflated": "bytes that came out of C frames",
+    "lumberjack-connection-acks": "acknowledgements of windows, or of parts of one",
+    "lumberjack-connection-keep-alives": "acknowledgements of nothing",
+    "lumberjack-connection-lag": "events that were taken and are not acknowledged",
+    "lumberjack-writer-connection-windows": "windows that were sent",
+    "lumberjack-writer-connection-events": "events that were sent",
+    "lumberjack-writer-connection-bytes": "bytes that were sent",
+    "lumberjack-writer-connection-acks": "windows that were acknowledged",
+    "lumberjack-writer-connection-keep-alives": "signs of life of the reader",
+    "lumberjack-writer-connection-lag": "events that were sent and are not acknowledged",
 }
 
 
@@ -110,6 +142,20 @@ def lumberjack_page() -> Iterator[str]:
     yield "| label begins with | value |\n|---|---|"
     for name in _counter_names():
         yield f"| `{name}` | {COUNTERS[name]} |"
+    yield (
+        "\nThose with `rejects-tls` are there with `tls=true` only; a connection that TLS refuses is never one of "
+        "`lumberjack-accepted`. All are written as things happen, but for these and `lumberjack-writer-lag`, which "
+        "the conductor writes once a second.\n"
+    )
+    yield "### Of single connections\n"
+    yield (
+        "Up to `connection-counters` connections of an endpoint have counters of their own for as long as they are "
+        "there, from the first bytes on; others get them when those are gone. Their labels go on with the peer and "
+        "the session, or the number of the endpoint's stream. They are brought up to date once a second.\n"
+    )
+    yield "| label begins with | value |\n|---|---|"
+    for name in (*reader_counters.OF_CONNECTION, *writer_counters.OF_CONNECTION):
+        yield f"| `{name}` | {SINGLE_COUNTERS[name]} |"
     yield ""
 
 
@@ -139,6 +185,6 @@ def _counter_names() -> list[str]:
         names.append(name)
         return detached_counter(0, name)
 
-    ReaderCounters(new_counter)
-    WriterCounters(new_counter)
+    ReaderCounters(new_counter, has_tls=True)
+    WriterCounters(new_counter, has_tls=True)
     return names

@@ -54,6 +54,11 @@ class ChannelEndpoint:
         )
         return self._media_counters[-1]
 
+    def free_counter(self, counter: Counter) -> None:
+        """Free one of those that its medium has asked for."""
+        self._media_counters.remove(counter)
+        self.context.counters.free(counter.id)
+
     def publish_addresses(self, status: Counter, name: str) -> None:
         """State where the endpoint is bound, and that it is active; close it where that cannot be done."""
         self._label = self.context.counters.label(status.id)

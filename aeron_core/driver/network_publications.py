@@ -291,3 +291,4 @@ class NetworkPublications(Publications):
             stream.stop(partial(self._on_stopped, stream.endpoint))
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
+            endpoint.native.update_counters()

@@ -247,6 +247,7 @@ class Subscriptions:
         """Keep what the receiving ends found wrong, and have them ask senders who they know."""
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
+            endpoint.native.update_counters()
             endpoint.on_timer(now_ns)
 
 

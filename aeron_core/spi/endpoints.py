@@ -79,6 +79,9 @@ class ChannelEndpoint:
         """Return a fault that was not taken yet; at most one is kept, so that a flood of them is one line."""
         return None
 
+    def update_counters(self) -> None:
+        """Bring counters up to date that no agent writes, and those of what has come or gone; about once a second."""
+
     def close(self) -> None:
         """Let go of sockets; no agent uses the endpoint any more."""
 

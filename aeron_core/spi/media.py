@@ -130,6 +130,8 @@ class EndpointParams:
     streams: StreamNetwork | None = None
     #: Returns a new counter of the endpoint, by a name that its label begins with; it goes with the endpoint.
     new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
+    #: Frees one of those before the endpoint goes.
+    free_counter: Callable[[Counter], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True)

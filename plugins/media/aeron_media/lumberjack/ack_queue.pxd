@@ -12,14 +12,16 @@ cdef class AckQueue:
     cdef AtomicBuffer _positions    # int64 each, as the others
     cdef AtomicBuffer _sequences
     cdef AtomicBuffer _versions
+    cdef AtomicBuffer _totals
 
     cpdef int32_t clear(self) noexcept nogil
     cpdef bint is_full(self) noexcept nogil
     @cython.locals(at=int64_t)
-    cpdef int32_t push(self, uint8_t version, uint32_t sequence, int64_t position) except -1 nogil
+    cpdef int32_t push(self, uint8_t version, uint32_t sequence, int64_t position, int64_t total) except -1 nogil
     @cython.locals(at=int64_t)
-    cpdef int32_t raise_last(self, uint32_t sequence, int64_t position) except -1 nogil
+    cpdef int32_t raise_last(self, uint32_t sequence, int64_t position, int64_t total) except -1 nogil
     cpdef int64_t position(self) except -1 nogil
     cpdef int64_t sequence(self) except -1 nogil
     cpdef int64_t version(self) except -1 nogil
+    cpdef int64_t total(self) except -1 nogil
     cpdef int32_t pop(self) noexcept nogil

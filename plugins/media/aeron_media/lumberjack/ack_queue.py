@@ -11,12 +11,16 @@ from aeron_media.lumberjack._native import ends
 
 
 class AckQueue:
-    """A ring of windows: where its last event ends in the log, and what its acknowledgement says."""
+    """A ring of windows: where its last event ends in the log, and what its acknowledgement says.
+
+    `total` is how many events there were up to the end of the window, of all windows.
+    """
 
     def __init__(self) -> None:
         self._positions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
         self._sequences = AtomicBuffer.allocate(ends.MAX_OWED * 8)
         self._versions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
+        self._totals = AtomicBuffer.allocate(ends.MAX_OWED * 8)
         self.size = 0
         self._first = 0
 
@@ -30,20 +34,22 @@ class AckQueue:
         """Return whether nothing more may be owed."""
         return self.size == ends.MAX_OWED
 
-    def push(self, version: int, sequence: int, position: int) -> int:
+    def push(self, version: int, sequence: int, position: int, total: int) -> int:
         """Owe one more, which must not be full; return how many are owed."""
         at = (self._first + self.size) % ends.MAX_OWED * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._versions.put_i64(at, version)
+        self._totals.put_i64(at, total)
         self.size += 1
         return self.size
 
-    def raise_last(self, sequence: int, position: int) -> int:
+    def raise_last(self, sequence: int, position: int, total: int) -> int:
         """Let the newest entry stand for later events, too; return how many are owed."""
         at = (self._first + self.size - 1) % ends.MAX_OWED * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
+        self._totals.put_i64(at, total)
         return self.size
 
     def position(self) -> int:
@@ -57,6 +63,10 @@ class AckQueue:
     def version(self) -> int:
         """Return the version of the oldest window, '1' or '2' as a byte."""
         return self._versions.get_i64(self._first * 8)
+
+    def total(self) -> int:
+        """Return how many events there were up to the end of the oldest window."""
+        return self._totals.get_i64(self._first * 8)
 
     def pop(self) -> int:
         """Forget the oldest window; return how many are left."""

@@ -42,6 +42,7 @@ _OF_WRITERS: Final = (
     "ttl",
     "balance",
     "max_memory",
+    "connection_counters",
     "sndbuf_length",
     "rcvbuf_length",
 )
@@ -109,6 +110,13 @@ class LumberjackParameters(TlsParameters):
     max_pairs: int = Field(1024, alias="max-pairs", description="Pairs of a D frame.")
     max_memory: Size = Field(
         128 * MIB, alias="max-memory", description="That all connections may hold for what is not yet parsed."
+    )
+    connection_counters: int = Field(
+        16,
+        ge=0,
+        le=256,
+        alias="connection-counters",
+        description="Connections that have counters of their own, at most; all are counted in those of the endpoint.",
     )
     max_connections: int = Field(
         256, ge=1, le=65536, alias="max-connections", description="More are turned away."

@@ -26,6 +26,13 @@ cdef class ReaderConnection(EventSink):
     cdef readonly int32_t end_reason          # `faults` or `ends`, 0 for the peer's own wish or a failed socket
     cdef readonly int64_t end_value
     cdef readonly int64_t end_limit
+    cdef readonly int64_t windows             # as the other counts: of this connection, from its begin
+    cdef readonly int64_t events
+    cdef readonly int64_t bytes_received
+    cdef readonly int64_t bytes_inflated
+    cdef readonly int64_t acks
+    cdef readonly int64_t keep_alives
+    cdef readonly int64_t acknowledged        # events
     cdef bint is_watched                      # `has_news` is set whenever there is something to read
     cdef bint has_news
     cdef ReaderCounters _counters
@@ -53,7 +60,6 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _owed_position               # where the last event ends
     cdef int64_t _windows_in_turn
     cdef int64_t _events                      # not counted yet
-    cdef int64_t _inflated                    # bytes that were counted
     cdef int64_t _lingered_length
     cdef int64_t _now_ns
     cdef int64_t _progress_ns                 # an event or window came, or we were not able to take any
@@ -65,6 +71,7 @@ cdef class ReaderConnection(EventSink):
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t)
     cdef int64_t work(self, int64_t now_ns) except -1 nogil
+    cdef int64_t lag(self) noexcept nogil
     @cython.locals(total=int64_t, room=int64_t, received=int64_t)
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
     cdef int32_t _on_nothing(self, int64_t result, int64_t now_ns) except -1 nogil

@@ -87,8 +87,14 @@ class ReaderConnection(EventSink):
         self._heard_ns = now_ns
         self._said_ns = now_ns
         self._phase_ns = now_ns
-        self._inflated = 0
+        self.bytes_inflated = 0
         self._events = 0
+        self.windows = 0
+        self.events = 0
+        self.bytes_received = 0
+        self.acks = 0
+        self.keep_alives = 0
+        self.acknowledged = 0
         self._was_implicit = False
         self._lingered_length = 0
         return 0
@@ -111,6 +117,10 @@ class ReaderConnection(EventSink):
         elif self.phase != ends.PHASE_FREE:
             self._look_at_clock(now_ns)
         return received
+
+    def lag(self) -> int:
+        """Return how many events were taken and are not acknowledged."""
+        return 0 if self.phase == ends.PHASE_FREE else self.events - self.acknowledged
 
     # Reading
 
@@ -135,6 +145,7 @@ class ReaderConnection(EventSink):
             total += received
             self._heard_ns = now_ns
             self._counters.bytes_received.get_and_add(received)
+            self.bytes_received += received
             if self.phase == ends.PHASE_OPEN:
                 self._enter(ends.PHASE_FED, now_ns)
                 self._progress_ns = now_ns
@@ -171,8 +182,8 @@ class ReaderConnection(EventSink):
         return not self._parser.is_blocked
 
     def _count(self) -> int:
-        self._counters.bytes_inflated.get_and_add(self._parser.inflated_length - self._inflated)
-        self._inflated = self._parser.inflated_length
+        self._counters.bytes_inflated.get_and_add(self._parser.inflated_length - self.bytes_inflated)
+        self.bytes_inflated = self._parser.inflated_length
         self._counters.events.get_and_add(self._events)
         self._events = 0
         return 0
@@ -185,12 +196,13 @@ class ReaderConnection(EventSink):
         self._windows_in_turn += 1
         self._owe_rest()
         self._counters.windows.increment_release()
+        self.windows += 1
         if self._left == 0 or not self._is_explicit:
             self._progress_ns = self._now_ns
         self._version = version
         if count == 0:
             # Nothing to wait for: a question whether somebody is there.
-            self._acks.push(version, 0, self._owed_position)
+            self._acks.push(version, 0, self._owed_position, self.events)
             return 1
         self._window = count
         self._left = count
@@ -203,6 +215,7 @@ class ReaderConnection(EventSink):
             return 0
         self.feed.offer(buffer, offset, length, sequence, self._now_ns)
         self._events += 1
+        self.events += 1
         self._progress_ns = self._now_ns
         self._last_sequence = sequence
         self._owed_position = self.feed.position
@@ -218,9 +231,9 @@ class ReaderConnection(EventSink):
 
     def _owe(self, is_explicit: bool) -> int:
         if not is_explicit and self._acks.size > 0 and self._was_implicit:
-            self._acks.raise_last(self._last_sequence, self._owed_position)
+            self._acks.raise_last(self._last_sequence, self._owed_position, self.events)
         else:
-            self._acks.push(self._version, self._last_sequence, self._owed_position)
+            self._acks.push(self._version, self._last_sequence, self._owed_position, self.events)
         self._was_implicit = not is_explicit
         self._since_owed = 0
         return 0
@@ -248,12 +261,15 @@ class ReaderConnection(EventSink):
             and self._output_end + wire.SHORT_FRAME_LENGTH <= ends.OUTPUT_LENGTH
         ):
             self._put_ack(self._acks.version(), self._acks.sequence())
+            self.acknowledged = self._acks.total()
             self._acks.pop()
             self._counters.acks.increment_release()
+            self.acks += 1
             self._said_ns = now_ns
         if self._is_keep_alive_due(now_ns):
             self._put_ack(self._version, 0)
             self._counters.keep_alives.increment_release()
+            self.keep_alives += 1
             self._said_ns = now_ns
         self._send_output(now_ns)
         if self.phase == ends.PHASE_ENDING and self._acks.size == 0 and self._output_end == 0:

@@ -20,3 +20,6 @@ cdef class ReaderCounters:
     cdef readonly Counter turned_away     # connections beyond max-connections
     cdef readonly Counter abandoned       # connections given up because nobody takes their events
     cdef readonly Counter broken          # connections that failed
+    cdef readonly Counter lag               # events that were taken and are not acknowledged
+    cdef readonly object tls                # None for plain connections
+    cdef readonly object singly             # of single connections

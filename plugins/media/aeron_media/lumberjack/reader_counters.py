@@ -1,16 +1,36 @@
-"""What a listening endpoint counts, for all of its connections together."""
+"""What a listening endpoint counts, for all of its connections together, and for some of them singly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from aeron_core._native.counter import Counter
+from aeron_media.lumberjack.connection_counters import ConnectionCounters
+from aeron_media.lumberjack.tls_counters import TlsCounters
+
+#: Of a connection; the values of a snapshot are in this order.
+OF_CONNECTION = (
+    "lumberjack-connection-windows",
+    "lumberjack-connection-events",
+    "lumberjack-connection-bytes",
+    "lumberjack-connection-bytes-inflated",
+    "lumberjack-connection-acks",
+    "lumberjack-connection-keep-alives",
+    "lumberjack-connection-lag",
+)
 
 
 class ReaderCounters:
-    """Counters by what they count; `new_counter` makes one by its name."""
+    """Counters by what they count; `new_counter` makes one by its name, `free_counter` frees one."""
 
-    def __init__(self, new_counter: Callable[[str], Counter]) -> None:
+    def __init__(
+        self,
+        new_counter: Callable[[str], Counter],
+        free_counter: Callable[[Counter], None] = lambda _: None,
+        *,
+        max_connections: int = 0,
+        has_tls: bool = False,
+    ) -> None:
         self.connections = new_counter("lumberjack-connections")
         self.accepted = new_counter("lumberjack-accepted")
         self.memory = new_counter("lumberjack-memory")
@@ -26,3 +46,6 @@ class ReaderCounters:
         self.turned_away = new_counter("lumberjack-rejects-connections")
         self.abandoned = new_counter("lumberjack-abandoned")
         self.broken = new_counter("lumberjack-broken")
+        self.lag = new_counter("lumberjack-lag")
+        self.tls = TlsCounters("lumberjack", new_counter) if has_tls else None
+        self.singly = ConnectionCounters(OF_CONNECTION, max_connections, new_counter, free_counter)

@@ -20,11 +20,14 @@ from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_media.lumberjack._native import ends, faults
+from aeron_media.lumberjack.connection_counters import Snapshot
 from aeron_media.lumberjack.end_slot import EndSlot
 from aeron_media.lumberjack.reader_connection import ReaderConnection
 from aeron_media.streams.feed import Feed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aeron_core._native.streams import StreamListener
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
@@ -111,6 +114,38 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         """See `ChannelEndpoint.take_fault`."""
         return (self._tls.take_fault() if self._tls else None) or self._ends.take()
 
+    def update_counters(self) -> None:
+        """See `ChannelEndpoint.update_counters`."""
+        if self._tls is not None and self._counters.tls is not None:
+            self._counters.tls.update([self._tls])
+        self._counters.singly.update(self._snapshots())
+
+    def _snapshots(self) -> Iterator[Snapshot]:
+        """Yield what connections have counted; the receiver goes on meanwhile, and each number is one of its own."""
+        left = self._counters.connections.get_acquire()
+        # Those that are used first, which are used again first, are last.
+        for each in reversed(self._slots):
+            if left <= 0:
+                return
+            phase, session_id = each.phase, each.session_id
+            left -= phase != ends.PHASE_FREE
+            if phase not in (ends.PHASE_FED, ends.PHASE_ENDING):
+                continue
+            acknowledged = each.acknowledged
+            values = (
+                each.windows,
+                each.events,
+                each.bytes_received,
+                each.bytes_inflated,
+                each.acks,
+                each.keep_alives,
+                max(each.events - acknowledged, 0),
+            )
+            label = f"{each.peer} session={session_id}"
+            # Whatever was read of another connection is not said of this one.
+            if each.phase in (ends.PHASE_FED, ends.PHASE_ENDING) and each.session_id == session_id:
+                yield Snapshot(session_id, label, values)
+
     def close(self) -> None:
         """See `ChannelEndpoint.close`; writers send again what was not acknowledged, wherever they find a reader."""
         self._listener.close()
@@ -129,14 +164,18 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if has_callers:
             self._accept(now_ns)
         received = 0
+        # An exception has the walk go on in the next turn: then the sum is one of some connections only.
+        lag = 0
         while self._next < self._active.size:
             index = self._next
             self._next += 1
             received += cython.cast(ReaderConnection, self._active.at(index)).work(now_ns)
+            lag += cython.cast(ReaderConnection, self._active.at(index)).lag()
             if cython.cast(ReaderConnection, self._active.at(index)).phase == ends.PHASE_FREE:
                 self._next = index
                 self._release(cython.cast(ReaderConnection, self._active.at(index)))
         self._next = 0
+        self._counters.lag.set_release(lag)
         self._counters.memory.set_release(self._budget.used)
         if received > 0:
             self._bytes_received.get_and_add(received)

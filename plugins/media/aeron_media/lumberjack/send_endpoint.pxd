@@ -1,8 +1,11 @@
 cimport cython
 from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t
 
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.lumberjack.end_slot cimport EndSlot
+from aeron_media.lumberjack._native cimport ends
+from aeron_media.lumberjack.writer_counters cimport WriterCounters
 from aeron_media.lumberjack.writer_stream cimport WriterStream
 
 
@@ -12,4 +15,7 @@ cdef class LumberjackSendEndpoint(SendChannelEndpoint):
     cdef object _writer
     cdef object _hosts
     cdef object _new_streams
+    cdef WriterCounters _counters
+    cdef list _states               # with their numbers
+    cdef int64_t _next_state
     cdef object _tls                # of each host, none for plain connections

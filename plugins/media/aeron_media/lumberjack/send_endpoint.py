@@ -11,15 +11,18 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
+from aeron_media.lumberjack._native import ends
+from aeron_media.lumberjack.connection_counters import Snapshot
 from aeron_media.lumberjack.end_slot import EndSlot
 from aeron_media.lumberjack.writer_stream import WriterStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.streams import ByteStream
     from aeron_media.lumberjack.reader_host import ReaderHost
+    from aeron_media.lumberjack.writer_counters import WriterCounters
     from aeron_media.lumberjack.writer_params import WriterParams
     from aeron_media.streams.tls_streams import TlsStreams
 
@@ -40,6 +43,9 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         self._new_streams = new_streams
         self._ends: EndSlot = writer.ends
         self._tls = tls
+        self._counters: WriterCounters = writer.counters
+        self._states: list[tuple[int, WriterStream]] = []
+        self._next_state = 0
 
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
@@ -69,7 +75,38 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
 
     def new_stream_state(self) -> WriterStream:
         """See `SendChannelEndpoint.new_stream_state`: its connections are made once the sender has the stream."""
-        return WriterStream(self._writer, self._hosts, [new_stream() for new_stream in self._new_streams])
+        state = WriterStream(self._writer, self._hosts, [new_stream() for new_stream in self._new_streams])
+        self._states.append((self._next_state, state))
+        self._next_state += 1
+        return state
+
+    def update_counters(self) -> None:
+        """See `ChannelEndpoint.update_counters`."""
+        self._states = [each for each in self._states if not each[1].is_closed]
+        self._counters.lag.set_release(sum(state.lag for _, state in self._states))
+        if self._counters.tls is not None:
+            self._counters.tls.update(self._tls)
+        self._counters.singly.update(self._snapshots())
+
+    def _snapshots(self) -> Iterator[Snapshot]:
+        """Yield what connections have counted; the sender goes on meanwhile, and each number is one of its own."""
+        for number, state in self._states:
+            for owner, each in enumerate(state.connections):
+                key = (number, owner, each.number)
+                if each.phase != ends.PHASE_UP:
+                    continue
+                acknowledged = each.acknowledged
+                values = (
+                    each.windows,
+                    each.events,
+                    each.bytes_sent,
+                    each.acks,
+                    each.keep_alives,
+                    max(each.events - acknowledged, 0),
+                )
+                # Whatever was read of another connection is not said of this one.
+                if each.phase == ends.PHASE_UP and key == (number, owner, each.number):
+                    yield Snapshot(key, f"{each.host.name} stream={number}", values)
 
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
         """See `SendChannelEndpoint.advance`."""

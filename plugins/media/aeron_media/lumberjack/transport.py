@@ -152,7 +152,12 @@ class LumberjackTransport(MediaTransport):
         ]
         networks: list[StreamNetwork] = [*tls] or [params.streams or SystemStreams()] * len(hosts)
         writer = WriterParams(
-            counters=WriterCounters(params.new_counter),
+            counters=WriterCounters(
+                params.new_counter,
+                params.free_counter,
+                max_connections=keys.connection_counters,
+                has_tls=bool(tls),
+            ),
             budget=MemoryBudget(keys.max_memory),
             ends=EndSlot(),
             encoder=EncoderParams(compression=keys.compression, is_wrapping=keys.wrap),
@@ -178,7 +183,12 @@ class LumberjackTransport(MediaTransport):
         listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         try:
             reader = ReaderParams(
-                counters=ReaderCounters(params.new_counter),
+                counters=ReaderCounters(
+                    params.new_counter,
+                    params.free_counter,
+                    max_connections=keys.connection_counters,
+                    has_tls=tls is not None,
+                ),
                 budget=MemoryBudget(keys.max_memory),
                 limits=keys.frame_limits(),
                 max_window=keys.max_window,

@@ -21,8 +21,15 @@ from aeron_media.lumberjack.writer_counters cimport WriterCounters
 @cython.final
 cdef class WriterConnection:
     cdef readonly int32_t phase
+    cdef readonly int64_t number        # of the connection: how many there were before it, and itself
+    cdef readonly int64_t windows       # as the other counts: of this connection, from its begin
+    cdef readonly int64_t events
+    cdef readonly int64_t bytes_sent
+    cdef readonly int64_t acks
+    cdef readonly int64_t keep_alives
+    cdef readonly int64_t acknowledged  # events
     cdef bint has_ended                 # set whenever it goes down, cleared by who chooses the next one
-    cdef ReaderHost _host
+    cdef readonly ReaderHost host
     cdef ByteStream _stream
     cdef Backoff _backoff
     cdef WindowLedger _ledger
@@ -57,6 +64,7 @@ cdef class WriterConnection:
     cdef int32_t close(self) except -1 nogil
     @cython.locals(result=int32_t)
     cdef int32_t _go_up(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _begin_to_count(self) except -1 nogil
     cdef int32_t _lose(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
     cdef int32_t _go_down(self) except -1 nogil
     cdef int32_t _forget(self) except -1 nogil

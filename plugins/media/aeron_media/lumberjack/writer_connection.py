@@ -44,7 +44,7 @@ class WriterConnection:
         owner: int,
     ) -> None:
         self._stream = stream
-        self._host = host
+        self.host = host
         self._backoff = backoff
         self._ledger = ledger
         self._owner = owner
@@ -63,6 +63,8 @@ class WriterConnection:
         self._timeout_ns = params.timeout_ns
         self._ttl_ns = params.ttl_ns
         self.phase = ends.PHASE_DOWN
+        self._begin_to_count()
+        self.number = 0
         self.has_ended = False
         self._has_asked = False
         self._holds_memory = False
@@ -110,12 +112,12 @@ class WriterConnection:
         if self.phase == ends.PHASE_DOWN:
             if not self._backoff.may_try(now_ns):
                 return 0
-            if not self._host.refresh():
+            if not self.host.refresh():
                 # Who looks the name up says why there is no address. It is another reader's turn, if there is one.
                 self.has_ended = True
                 return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
             self._counters.attempts.increment_release()
-            if self._stream.connect(self._host.address) == streams.STREAM_FAILED:
+            if self._stream.connect(self.host.address) == streams.STREAM_FAILED:
                 return self._lose(0, 0, 0, now_ns)
             self.phase = ends.PHASE_CONNECTING
             self._phase_ns = now_ns
@@ -123,6 +125,8 @@ class WriterConnection:
         if result == streams.STREAM_FAILED:
             return self._lose(0, 0, 0, now_ns)
         if result == streams.STREAM_CONNECTED:
+            self._begin_to_count()
+            self.number += 1
             self.phase = ends.PHASE_UP
             self._phase_ns = now_ns
             self._heard_ns = now_ns
@@ -132,13 +136,22 @@ class WriterConnection:
             return self._lose(ends.NOT_CONNECTED, 0, 0, now_ns)
         return 0
 
+    def _begin_to_count(self) -> int:
+        self.windows = 0
+        self.events = 0
+        self.bytes_sent = 0
+        self.acks = 0
+        self.keep_alives = 0
+        self.acknowledged = 0
+        return 0
+
     def _lose(self, reason: int, value: int, limit: int, now_ns: int) -> int:
         """Give the connection up; what was not acknowledged is sent again over the next. Return 0."""
-        self._ends.keep(reason, value, limit, self._stream.error_code, self._host.address)
+        self._ends.keep(reason, value, limit, self._stream.error_code, self.host.address)
         self._counters.lost.increment_release()
         self._go_down()
         # Whoever is there in its stead may have another address.
-        self._host.ask()
+        self.host.ask()
         return self._backoff.on_lost(now_ns)
 
     def _go_down(self) -> int:
@@ -162,7 +175,7 @@ class WriterConnection:
         if self._ttl_ns > 0 and not self._has_asked and now_ns - self._phase_ns > self._ttl_ns >> 1:
             # By the time that the connection is old, its successor knows where to go.
             self._has_asked = True
-            self._host.ask()
+            self.host.ask()
         if self._owed.size > 0:
             if now_ns - self._heard_ns > self._timeout_ns:
                 return self._lose(ends.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
@@ -217,15 +230,18 @@ class WriterConnection:
         sequence = self._acks.sequence
         if sequence == 0:
             self._counters.keep_alives.increment_release()
+            self.keep_alives += 1
             return 0
         count = self._owed.sequence() if self._owed.size > 0 else 0
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._lose(ends.WRONG_ACK, sequence, count, now_ns)
         if sequence == count:
             self._ledger.complete(self._owed.position())
+            self.acknowledged = self._owed.total()
             self._owed.pop()
             self._backoff.on_acknowledged()
             self._counters.acks.increment_release()
+            self.acks += 1
         return 0
 
     # Windows
@@ -257,7 +273,9 @@ class WriterConnection:
             # Nothing was owed until now: its time begins.
             self._heard_ns = self._now_ns
         self._ledger.take(position, self._owner)
-        self._owed.push(wire.VERSION_2, count, position)
+        self.windows += 1
+        self.events += count
+        self._owed.push(wire.VERSION_2, count, position, self.events)
         self._counters.windows.increment_release()
         self._counters.events.get_and_add(count)
         return True
@@ -274,7 +292,7 @@ class WriterConnection:
             self._encoder.fault_value,
             self._encoder.fault_limit,
             0,
-            self._host.address,
+            self.host.address,
         )
         if self._encoder.ready == 0:
             self._encoder.reset()
@@ -348,7 +366,7 @@ class WriterConnection:
             return ends.WINDOW_FULL
         if answer == faults.BUDGET_SPENT:
             return ends.OUT_OF_MEMORY
-        self._ends.keep(answer, self._encoder.fault_value, self._encoder.fault_limit, 0, self._host.address)
+        self._ends.keep(answer, self._encoder.fault_value, self._encoder.fault_limit, 0, self.host.address)
         self._counters.passed_over.increment_release()
         return length
 
@@ -362,5 +380,6 @@ class WriterConnection:
             if sent == 0:
                 return 0
             self._counters.bytes_sent.get_and_add(sent)
+            self.bytes_sent += sent
             self._encoder.consume(sent)
         return 0

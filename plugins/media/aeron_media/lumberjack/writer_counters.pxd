@@ -15,3 +15,6 @@ cdef class WriterCounters:
     cdef readonly Counter resends       # windows that are sent again
     cdef readonly Counter passed_over   # messages that no reader takes
     cdef readonly Counter lost          # connections that were lost
+    cdef readonly Counter lag           # bytes that were offered and are not acknowledged; of the conductor
+    cdef readonly object tls            # None for plain connections
+    cdef readonly object singly         # of single connections

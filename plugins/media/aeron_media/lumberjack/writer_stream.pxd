@@ -12,8 +12,10 @@ from aeron_media.lumberjack.writer_connection cimport WriterConnection
 
 @cython.final
 cdef class WriterStream:
+    cdef readonly bint is_closed
+    cdef readonly int64_t lag           # bytes of the log that were offered and are not confirmed
+    cdef readonly list connections      # keeps what the pointers point to
     cdef WindowLedger _ledger
-    cdef list _connections              # keeps what the pointers point to
     cdef PointerList _pointers
     cdef bint _is_balanced
     cdef int32_t _current               # the connection that there is, without `balance`

@@ -38,7 +38,7 @@ class WriterStream:
         self._ledger = WindowLedger(len(hosts) * params.pipeline)
         self._is_balanced = params.balances
         shared = Backoff(params.backoff_init_ns, params.backoff_max_ns, len(hosts))
-        self._connections = [
+        self.connections = [
             WriterConnection(
                 params,
                 host,
@@ -50,8 +50,10 @@ class WriterStream:
             for owner, (host, stream) in enumerate(zip(hosts, streams, strict=True))
         ]
         self._pointers = PointerList()
-        for connection in self._connections:
+        for connection in self.connections:
             self._pointers.append(cython.cast(cython.pointer(PyObject), connection))
+        self.is_closed = False
+        self.lag = 0
         self._current = 0
         self._turn = 0
         self._has_begun = False
@@ -78,12 +80,15 @@ class WriterStream:
         self._fill(log)
         for index in range(self._pointers.size):
             cython.cast(WriterConnection, self._pointers.at(index)).flush()
+        self.lag = max(log.producer_position() - self._ledger.confirmed, 0)
         return self._ledger.confirmed
 
     def close(self) -> int:
         """Give all connections up; return 0."""
         for index in range(self._pointers.size):
             cython.cast(WriterConnection, self._pointers.at(index)).close()
+        self.lag = 0
+        self.is_closed = True
         return 0
 
     def _work(self, index: int, now_ns: int) -> int:

@@ -22,7 +22,7 @@ import ssl
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.tls_faults import TlsFaults, tls_text
+from aeron_media.streams.tls_faults import TlsFault, TlsFaults, tls_fault, tls_text
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -116,7 +116,7 @@ class TlsConnection:
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
                 self._relay_outbound(now)
         except ssl.SSLError as error:
-            self._refuse(tls_text(error), errno.EPROTO)
+            self._refuse(tls_text(error), errno.EPROTO, tls_fault(error))
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
@@ -133,7 +133,7 @@ class TlsConnection:
     def on_overdue(self) -> None:
         """Take it that the deadline has passed."""
         if self.phase is Phase.SHAKING:
-            self._faults.keep(f"no TLS handshake within {HANDSHAKE_LIMIT_S:g} s", self.peer)
+            self._faults.keep(f"no TLS handshake within {HANDSHAKE_LIMIT_S:g} s", self.peer, TlsFault.TIMEOUT)
         self._fail(errno.ETIMEDOUT)
 
     def close(self) -> None:
@@ -157,7 +157,9 @@ class TlsConnection:
                 return
             if not data:
                 if self._has_heard:
-                    self._faults.keep("the peer has left in the middle of the TLS handshake", self.peer)
+                    self._faults.keep(
+                        "the peer has left in the middle of the TLS handshake", self.peer, TlsFault.OTHER
+                    )
                 self._fail(errno.ECONNRESET)
                 return
             self._has_heard = True
@@ -255,9 +257,9 @@ class TlsConnection:
         with contextlib.suppress(OSError):
             self.plain.shutdown(socket.SHUT_WR)
 
-    def _refuse(self, text: str, code: int) -> None:
+    def _refuse(self, text: str, code: int, kind: TlsFault) -> None:
         """Give up for a reason that the peer is told, where that is possible."""
-        self._faults.keep(text, self.peer)
+        self._faults.keep(text, self.peer, kind)
         with contextlib.suppress(OSError):
             self._send()
         self._fail(code, aborts=False)

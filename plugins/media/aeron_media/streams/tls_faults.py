@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import ssl
-from collections import deque
+from collections import Counter, deque
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
@@ -23,16 +24,36 @@ _TEXTS: Final = {
 }
 
 
+class TlsFault(enum.Enum):
+    """Why there is no connection, as it is counted."""
+
+    CERTIFICATE = "certificate"
+    PROTOCOL = "protocol"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    OTHER = "other"
+
+
+_PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL"}
+
+
 class TlsFaults:
     """Kept by the relay's thread, taken by the conductor."""
 
     def __init__(self) -> None:
         # Appending and popping are atomic.
         self._kept: deque[Fault] = deque(maxlen=KEPT)
+        self._counts: Counter[TlsFault] = Counter()
 
-    def keep(self, text: str, peer: SocketAddress | None = None) -> None:
-        """Keep a fault, and the peer that it came from."""
+    def keep(self, text: str, peer: SocketAddress | None = None, kind: TlsFault | None = None) -> None:
+        """Keep a fault, and the peer that it came from; count it where it is of a `kind`."""
         self._kept.append(Fault(text, "" if peer is None else str(peer)))
+        if kind is not None:
+            self._counts[kind] += 1
+
+    def count(self, kind: TlsFault) -> int:
+        """Return how many of a kind there were."""
+        return self._counts[kind]
 
     def take(self) -> Fault | None:
         """Return a fault that was not taken yet, the oldest first."""
@@ -40,6 +61,17 @@ class TlsFaults:
             return self._kept.popleft()
         except IndexError:
             return None
+
+
+def tls_fault(error: ssl.SSLError) -> TlsFault:
+    """Return as what a failure is counted."""
+    reason = error.reason or ""
+    if isinstance(error, ssl.SSLCertVerificationError) or reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return TlsFault.CERTIFICATE
+    if reason in _PROTOCOL_REASONS:
+        return TlsFault.PROTOCOL
+    # An alert is what the other end says of us.
+    return TlsFault.REFUSED if "_ALERT_" in reason else TlsFault.OTHER
 
 
 def tls_text(error: ssl.SSLError) -> str:

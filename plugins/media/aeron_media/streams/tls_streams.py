@@ -9,7 +9,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.relays import RelayedListener, RelayedStream
 from aeron_core.spi.media import StreamNetwork, StreamOptions
 from aeron_media.streams.sockets import listening_socket
-from aeron_media.streams.tls_faults import TlsFaults
+from aeron_media.streams.tls_faults import TlsFault, TlsFaults
 from aeron_media.streams.tls_relay import TlsRelay, begin_to_connect
 from aeron_media.streams.tls_session import TlsSession
 
@@ -48,6 +48,10 @@ class TlsStreams(StreamNetwork):
     def take_fault(self) -> Fault | None:
         """Return why TLS has failed, if it has and it was not taken yet."""
         return self._faults.take()
+
+    def refused(self, kind: TlsFault) -> int:
+        """Return how many connections did not come about for a reason."""
+        return self._faults.count(kind)
 
     def close(self) -> None:
         """Connect no more streams; threads end once those that there are have been closed."""

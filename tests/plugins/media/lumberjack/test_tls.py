@@ -73,6 +73,19 @@ class Running:
     def errors(self):
         return [record.text for record in read_errors(self.cnc.error_log)]
 
+    def counts(self, name):
+        """Wait until something was counted once."""
+        self.until(
+            lambda: (
+                [
+                    record.value
+                    for record in self.client.counters_reader
+                    if record.label.startswith(f"lumberjack-{name}: ")
+                ]
+                == [1]
+            )
+        )
+
     def says(self, *words):
         """Wait for an error with all of `words`."""
         self.until(lambda: any(all(word in text for word in words) for text in self.errors()))
@@ -144,6 +157,13 @@ def test_a_writer_that_cannot_believe_its_reader_says_why(running, files, certif
     _, port = running.listen(f"{files['server']}|client-auth=none")
     running.client.add_publication(f"{HERE}:{port}|tls=true|ca={certificates.other_ca}", 9)
     running.says("certificate was not accepted", str(port))
+    running.until(
+        lambda: any(
+            record.value > 0
+            for record in running.client.counters_reader
+            if record.label.startswith("lumberjack-writer-rejects-tls-certificate: ")
+        )
+    )
 
 
 def test_a_writer_without_the_certificate_that_is_required_is_named(running, files, python_context):
@@ -152,6 +172,7 @@ def test_a_writer_without_the_certificate_that_is_required_is_named(running, fil
         with pytest.raises(ssl.SSLError, match=r"(?i)alert"):
             client.recv(1)
         running.says("the peer has sent no certificate", f"127.0.0.1:{client.getsockname()[1]}")
+    running.counts("rejects-tls-certificate")
 
 
 def test_a_writer_that_speaks_no_tls_is_named(running, files):
@@ -159,6 +180,22 @@ def test_a_writer_that_speaks_no_tls_is_named(running, files):
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(window(1) + json_event(1, b'{"n":1}'))
         running.says("the peer speaks no TLS")
+    running.counts("rejects-tls-protocol")
+
+
+def test_a_writer_that_leaves_in_its_handshake_is_counted(running, files):
+    _, port = running.listen(files["server"])
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"\x16\x03\x01")
+    running.says("in the middle of the TLS handshake")
+    running.counts("rejects-tls-other")
+
+
+def test_a_writer_that_does_not_believe_us_is_counted(running, files, certificates):
+    _, port = running.listen(files["server"])
+    with pytest.raises(ssl.SSLCertVerificationError):
+        dial(port, ssl.create_default_context(cafile=certificates.other_ca))
+    running.counts("rejects-tls-refused")
 
 
 def test_a_driver_goes_on_with_a_certificate_that_was_renewed(

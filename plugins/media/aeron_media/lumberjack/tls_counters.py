@@ -1,0 +1,21 @@
+"""What an endpoint counts of connections that were refused before TLS was there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from aeron_core._native.counter import Counter
+from aeron_media.streams.tls_faults import TlsFault
+from aeron_media.streams.tls_streams import TlsStreams
+
+
+class TlsCounters:
+    """Used by the conductor; `new_counter` makes a counter by its name, which begins with `prefix`."""
+
+    def __init__(self, prefix: str, new_counter: Callable[[str], Counter]) -> None:
+        self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in TlsFault}
+
+    def update(self, streams: Sequence[TlsStreams]) -> None:
+        """Take what was refused so far."""
+        for kind, counter in self._counters.items():
+            counter.set_release(sum(each.refused(kind) for each in streams))
