@@ -10,6 +10,7 @@ from pathlib import Path
 
 import lumberjack_peers
 import pytest
+from certificates import make_certificates
 
 import aeron_core
 from aeron_core.concurrent.error_log import read_errors
@@ -27,6 +28,12 @@ def peers_python() -> Path:
 
 
 @pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    """Files of an authority, of a server and a client that it knows, and of another authority."""
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
 def golumber() -> Path:
     """The client and the server of go-lumber."""
     program = lumberjack_peers.make_golumber()
@@ -40,7 +47,7 @@ def node_peers() -> Path:
     """The folder of the packages of npm."""
     folder = lumberjack_peers.make_node_modules()
     if folder is None:
-        pytest.skip("lumberjack-client is not tried: there is no Node with npm here")
+        pytest.skip("what is in npm is not tried: there is no Node with npm here")
     return folder
 
 
@@ -55,6 +62,7 @@ class Ours:
         self._directory = directory
 
     def close(self) -> None:
+        """End client and driver; a second time nothing happens."""
         self.client.close()
         self._driver.close()
 
@@ -82,10 +90,10 @@ class Ours:
 class Reader(Ours):
     """Takes events from writers."""
 
-    def __init__(self, directory: Path, keys: str = "") -> None:
+    def __init__(self, directory: Path, keys: str = "", port: int = 0) -> None:
         super().__init__(directory)
         self.subscription = self.client.add_subscription(
-            f"aeron:lumberjack?endpoint=127.0.0.1:0{keys}", STREAM
+            f"aeron:lumberjack?endpoint=127.0.0.1:{port}{keys}", STREAM
         )
         self.until(self.subscription.resolved_endpoint)
         self.address = self.subscription.resolved_endpoint()
@@ -145,8 +153,8 @@ def reading(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., Reader]]:
     """Make a driver that listens for writers."""
     made: list[Reader] = []
 
-    def make(keys: str = "") -> Reader:
-        made.append(Reader(aeron_dirs(), keys))
+    def make(keys: str = "", port: int = 0) -> Reader:
+        made.append(Reader(aeron_dirs(), keys, port))
         return made[-1]
 
     yield make

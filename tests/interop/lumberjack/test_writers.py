@@ -160,3 +160,23 @@ def test_go_lumber_takes_partial_acknowledgements(reading, start, told, golumber
     said = told(peer)
     check(reader, said["payloads"], 5000)
     assert said["acked"] == 5000
+
+
+@pytest.mark.compatible("Lumberjack", "python-logstash-async → our driver, restarted → our client")
+def test_a_handler_of_python_logstash_async_goes_on_with_a_reader_that_was_restarted(
+    reading, start, told, peers_python
+):
+    before, count = reading(), 3000
+    peer = start(peers_python, PEERS / "writers.py", "logstash_async", before.port, count)
+    before.take(500)
+    before.close()
+
+    after = reading(port=before.port)
+    after.until(
+        lambda: (after.poll(), set(numbers(before.payloads + after.payloads)) == set(range(count)))[-1]
+    )
+
+    told(peer)
+    assert before.payloads
+    assert after.payloads
+    assert after.errors() == []

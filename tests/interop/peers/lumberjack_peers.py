@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 PEERS = ROOT / "tests" / "interop" / "lumberjack" / "peers"
 KEPT = ROOT / ".venv-lumberjack"
 FROM_PYPI = ["pylogbeat==2.1.0", "python-logstash-async==4.1.0", "timbersnake==0.1.0"]
-FROM_NPM = ["lumberjack-client@1.0.3"]
+FROM_NPM = ["lumberjack-client@1.0.3", "lumberjack-protocol@1.0.7", "bunyan-lumberjack@1.1.3"]
 #: Where it is unpacked by its own instructions, besides the search path.
 GO_HOME = "/usr/local/go/bin"
 

@@ -3,56 +3,15 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-import trustme
-from cryptography.hazmat.primitives import serialization
-
-PASSPHRASE = b"open sesame"
+from certificates import make_certificates
 
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
     """Files of an authority, of a server and a client that it knows, and of another authority."""
-    directory = tmp_path_factory.mktemp("certificates")
-
-    def write(name, *blobs):
-        path = directory / name
-        path.write_bytes(b"".join(blob.bytes() for blob in blobs))
-        return str(path)
-
-    authority, stranger = trustme.CA(), trustme.CA()
-
-    def issue(name, issuer, *identities):
-        issued = issuer.issue_cert(*identities)
-        return (
-            write(f"{name}.pem", *issued.cert_chain_pems),
-            write(f"{name}.key", issued.private_key_pem),
-        )
-
-    server = issue("server", authority, "127.0.0.1", "localhost")
-    # The key of the server, which PASSPHRASE opens.
-    locked = directory / "locked.key"
-    locked.write_bytes(
-        serialization.load_pem_private_key(Path(server[1]).read_bytes(), None).private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.BestAvailableEncryption(PASSPHRASE),
-        )
-    )
-    return SimpleNamespace(
-        directory=directory,
-        ca=write("ca.pem", authority.cert_pem),
-        other_ca=write("other-ca.pem", stranger.cert_pem),
-        server=server,
-        locked=str(locked),
-        renewed=issue("renewed", authority, "127.0.0.1", "renewed.example"),
-        elsewhere=issue("elsewhere", authority, "elsewhere.example"),
-        client=issue("client", authority, "writer.example"),
-        strange_client=issue("strange", stranger, "writer.example"),
-    )
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="session")

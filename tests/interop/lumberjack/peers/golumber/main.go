@@ -2,15 +2,19 @@
 //
 //	golumber send ADDRESS sync|async LEVEL WINDOW COUNT
 //	golumber receive COUNT KEEP_ALIVE HOLD
-//	golumber log ADDRESS
+//	golumber log
 //	golumber drain json|raw | replay ADDRESS FILE IN-FLIGHT TIME | sink | flood ADDRESS FILE LEVEL IN-FLIGHT TIME
 //
+// With LUMBERJACK_CA in the environment connections are encrypted; LUMBERJACK_CERT and LUMBERJACK_KEY name the certificate
+// to show, and a reader asks for one of the authority's where LUMBERJACK_AUTH is set.
 // `send` prints what it has sent, and how many events were acknowledged. `receive` prints `listening ADDRESS`, then
 // what has come once those are COUNT events, and goes on until killed; it acknowledges each batch after HOLD. `log` prints
 // `listening ADDRESS`, and `event` with each event before it acknowledges its batch. The others are for measurements.
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -58,6 +62,45 @@ func event(index int) interface{} {
 	}
 }
 
+// Nil without encryption.
+func tlsConfig() *tls.Config {
+	name := os.Getenv("LUMBERJACK_CA")
+	if name == "" {
+		return nil
+	}
+	authority, err := os.ReadFile(name)
+	check(err)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority)
+	config := &tls.Config{RootCAs: pool, ClientCAs: pool}
+	if os.Getenv("LUMBERJACK_AUTH") != "" {
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	if os.Getenv("LUMBERJACK_CERT") != "" {
+		pair, err := tls.LoadX509KeyPair(os.Getenv("LUMBERJACK_CERT"), os.Getenv("LUMBERJACK_KEY"))
+		check(err)
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config
+}
+
+func dial(network, address string) (net.Conn, error) {
+	if config := tlsConfig(); config != nil {
+		return tls.Dial(network, address, config)
+	}
+	return net.Dial(network, address)
+}
+
+func listen() net.Listener {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(err)
+	fmt.Println("listening", listener.Addr())
+	if config := tlsConfig(); config != nil {
+		return tls.NewListener(listener, config)
+	}
+	return listener
+}
+
 func send(address, kind string, level, window, count int) {
 	var sent []string
 	encode := func(value interface{}) ([]byte, error) {
@@ -78,7 +121,7 @@ func send(address, kind string, level, window, count int) {
 	}
 	acked := 0
 	if kind == "sync" {
-		connection, err := client.SyncDial(address, options...)
+		connection, err := client.SyncDialWith(dial, address, options...)
 		check(err)
 		for _, batch := range batches {
 			n, err := connection.Send(batch)
@@ -87,7 +130,7 @@ func send(address, kind string, level, window, count int) {
 		}
 		check(connection.Close())
 	} else {
-		connection, err := client.AsyncDial(address, inFlight, options...)
+		connection, err := client.AsyncDialWith(dial, address, inFlight, options...)
 		check(err)
 		var total int64
 		answered := make(chan error, len(batches))
@@ -112,12 +155,9 @@ func verbatim(data []byte, into interface{}) error {
 }
 
 func receive(count int, keepAlive, hold time.Duration) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	check(err)
-	reader, err := server.NewWithListener(listener,
+	reader, err := server.NewWithListener(listen(),
 		server.V1(false), server.V2(true), server.Keepalive(keepAlive), server.JSONDecoder(verbatim))
 	check(err)
-	fmt.Println("listening", listener.Addr())
 	var payloads []interface{}
 	var windows []int
 	for batch := range reader.ReceiveChan() {
@@ -131,12 +171,9 @@ func receive(count int, keepAlive, hold time.Duration) {
 	}
 }
 
-func log(address string) {
-	listener, err := net.Listen("tcp", address)
+func log() {
+	reader, err := server.NewWithListener(listen(), server.V1(false), server.V2(true), server.JSONDecoder(verbatim))
 	check(err)
-	reader, err := server.NewWithListener(listener, server.V1(false), server.V2(true), server.JSONDecoder(verbatim))
-	check(err)
-	fmt.Println("listening", listener.Addr())
 	for batch := range reader.ReceiveChan() {
 		var lines strings.Builder
 		for _, event := range batch.Events {
@@ -156,7 +193,7 @@ func main() {
 	case "receive":
 		receive(number(arguments[1]), duration(arguments[2]), duration(arguments[3]))
 	case "log":
-		log(arguments[1])
+		log()
 	case "drain":
 		drain(arguments[1] == "json")
 	case "replay":
