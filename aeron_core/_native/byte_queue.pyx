@@ -123,7 +123,8 @@ cdef class ByteQueue:
         capacity = max(capacity, MIN_CAPACITY)
         while capacity < needed:
             capacity *= 2
-        return self._move(min(capacity, self.max_capacity))
+        # Where memory is scarce, no more than is needed.
+        return self._move(min(capacity, self.max_capacity)) or self._move(needed)
 
     cdef int32_t _move(self, int64_t capacity) noexcept nogil:
         cdef void *memory = self._budget.take(capacity)

@@ -127,3 +127,13 @@ def test_bytes_outside_of_the_source_are_refused():
 def test_impossible_bounds_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_queue_takes_no_more_than_it_needs_where_memory_is_scarce():
+    budget = MemoryBudget(20_000)
+    queue = ByteQueue(budget, 1 << 20)
+    assert queue.reserve(10_000)
+    assert queue.capacity == 16_384
+    queue.release()
+    assert queue.reserve(18_000)
+    assert queue.capacity == 18_000

@@ -24,6 +24,7 @@ _TEXTS: Final = {
     ends.WRONG_ACK: "the reader acknowledges event {value} of a window of {limit}, or with version 1",
     ends.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are sent again",
     ends.NOT_CONNECTED: "no connection came about within timeout=",
+    ends.TOO_LARGE: "a frame of {value} bytes or more, for which all connections may hold {limit}; max-memory= sets it",
     ends.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
 }
 

@@ -21,7 +21,7 @@ _TEXTS: Final = {
     faults.BROKEN_COMPRESSION: "C frame with a payload that is no zlib stream, after {value} bytes of it",
     faults.CUT_COMPRESSION: "C frame that ends before its zlib stream does, after {value} bytes of it",
     faults.CUT_FRAME: "C frame that ends within a frame, of which {value} bytes are there",
-    faults.BUDGET_SPENT: "connections hold {value} bytes: at most {limit}; max-memory= sets it",
+    faults.BUDGET_SPENT: "no memory is left: connections hold {value} bytes of {limit}; max-memory= sets it",
     faults.WINDOW_TOO_LARGE: "window of {value} events: at most {limit}; max-window= sets it",
     faults.EVENT_OUTSIDE_WINDOW: "event {value}: its window had only {limit}",
     faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true makes one of any bytes",

@@ -109,7 +109,10 @@ class LumberjackParameters(TlsParameters):
     max_nesting: int = Field(1, alias="max-nesting", description="How deep C frames may lie in one another.")
     max_pairs: int = Field(1024, alias="max-pairs", description="Pairs of a D frame.")
     max_memory: Size = Field(
-        128 * MIB, alias="max-memory", description="That all connections may hold for what is not yet parsed."
+        128 * MIB,
+        ge=512 * 1024,
+        alias="max-memory",
+        description="That all connections may hold for what is not yet parsed, or not yet sent; at least 512k.",
     )
     connection_counters: int = Field(
         16,

@@ -5,7 +5,7 @@ from aeron_core._native cimport streams
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_core._native.byte_queue cimport ByteQueue, MemoryBudget
 from aeron_core._native.streams cimport ByteStream
 from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
@@ -44,6 +44,7 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _window_timeout_ns
     cdef int64_t _idle_timeout_ns
     cdef int64_t _write_timeout_ns
+    cdef MemoryBudget _budget
     cdef ByteQueue _input                     # what was read and not yet parsed
     cdef FrameParser _parser
     cdef AckQueue _acks
@@ -74,6 +75,8 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t lag(self) noexcept nogil
     @cython.locals(total=int64_t, room=int64_t, received=int64_t)
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
+    @cython.locals(wanted=int64_t)
+    cdef int32_t _on_no_memory(self, int64_t room, int64_t now_ns) except -1 nogil
     cdef int32_t _on_nothing(self, int64_t result, int64_t now_ns) except -1 nogil
     @cython.locals(used=int64_t)
     cdef bint _parse(self, int64_t now_ns) except -1 nogil

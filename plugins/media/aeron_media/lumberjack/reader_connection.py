@@ -52,6 +52,7 @@ class ReaderConnection(EventSink):
         self._window_timeout_ns = params.window_timeout_ns
         self._idle_timeout_ns = params.idle_timeout_ns
         self._write_timeout_ns = params.write_timeout_ns
+        self._budget = params.budget
         self._input = ByteQueue(params.budget, params.max_input_length)
         limits = replace(
             params.limits, max_event_length=min(params.limits.max_event_length, feed.max_message_length)
@@ -131,9 +132,13 @@ class ReaderConnection(EventSink):
         if self.is_watched and not self.has_news:
             return 0
         while total < ends.TURN_LENGTH and self.phase <= ends.PHASE_FED:
-            room = max(self._parser.wanted - self._input.size, ends.READ_LENGTH)
+            # What is announced costs nothing: room for as much again as has come, and so on.
+            room = max(
+                min(self._parser.wanted - self._input.size, self._input.size),
+                ends.READ_LENGTH - self._input.size,
+            )
             if not self._input.reserve(room):
-                # Others have the memory: it is waited for.
+                self._on_no_memory(room, now_ns)
                 break
             received = self.stream.receive(
                 self._input.buffer, self._input.start + self._input.size, self._input.room()
@@ -155,6 +160,14 @@ class ReaderConnection(EventSink):
         if self._input.size == 0:
             self._input.release()
         return total
+
+    def _on_no_memory(self, room: int, now_ns: int) -> int:
+        """Wait for memory that others have, unless it would never be enough; return 0."""
+        # What there is moves into what is asked for: for a moment both are held.
+        if self._input.capacity + self._input.size + room > self._budget.limit:
+            wanted = max(self._parser.wanted, self._input.size + room)
+            self._end(ends.TOO_LARGE, wanted, self._budget.limit, now_ns)
+        return 0
 
     def _on_nothing(self, result: int, now_ns: int) -> int:
         if result == streams.STREAM_ENDED:

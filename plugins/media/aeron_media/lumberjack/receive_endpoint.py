@@ -52,6 +52,7 @@ def _is_over_limit(reason: int) -> bool:
         faults.RATIO_TOO_HIGH,
         faults.NESTED_TOO_DEEP,
         faults.BUDGET_SPENT,
+        ends.TOO_LARGE,
     )
 
 

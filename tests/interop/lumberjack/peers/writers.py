@@ -5,8 +5,8 @@
     writers.py logstash_async PORT COUNT       a handler of `logging`
     writers.py timbersnake PORT COUNT WINDOW   a connection for each window, which claims to have three events
 
-Prints what it has sent, as it was encoded, once all is acknowledged. Connections are encrypted where LUMBERJACK_CA names
-an authority in the environment; LUMBERJACK_CERT and LUMBERJACK_KEY name a certificate to show.
+Prints what it has sent, as it was encoded, once all is acknowledged. Connections are encrypted where LUMBERJACK_CA
+names an authority in the environment; LUMBERJACK_CERT and LUMBERJACK_KEY name a certificate to show.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def test_a_budget_that_is_spent_ends_the_connection_with_its_number(new_reader, 
     reader.feed(compressed(long_event))
 
     assert reader.fault == faults.BUDGET_SPENT
-    assert reader.text.endswith(f"at most {budget}; max-memory= sets it")
+    assert reader.text.endswith(f"of {budget}; max-memory= sets it")
     assert reader.most_used <= budget
 
 

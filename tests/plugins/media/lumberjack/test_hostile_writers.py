@@ -14,13 +14,14 @@ from aeron_core.testing.pair import MS, S, Simulation
 
 SESSIONS = int(os.environ.get("AERON_CORE_FUZZ_EXAMPLES", "100"))
 ADDRESS = SocketAddress.of("127.0.0.1", 5044)
-CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044|term-length=256k|max-memory=4m"
+CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
+KEYS = "|term-length=256k|max-memory=4m"
 
 
 class Target(Simulation):
     """A driver with a subscriber that keeps up."""
 
-    def __init__(self, directory, keys=""):
+    def __init__(self, directory, keys=KEYS):
         super().__init__(directory, busy_step_ns=1 * MS, idle_step_ns=5 * MS)
         self.driver = self.add_driver()
         self.client = self.driver.connect()
@@ -139,7 +140,7 @@ def test_hostile_bombs_cost_no_more_than_a_piece_of_them(target):
 
 @pytest.mark.parametrize("nesting", [1, 2, 4])
 def test_a_nested_hostile_bomb_costs_less_than_a_mebibyte(tmp_path, nesting):
-    with Target(tmp_path, f"|max-nesting={nesting}") as target:
+    with Target(tmp_path, f"{KEYS}|max-nesting={nesting}") as target:
         once = envelope(zlib.compress(json_event(1, b'"' + bytes(150_000_000) + b'"'), 9))
         twice = envelope(zlib.compress(once, 9))
         thrice = window(1) + envelope(zlib.compress(twice, 9))
@@ -149,6 +150,54 @@ def test_a_nested_hostile_bomb_costs_less_than_a_mebibyte(tmp_path, nesting):
         target.run(5 * S)
         assert target.counted("rejects-limit") == 1
         assert target.most_memory < 1 << 20
+        assert target.serves()
+
+
+def test_what_hostile_writers_announce_costs_no_memory(tmp_path):
+    with Target(tmp_path, "|term-length=8m|max-memory=4m") as target:
+        # Each announces an event of 500 kB, and sends next to nothing of it.
+        writers = [target.streams.dial(ADDRESS) for _ in range(20)]
+        for writer in writers:
+            writer.send(window(1) + b"2J\0\0\0\1\0\7\xa1\x20" + b"x")
+        target.run(1 * S)
+        assert target.counted("memory") <= 20 * 65_536
+        assert target.serves()
+
+
+def test_a_frame_that_there_is_never_memory_for_is_refused_by_the_limit(tmp_path):
+    with Target(tmp_path, "|max-memory=512k|term-length=8m") as target:
+        data = window(1) + json_event(1, b'"' + b"x" * 900_000 + b'"')
+        writer = target.streams.dial(ADDRESS)
+        try:
+            while data:
+                data = data[writer.send(data) :]
+                target.run(5 * MS)
+        except OSError:
+            pass
+        target.run(3 * S)
+        assert target.counted("rejects-limit") == 1
+        (error,) = [record.text for record in target.driver.errors()]
+        assert "a frame of 900012 bytes or more" in error
+        assert "max-memory= sets it" in error
+        assert target.counted("memory") == 0
+        assert target.serves()
+
+
+@pytest.mark.parametrize("length", [450_000, 900_000])
+def test_a_compressed_event_that_there_is_never_memory_for_is_refused_by_the_limit(tmp_path, length):
+    with Target(tmp_path, "|max-memory=512k|term-length=8m") as target:
+        chance = random.Random(3)
+        data = window(1) + compressed(json_event(1, b'"%s"' % chance.randbytes(length // 2).hex().encode()))
+        writer = target.streams.dial(ADDRESS)
+        try:
+            while data:
+                data = data[writer.send(data) :]
+                target.run(5 * MS)
+        except OSError:
+            pass
+        target.run(3 * S)
+        assert target.counted("rejects-limit") == 1
+        assert "max-memory= sets it" in target.driver.errors()[0].text
         assert target.serves()
 
 

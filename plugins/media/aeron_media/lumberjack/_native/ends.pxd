@@ -15,6 +15,7 @@ cpdef enum:
     ABANDONED = -44         # those who took it are gone
     REJECTED = -45          # a subscriber rejected the image
     TOO_MANY = -46          # connections
+    TOO_LARGE = -47         # a frame for the memory that all connections have
 
 # Of writers
 cpdef enum:
