@@ -2,18 +2,15 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.streams cimport ByteStream, StreamListener
+from aeron_core._native.streams cimport ByteStream, DescriptorStream, StreamListener
 
 
 @cython.final
-cdef class RelayedStream(ByteStream):
+cdef class RelayedStream(DescriptorStream):
     cdef object _control          # the socket over which connections are asked for; stays open as long as this does
     cdef int32_t _control_fd
-    cdef int32_t _fd
     cdef bint _is_answered        # the relay has said that there is a connection
     cdef bint _has_ended          # this end has said that it will send no more
-
-    cdef int32_t _fail(self, int64_t result) noexcept nogil
 
 
 @cython.final

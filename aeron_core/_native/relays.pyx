@@ -3,15 +3,15 @@
 A relay and an agent share a `control` socket, over which they hand each other descriptors: the relay those of
 connections that have come, the agent one end of a pair whose other end is to be connected. The relay's first byte on
 such a pair is its answer: 0 for a connection, else the errno of why there is none. All other bytes are the peer's.
+An agent that aborts a connection says so over the control socket, by the inode of its end of the pair, and closes that.
 A relay that lost its peer closes the pair; one whose peer has said all that it had to say ends it.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 import os
 
-from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen_t
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.streams cimport (
@@ -26,13 +26,15 @@ cdef extern from "streams.h" nogil:
     enum:
         AC_STREAM_ENDED
     int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
-    int64_t ac_stream_send(int fd, const uint8_t *source, int64_t length)
     void ac_stream_close(int fd, bint aborts)
-    void ac_stream_end(int fd)
 
 cdef extern from "relays.h" nogil:
+    enum:
+        AC_RELAY_ABORTED
     int ac_relay_give(int control, int fd, const sockaddr_storage *name, socklen_t name_length)
     int ac_relay_take(int control, sockaddr_storage *name, socklen_t *name_length)
+    int ac_relay_take_any(int control, sockaddr_storage *name, socklen_t *name_length, uint64_t *inode)
+    int ac_relay_abort(int control, int fd)
     int ac_relay_ask(int control, const sockaddr_storage *name, socklen_t name_length)
     bint ac_relay_is_cut(int fd)
 
@@ -49,52 +51,35 @@ def hand_over(int control, int descriptor, SocketAddress peer):
 
 
 def take_over(int control):
-    """Return a descriptor and a peer's address, None where none waits; raises OSError with EPIPE after the last."""
+    """Return a descriptor, a peer's address, and the inode of the other end; None where none waits.
+
+    The descriptor is -1 where that end is aborted. Raises OSError, with EPIPE after the last.
+    """
     cdef SocketAddress peer = SocketAddress()
-    cdef int descriptor = ac_relay_take(control, &peer._storage, &peer._length)
+    cdef uint64_t inode = 0
+    cdef int descriptor = ac_relay_take_any(control, &peer._storage, &peer._length, &inode)
     if descriptor == -EAGAIN:
         return None
+    if descriptor == AC_RELAY_ABORTED:
+        return -1, peer, inode
     if descriptor < 0:
         raise OSError(-descriptor, os.strerror(-descriptor))
-    return descriptor, peer
+    return descriptor, peer, inode
 
 
 @cython.final
-cdef class RelayedStream(ByteStream):
-    """The plain end of a connection. To abort it is to close it: the relay still delivers what it was given."""
+cdef class RelayedStream(DescriptorStream):
+    """The plain end of a connection."""
 
     def __init__(self, control):
         self._control = control
         self._control_fd = control.fileno()
-        self._fd = wire.NO_DESCRIPTOR
-
-    def __dealloc__(self):
-        if self._fd >= 0:
-            ac_stream_close(self._fd, False)
-
-    cdef int32_t _fail(self, int64_t result) noexcept nogil:
-        self.error_code = <int32_t>-result
-        return STREAM_FAILED
 
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
-        cdef int64_t received
-        if self._fd < 0:
-            return self._fail(-ENOTCONN)
-        received = ac_stream_receive(self._fd, buffer.at(offset, length), length)
-        if received >= 0:
-            return received
-        if received != AC_STREAM_ENDED:
-            return self._fail(received)
-        if not self._has_ended and ac_relay_is_cut(self._fd):
+        cdef int64_t received = DescriptorStream.receive(self, buffer, offset, length)
+        if received == STREAM_ENDED and not self._has_ended and ac_relay_is_cut(self._fd):
             return self._fail(-ECONNRESET)
-        return STREAM_ENDED
-
-    cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
-        cdef int64_t sent
-        if self._fd < 0:
-            return self._fail(-ENOTCONN)
-        sent = ac_stream_send(self._fd, buffer.at(offset, length), length)
-        return sent if sent >= 0 else self._fail(sent)
+        return received
 
     cdef int32_t connect(self, SocketAddress address) except -1 nogil:
         cdef int result
@@ -128,19 +113,15 @@ cdef class RelayedStream(ByteStream):
         return STREAM_CONNECTED
 
     cdef int32_t end(self) except -1 nogil:
-        if self._fd >= 0:
-            self._has_ended = True
-            ac_stream_end(self._fd)
-        return 0
+        self._has_ended = True
+        return DescriptorStream.end(self)
 
     cdef int32_t close(self, bint aborts) except -1 nogil:
-        if self._fd >= 0:
-            ac_stream_close(self._fd, False)
-            self._fd = wire.NO_DESCRIPTOR
-        return 0
-
-    cdef int32_t descriptor(self) noexcept nogil:
-        return self._fd
+        if self._fd >= 0 and aborts:
+            # Before it is closed: whoever sees that finds this. Where there is no room for it, as after many others
+            # at a time, what the relay was given is delivered.
+            ac_relay_abort(self._control_fd, self._fd)
+        return DescriptorStream.close(self, False)
 
 
 @cython.final

@@ -43,13 +43,16 @@ cdef class StreamListener:
     cdef int32_t descriptor(self) noexcept nogil
 
 
-@cython.final
-cdef class SocketStream(ByteStream):
+cdef class DescriptorStream(ByteStream):
     cdef int32_t _fd
-    cdef int32_t _sndbuf_length
-    cdef int32_t _rcvbuf_length
 
     cdef int32_t _fail(self, int64_t result) noexcept nogil
+
+
+@cython.final
+cdef class SocketStream(DescriptorStream):
+    cdef int32_t _sndbuf_length
+    cdef int32_t _rcvbuf_length
 
 
 @cython.final

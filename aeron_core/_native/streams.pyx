@@ -79,14 +79,11 @@ cdef int _refuse() except -1 nogil:
         raise NotImplementedError("an abstract stream does nothing")
 
 
-@cython.final
-cdef class SocketStream(ByteStream):
-    """A connection of a stream socket, TCP or Unix; lengths of socket buffers are bytes, 0 for the system's default."""
+cdef class DescriptorStream(ByteStream):
+    """A connection with a file descriptor, of which this says how bytes go in and out; what makes it is to be added."""
 
-    def __cinit__(self, int32_t sndbuf_length=0, int32_t rcvbuf_length=0):
+    def __cinit__(self, *args, **kwargs):
         self._fd = wire.NO_DESCRIPTOR
-        self._sndbuf_length = sndbuf_length
-        self._rcvbuf_length = rcvbuf_length
 
     def __dealloc__(self):
         if self._fd >= 0:
@@ -112,6 +109,29 @@ cdef class SocketStream(ByteStream):
         sent = ac_stream_send(self._fd, buffer.at(offset, length), length)
         return sent if sent >= 0 else self._fail(sent)
 
+    cdef int32_t end(self) except -1 nogil:
+        if self._fd >= 0:
+            ac_stream_end(self._fd)
+        return 0
+
+    cdef int32_t close(self, bint aborts) except -1 nogil:
+        if self._fd >= 0:
+            ac_stream_close(self._fd, aborts)
+            self._fd = wire.NO_DESCRIPTOR
+        return 0
+
+    cdef int32_t descriptor(self) noexcept nogil:
+        return self._fd
+
+
+@cython.final
+cdef class SocketStream(DescriptorStream):
+    """A connection of a stream socket, TCP or Unix; lengths of socket buffers are bytes, 0 for the system's default."""
+
+    def __cinit__(self, int32_t sndbuf_length=0, int32_t rcvbuf_length=0):
+        self._sndbuf_length = sndbuf_length
+        self._rcvbuf_length = rcvbuf_length
+
     cdef int32_t connect(self, SocketAddress address) except -1 nogil:
         cdef int result
         self.close(False)
@@ -132,20 +152,6 @@ cdef class SocketStream(ByteStream):
         if result < 0:
             return self._fail(result)
         return STREAM_CONNECTED if result else STREAM_CONNECTING
-
-    cdef int32_t end(self) except -1 nogil:
-        if self._fd >= 0:
-            ac_stream_end(self._fd)
-        return 0
-
-    cdef int32_t close(self, bint aborts) except -1 nogil:
-        if self._fd >= 0:
-            ac_stream_close(self._fd, aborts)
-            self._fd = wire.NO_DESCRIPTOR
-        return 0
-
-    cdef int32_t descriptor(self) noexcept nogil:
-        return self._fd
 
 
 @cython.final

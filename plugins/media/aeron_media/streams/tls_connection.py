@@ -66,6 +66,8 @@ class TlsConnection:
         self.plain = plain
         #: The agent's end of a pair that was made here, until it is handed over.
         self.agent_end: socket.socket | None = None
+        #: Of the agent's end, 0 until it is known.
+        self.agent_inode = 0
         self.peer = peer
         #: When it is given up, None where it may take any time.
         self.deadline: float | None = None
@@ -129,6 +131,12 @@ class TlsConnection:
             self.work(now)
         elif self.phase is not Phase.CLOSING:
             self.phase = Phase.DONE
+
+    def abort(self) -> None:
+        """Deliver nothing more, and have the peer see that its connection was not ended in order."""
+        with contextlib.suppress(OSError):
+            self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
+        self.phase = Phase.DONE
 
     def on_overdue(self) -> None:
         """Take it that the deadline has passed."""

@@ -72,6 +72,8 @@ class TlsRelay:
         # Their descriptors may be named by events of this turn: nobody else may have the numbers yet.
         self._done: list[TlsConnection] = []
         self._by_descriptor: dict[int, TlsConnection] = {}
+        # By the inode of the agent's end.
+        self._by_agent: dict[int, TlsConnection] = {}
         self._events: dict[int, int] = {}
         self._paused_until = 0.0
         self._epoll = select.epoll()
@@ -177,25 +179,37 @@ class TlsRelay:
         if events & select.EPOLLOUT:
             while self._unheard and self._tell(self._unheard[0]):
                 self._unheard.popleft()
+        self._take_asked(now)
+
+    def _take_asked(self, now: float) -> None:
         try:
             while (asked := take_over(self._control.fileno())) is not None:
-                descriptor, peer = asked
-                self._dial(socket.socket(fileno=descriptor), peer, now)
+                descriptor, peer, inode = asked
+                if descriptor >= 0:
+                    self._dial(socket.socket(fileno=descriptor), peer, inode, now)
+                elif inode in self._by_agent:
+                    self._by_agent[inode].abort()
+                    self._settle(self._by_agent[inode])
         except OSError as error:
-            if error.errno == errno.EPIPE:
+            if error.errno == errno.EPIPE and not self._is_closing:
                 self._begin_to_close(now)
 
-    def _dial(self, plain: socket.socket, peer: SocketAddress, now: float) -> None:
+    def _dial(self, plain: socket.socket, peer: SocketAddress, inode: int, now: float) -> None:
         try:
             assert self._connect is not None
             wire = self._connect(peer)
         except OSError as error:
             _refuse(plain, error.errno or errno.EIO)
             return
-        self._begin(wire, plain, peer, now)
+        self._begin(wire, plain, peer, now, inode)
 
     def _begin(
-        self, wire: socket.socket, plain: socket.socket | None, peer: SocketAddress, now: float
+        self,
+        wire: socket.socket,
+        plain: socket.socket | None,
+        peer: SocketAddress,
+        now: float,
+        inode: int = 0,
     ) -> None:
         wire.setblocking(False)
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -218,6 +232,8 @@ class TlsRelay:
             connection.phase = Phase.CONNECTING
             plain.setblocking(False)
             self._by_descriptor[plain.fileno()] = connection
+            connection.agent_inode = inode
+            self._by_agent[inode] = connection
         self._settle(connection)
 
     def _on_connection(self, connection: TlsConnection, descriptor: int, events: int, now: float) -> None:
@@ -230,6 +246,10 @@ class TlsRelay:
             assert connection.plain is not None
             self._watch(connection.plain, None)
             del self._by_descriptor[descriptor]
+            # Whether it was aborted was said before.
+            self._take_asked(now)
+            if connection.phase is Phase.DONE:
+                return
             connection.on_plain_hangs(now)
         else:
             connection.work(now)
@@ -255,6 +275,9 @@ class TlsRelay:
         self._shaking.discard(connection)
         assert connection.plain is not None
         self._by_descriptor[connection.plain.fileno()] = connection
+        if connection.agent_end is not None:
+            connection.agent_inode = os.fstat(connection.agent_end.fileno()).st_ino
+            self._by_agent[connection.agent_inode] = connection
         if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
             self._unheard.append(connection)
 
@@ -276,6 +299,7 @@ class TlsRelay:
             if sock is not None:
                 self._watch(sock, None)
                 self._by_descriptor.pop(sock.fileno(), None)
+        self._by_agent.pop(connection.agent_inode, None)
         self._connections.discard(connection)
         self._shaking.discard(connection)
         self._timed.discard(connection)

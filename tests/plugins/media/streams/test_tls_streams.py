@@ -84,7 +84,9 @@ def endpoints():
 def dial(listener, context, name="127.0.0.1"):
     """Connect with Python's `ssl`; returns once its side of the handshake is done."""
     return context.wrap_socket(
-        socket.create_connection(listener.local_address().as_tuple(), timeout=10), server_hostname=name
+        socket.create_connection(listener.local_address().as_tuple(), timeout=10),
+        server_hostname=name,
+        suppress_ragged_eofs=False,
     )
 
 
@@ -450,3 +452,61 @@ def test_a_port_is_free_as_soon_as_its_listener_is_closed(endpoints, certificate
     listener.close()
     network = TlsStreams(TlsContexts(parameters(**identity(certificates.server)), server_side=True))
     endpoints.closers.append(network.listen(StreamOptions(address)).close)
+
+
+def filled(probe):
+    """Send until nothing more goes in, here or on the way; return how many bytes that were."""
+    lengths = []
+
+    def is_full():
+        while sent := probe.send(b"x" * 65536):
+            lengths.append(sent)
+            full_since_s[0] = time.monotonic()
+        return time.monotonic() - full_since_s[0] > 0.2
+
+    full_since_s = [time.monotonic()]
+    wait_for(is_full)
+    return sum(lengths)
+
+
+def read_to_its_end(receive):
+    """Return how many bytes come, and whether that was all in order."""
+    length = 0
+    try:
+        while data := wait_for(lambda: (received := receive()) is not None and (received,))[0]:
+            length += len(data)
+    except OSError:
+        return length, False
+    return length, True
+
+
+@pytest.mark.parametrize("aborts", [False, True])
+def test_what_a_relay_holds_is_delivered_unless_its_end_is_aborted(
+    endpoints, certificates, python_context, aborts
+):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        ours = endpoints.taken(listener)
+        # Nobody reads: what goes in last cannot go out.
+        length = filled(ours)
+
+        ours.close(aborts=aborts)
+
+        came, is_in_order = read_to_its_end(lambda: client.recv(65536))
+        assert is_in_order is not aborts
+        assert came < length if aborts else came == length
+
+
+def test_a_connection_that_a_stream_has_made_can_be_aborted(endpoints, certificates):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    _, ours = endpoints.caller(ca=certificates.ca)
+    ours.connect(listener.local_address())
+    theirs = endpoints.taken(listener)
+    wait_for(ours.is_connected)
+    length = filled(ours)
+
+    ours.close(aborts=True)
+
+    came, is_in_order = read_to_its_end(theirs.receive)
+    assert not is_in_order
+    assert came < length
