@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import time
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,18 +11,17 @@ import typer
 
 from aeron_core.cli.connecting import connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Json, positive, print_json
+from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.shipped_files import ShippedFiles
+from aeron_core.cli.shipping_run import ShippingRun
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.errors import NotConnectedError
-from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
+from aeron_core.shipping.shipper import ShipperParams
+from aeron_core.uri import ChannelUri
 
 _STATE_FOLDER: Final = "~/.local/state/aeron-core/ship"
-#: While there is nothing to do. An invented number: soon for people, and next to nothing for a processor.
-_PAUSE_S: Final = 0.01
 
 
 def ship(  # noqa: PLR0913 - the options of the command
@@ -70,6 +67,12 @@ def ship(  # noqa: PLR0913 - the options of the command
     drain: Annotated[
         float, typer.Option(help="Seconds to wait at the end for what is on its way to arrive.")
     ] = 5.0,
+    end_with_driver: Annotated[
+        bool,
+        typer.Option(
+            "--end-with-driver", help="Fail when the driver is gone, instead of waiting for the next one."
+        ),
+    ] = False,
     embedded: Annotated[
         bool,
         typer.Option("--embedded", help="Run a driver within this command, instead of connecting to one."),
@@ -81,7 +84,8 @@ def ship(  # noqa: PLR0913 - the options of the command
 
     Files are followed through rotation, by renaming or by copying and truncation. A line counts as shipped once the
     driver's sender position has passed it: for a medium with acknowledgements, as Lumberjack, the peer has it; for
-    UDP it was sent; for IPC it was published. A command that is started again goes on behind that.
+    UDP it was sent; for IPC it was published. A command that is started again goes on behind that, as this one does
+    with the next driver in the directory where its driver is gone.
     """
     positive("--timeout", timeout)
     positive("--drain", drain)
@@ -91,29 +95,23 @@ def ship(  # noqa: PLR0913 - the options of the command
         state_folder=state or _state_folder(to, stream_id),
         from_end=from_end,
         is_raw=raw,
+        needs_objects=_takes_objects_alone(to),
         follows=not once,
         max_line_length=_length_of("--max-line", max_line),
         window_length=_length_of("--window", window),
         on_error=lambda error: say(f"warning: {error.filename}: {error.strerror}"),
     )
-    with Interrupt() as interrupt, ExitStack() as stack:
-        aeron = stack.enter_context(_connected(embedded, aeron_dir, stack))
-        publication = stack.enter_context(closing(aeron.add_exclusive_publication(to, stream_id)))
-        shipper = stack.enter_context(
-            closing(Shipper(publication, confirmed_position(aeron, publication), params))
-        )
-        run = _Run(shipper, shown, interrupt, timeout, to, once)
-        with shown:
-            run.ship()
-            is_settled = run.drain(drain)
-        document = shown.document(shipper)
+    with Interrupt() as interrupt, ExitStack() as stack, shown:
+        run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain)
+        aeron = _connected(embedded, aeron_dir, stack)
+        run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     if json:
-        print_json(document)
+        print_json(shown.document())
     else:
-        say(shown.sentence(shipper))
-    if not is_settled:
+        say(shown.sentence())
+    if shown.in_flight:
         say(
-            f"{shipper.in_flight:,} messages have not arrived in time: their lines are sent again by the next start"
+            f"{shown.in_flight:,} messages have not arrived in time: their lines are sent again by the next start"
         )
 
 
@@ -132,44 +130,13 @@ def _state_folder(channel: str, stream_id: int) -> Path:
     return Path(_STATE_FOLDER).expanduser() / name
 
 
+def _takes_objects_alone(channel: str) -> bool:
+    """Return whether what is sent to a channel has to be JSON objects."""
+    uri = ChannelUri.parse(channel)
+    return uri.media == "lumberjack" and not uri.get_bool("wrap", False)
+
+
 def _length_of(option: str, text: str) -> int:
     length = size_of(option, text)
     positive(option, length)
     return length
-
-
-@dataclass
-class _Run:
-    shipper: Shipper
-    shown: ShippedFiles
-    interrupt: Interrupt
-    timeout: float | None
-    channel: str
-    ends: bool  # with the last line that is there
-    _arrived_s: float = field(default_factory=time.monotonic)
-    _lines: int = 0
-
-    def ship(self) -> None:
-        """Ship until a signal, or until all is done."""
-        while not self.interrupt and not (self.ends and self.shipper.is_done):
-            work = self.shipper.do_work(time.monotonic_ns())
-            self.shown.show(self.shipper)
-            self._check_time()
-            if not work:
-                self.interrupt.wait(_PAUSE_S)
-
-    def drain(self, timeout: float) -> bool:
-        """Wait for what is on its way; return whether all of it has arrived."""
-        deadline_s = time.monotonic() + timeout
-        while not (is_settled := self.shipper.settle(time.monotonic_ns())):
-            if time.monotonic() >= deadline_s:
-                break
-            time.sleep(_PAUSE_S)
-        return is_settled
-
-    def _check_time(self) -> None:
-        now_s = time.monotonic()
-        if self.shipper.is_done or self.shipper.lines != self._lines:
-            self._arrived_s, self._lines = now_s, self.shipper.lines
-        elif self.timeout is not None and now_s - self._arrived_s >= self.timeout:
-            raise NotConnectedError(f"nothing has arrived at {self.channel} for {self.timeout:g} s")

@@ -23,6 +23,12 @@ class ShippedFiles:
         self._start_s = time.monotonic()
         self._shown_s = self._start_s
         self._lines = 0
+        # By shippers that have ended.
+        self._lines_before = 0
+        self._bytes_before = 0
+        self._file_count = 0
+        #: Messages of the last one that had not arrived.
+        self.in_flight = 0
         self._progress: Progress | None = None
         if is_terminal():
             columns = (TextColumn("shipped"), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
@@ -42,22 +48,30 @@ class ShippedFiles:
         )
         self._progress.update(self._task, text=text)
 
-    def document(self, shipper: Shipper) -> dict[str, object]:
+    def add(self, shipper: Shipper) -> None:
+        """Keep what a shipper has shipped, which ends."""
+        self._lines_before += shipper.lines
+        self._bytes_before += shipper.bytes
+        self._file_count = shipper.file_count
+        self.in_flight = shipper.in_flight
+        self._lines = 0
+
+    def document(self) -> dict[str, object]:
         """Return what was shipped, for JSON."""
         return {
-            "lines": shipper.lines,
-            "bytes": shipper.bytes,
-            "files": shipper.file_count,
-            "unconfirmed_messages": shipper.in_flight,
+            "lines": self._lines_before,
+            "bytes": self._bytes_before,
+            "files": self._file_count,
+            "unconfirmed_messages": self.in_flight,
             "seconds": round(time.monotonic() - self._start_s, 6),
         }
 
-    def sentence(self, shipper: Shipper) -> str:
+    def sentence(self) -> str:
         """Return the totals for people."""
         seconds = max(time.monotonic() - self._start_s, 1e-9)
         return (
-            f"shipped {counted(shipper.lines, 'line')} of {counted(shipper.bytes, 'byte')} from "
-            f"{counted(shipper.file_count, 'file')} in {seconds:.3f} s: {shipper.lines / seconds:,.0f} lines/s"
+            f"shipped {counted(self._lines_before, 'line')} of {counted(self._bytes_before, 'byte')} from "
+            f"{counted(self._file_count, 'file')} in {seconds:.3f} s: {self._lines_before / seconds:,.0f} lines/s"
         )
 
     def __enter__(self) -> Self:

@@ -7,12 +7,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from aeron_core.errors import ConfigurationError
 from aeron_core.shipping.line_splitter import Line
 
 #: Returns the message of a line of the file at a path, read at a time in ns since the epoch.
 EventMaker = Callable[[Line, str, int], bytes]
 
 _NS_PER_MS: Final = 1_000_000
+#: White space of JSON. Source: RFC 8259, section 2.
+_BLANK: Final = b" \t\r\n"
 
 
 def timestamp_of(time_ns: int) -> str:
@@ -23,6 +26,17 @@ def timestamp_of(time_ns: int) -> str:
 
 def raw_event(line: Line, _path: str, _time_ns: int) -> bytes:
     """Return the bytes of the line."""
+    return line.payload
+
+
+def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
+    """Return the bytes of the line, which must be a JSON object as far as its ends say; raises ConfigurationError."""
+    payload = line.payload.strip(_BLANK)
+    if not (payload.startswith(b"{") and payload.endswith(b"}")):
+        raise ConfigurationError(
+            f"the line at {line.offset} of {path} is no JSON object, which is all that the channel takes: "
+            "with wrap=true in it any line becomes one"
+        )
     return line.payload
 
 

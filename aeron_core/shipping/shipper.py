@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.driver.stream_counters import SENDER_POSITION
 from aeron_core.errors import ClientError, ClosedError, ConfigurationError
-from aeron_core.shipping.events import EventMaker, JsonEvents, raw_event
+from aeron_core.shipping.events import EventMaker, JsonEvents, raw_event, raw_object
 from aeron_core.shipping.file_watcher import FileWatcher
 from aeron_core.shipping.followed_file import FollowedFile, Progress
 from aeron_core.shipping.line_splitter import Line
@@ -47,6 +47,7 @@ class ShipperParams:
     state_folder: Path
     from_end: bool = False
     is_raw: bool = False
+    needs_objects: bool = False  # with `is_raw`: the channel takes nothing else
     follows: bool = True  # else what is there, and no more
     host: str = field(default_factory=socket.gethostname)
     max_line_length: int = 64 * 1024  # an invented number: stack traces in one line are longer, and are cut
@@ -97,7 +98,8 @@ class Shipper:
             max_line_length=params.max_line_length,
             on_error=params.on_error,
         )
-        self._event: EventMaker = raw_event if params.is_raw else JsonEvents(params.host)
+        raw = raw_object if params.needs_objects else raw_event
+        self._event: EventMaker = raw if params.is_raw else JsonEvents(params.host)
         self._pending: deque[_Pending] = deque()
         self._in_flight: deque[_InFlight] = deque()
         self._saved_position = publication.position

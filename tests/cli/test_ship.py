@@ -117,6 +117,99 @@ def test_a_peer_that_never_comes_is_told(aeron, driver, log, tmp_path):
     assert outcome.err == "aeron-core: error: nothing has arrived at aeron:ipc for 0.2 s\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.system
+def test_it_goes_on_with_the_next_driver(start, reader, log, tmp_path, monkeypatch, number):
+    # A directory is free a second after its driver was killed.
+    monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "1000")
+    directory = tmp_path / "driver"
+
+    def start_driver():
+        made = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k")
+        until((directory / "cnc.dat").exists)
+        return made
+
+    driver = start_driver()
+    arguments = (
+        "ship",
+        log,
+        "--to",
+        reader.channel,
+        "--state",
+        tmp_path / "state",
+        "-d",
+        directory,
+        "--json",
+    )
+    process = start(*arguments)
+    until(lambda: reader.poll() == ["one", "two"])
+    driver.popen.send_signal(number)
+    driver.popen.wait(DEADLINE_S)
+    said = iter(process.popen.stderr.readline, "")
+    assert any(f"the media driver of {directory} is gone" in line for line in said)
+    append(log, "three\n")
+    if number == signal.SIGKILL:
+        time.sleep(1.2)
+
+    start_driver()
+
+    until(lambda: set(reader.poll()) == {"one", "two", "three"})
+    process.popen.send_signal(signal.SIGTERM)
+    while process.popen.poll() is None:
+        reader.poll()
+    outcome = process.ended()
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["lines"] >= 3
+
+
+@pytest.mark.system
+def test_it_can_end_with_its_driver(start, reader, log, tmp_path):
+    directory = tmp_path / "driver"
+    driver = start("driver", f"-Daeron.dir={directory}", "-Daeron.term.buffer.length=256k")
+    until((directory / "cnc.dat").exists)
+    process = start(
+        "ship",
+        log,
+        "--to",
+        reader.channel,
+        "--state",
+        tmp_path / "state",
+        "-d",
+        directory,
+        "--end-with-driver",
+    )
+    until(lambda: reader.poll() == ["one", "two"])
+
+    driver.popen.send_signal(signal.SIGTERM)
+
+    outcome = process.ended()
+    assert outcome.code == 1
+    assert "was closed" in outcome.err
+
+
+def test_raw_lines_that_a_channel_does_not_take_are_told(aeron, driver, reader, log, tmp_path):
+    arguments = ("ship", log, "--raw", "--once", "--state", tmp_path / "state", "-d", driver.aeron_dir)
+
+    outcome = aeron(*arguments, "--to", reader.channel)
+
+    assert outcome.code == 2
+    assert f"the line at 0 of {log} is no JSON object" in outcome.err
+    assert "wrap=true" in outcome.err
+
+
+@pytest.mark.system
+def test_raw_lines_that_are_json_or_are_wrapped_are_shipped(start, reader, log, tmp_path):
+    log.write_text('{"message":"one"}\n  {"message":"two"} \n')
+    options = ("--raw", "--embedded")
+
+    start("ship", log, *options, "--to", reader.channel, "--state", tmp_path / "a")
+    until(lambda: reader.poll() == ["one", "two"])
+    other = tmp_path / "other.log"
+    other.write_text("three\n")
+    start("ship", other, *options, "--to", f"{reader.channel}|wrap=true", "--state", tmp_path / "b")
+    until(lambda: reader.poll()[2:] == ["three"])
+
+
 def test_what_is_asked_wrongly_is_told(aeron, log):
     assert aeron("ship", log, "--to", "aeron:ipc", "--window", "0").code == 2
     assert aeron("ship", log).code == 2

@@ -1,0 +1,105 @@
+"""Ships files by one driver after the other, until a signal or until all is done.
+
+Not here: what a shipper does, and how the command asks for it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from aeron_core.cli.connecting import connect_to_next_driver
+from aeron_core.cli.interrupt import Interrupt
+from aeron_core.cli.outcome import say
+from aeron_core.cli.shipped_files import ShippedFiles
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.errors import ClosedError, DriverTimeoutError, NotConnectedError
+from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
+
+#: While there is nothing to do. An invented number: soon for people, and next to nothing for a processor.
+_PAUSE_S: Final = 0.01
+#: Between two looks for the next driver.
+_LOOK_S: Final = 0.2
+
+
+@dataclass
+class ShippingRun:
+    """One command; `timeout` and `drain` are seconds."""
+
+    params: ShipperParams
+    shown: ShippedFiles
+    interrupt: Interrupt
+    channel: str
+    stream_id: int
+    timeout: float | None
+    drain: float
+    _arrived_s: float = field(default_factory=time.monotonic)
+    _lines: int = 0
+
+    def run(self, aeron: Aeron | None, directory: Path | None) -> None:
+        """Ship by `aeron`, and when its driver is gone by the next one in `directory`.
+
+        Without one raises ClosedError then; NotConnectedError where nothing arrives in time.
+        """
+        while aeron is not None:
+            try:
+                self._ship_by(aeron)
+            except ClosedError:
+                if directory is None:
+                    raise
+                say(f"the media driver of {directory} is gone; waiting for the next one")
+                aeron = self._next_driver(directory)
+            else:
+                return
+
+    def _ship_by(self, aeron: Aeron) -> None:
+        with aeron, closing(self._publication(aeron)) as publication:
+            confirmed = confirmed_position(aeron, publication)
+            with closing(Shipper(publication, confirmed, self.params)) as shipper:
+                try:
+                    self._ship(shipper)
+                    self._settle(shipper)
+                finally:
+                    self.shown.add(shipper)
+
+    def _publication(self, aeron: Aeron) -> ExclusivePublication:
+        try:
+            return aeron.add_exclusive_publication(self.channel, self.stream_id)
+        except DriverTimeoutError as error:
+            if not aeron.is_closed:  # a driver that lives, and does not answer
+                raise
+            raise ClosedError(str(error)) from error
+
+    def _next_driver(self, directory: Path) -> Aeron | None:
+        """Return a client of the next driver, None where a signal came first."""
+        while not self.interrupt.wait(_LOOK_S):
+            if (aeron := connect_to_next_driver(directory)) is not None:
+                say(f"there is a media driver in {directory} again")
+                return aeron
+            self._check_silence()
+        return None
+
+    def _ship(self, shipper: Shipper) -> None:
+        self._lines = 0
+        while not self.interrupt and not (shipper.is_done and not self.params.follows):
+            work = shipper.do_work(time.monotonic_ns())
+            self.shown.show(shipper)
+            if shipper.is_done or shipper.lines != self._lines:
+                self._arrived_s, self._lines = time.monotonic(), shipper.lines
+            self._check_silence()
+            if not work:
+                self.interrupt.wait(_PAUSE_S)
+
+    def _settle(self, shipper: Shipper) -> None:
+        """Wait for what is on its way."""
+        deadline_s = time.monotonic() + self.drain
+        while not shipper.settle(time.monotonic_ns()) and time.monotonic() < deadline_s:
+            time.sleep(_PAUSE_S)
+
+    def _check_silence(self) -> None:
+        if self.timeout is not None and time.monotonic() - self._arrived_s >= self.timeout:
+            raise NotConnectedError(f"nothing has arrived at {self.channel} for {self.timeout:g} s")
