@@ -1,6 +1,6 @@
 """One end of a TLS connection, without a socket: bytes of the wire in and out, plain bytes out and in.
 
-Not here: whom to trust (`tls_contexts`), and who moves the bytes (`tls_connection`).
+Not here: whom to trust (`tls_contexts`), and who moves the bytes (`relayed_connection`).
 Invariant: no method blocks or waits.
 """
 

@@ -1,4 +1,4 @@
-"""Connections that are encrypted on the wire, as plain streams. Not here: the thread that encrypts (`tls_relay`)."""
+"""Connections that are encrypted on the wire, as plain streams. Not here: the thread that encrypts (`stream_relay`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.relays import RelayedListener, RelayedStream
 from aeron_core.spi.media import StreamNetwork, StreamOptions
+from aeron_media.streams.relay_faults import RelayFaults
 from aeron_media.streams.sockets import listening_socket
-from aeron_media.streams.tls_faults import TlsFaults
-from aeron_media.streams.tls_relay import TlsRelay, begin_to_connect
+from aeron_media.streams.stream_relay import StreamRelay, begin_to_connect
 from aeron_media.streams.tls_session import TlsSession
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ class TlsStreams(StreamNetwork):
 
     def __init__(self, contexts: TlsContexts) -> None:
         self._contexts = contexts
-        self._faults = TlsFaults()
-        self._connecting: dict[tuple[int, int], TlsRelay] = {}
+        self._faults = RelayFaults()
+        self._connecting: dict[tuple[int, int], StreamRelay] = {}
 
     def listen(self, options: StreamOptions) -> RelayedListener:
         """See `StreamNetwork.listen`; connections are taken once their handshakes are done."""
         sock = listening_socket(options)
         host, port, *rest = sock.getsockname()
-        relay = TlsRelay(self._new_session, self._faults, listener=sock)
+        relay = StreamRelay(self._new_session, self._faults, listener=sock)
         local = SocketAddress.of(host, port, rest[1] if rest else 0)
         return RelayedListener(relay.agent_end, local, relay.close)
 
@@ -38,7 +38,7 @@ class TlsStreams(StreamNetwork):
         """See `StreamNetwork.new_stream`; a stream is connected once its handshake is done."""
         lengths = (sndbuf_length, rcvbuf_length)
         if lengths not in self._connecting:
-            self._connecting[lengths] = TlsRelay(
+            self._connecting[lengths] = StreamRelay(
                 self._new_session,
                 self._faults,
                 connect=partial(begin_to_connect, sndbuf_length=sndbuf_length, rcvbuf_length=rcvbuf_length),

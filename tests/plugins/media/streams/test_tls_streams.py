@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from aeron_media.streams import tls_relay
+from aeron_media.streams import stream_relay
 from aeron_media.streams.tls_contexts import TlsContexts
 from aeron_media.streams.tls_parameters import TlsParameters
 from aeron_media.streams.tls_streams import TlsStreams
@@ -69,7 +69,7 @@ def identity(pair):
 
 
 def relay_threads():
-    return [thread for thread in tls_relay.threading.enumerate() if thread.name == "aeron-tls"]
+    return [thread for thread in stream_relay.threading.enumerate() if thread.name == "aeron-tls"]
 
 
 @pytest.fixture
@@ -307,12 +307,12 @@ def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(cer
     def connect(peer):
         raise OSError(errno.ENETUNREACH, "no way")
 
-    relay = tls_relay.TlsRelay(None, None, connect=connect)
+    relay = stream_relay.StreamRelay(None, None, connect=connect)
     for closes in (True, False):
         ours, theirs = socket.socketpair()
         if closes:
             ours.close()
-        tls_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
+        stream_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
         theirs.close()
     ours.settimeout(10)
     assert ours.recv(1) == bytes([errno.ENETUNREACH])
@@ -351,7 +351,7 @@ def test_a_certificate_that_is_half_renewed_leaves_the_one_before(
 
 
 def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates, monkeypatch):
-    monkeypatch.setattr(tls_relay, "HANDSHAKE_LIMIT_S", 0.05)
+    monkeypatch.setattr(stream_relay, "HANDSHAKE_LIMIT_S", 0.05)
     network, listener = endpoints.listen(**identity(certificates.server))
     with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as stalled:
         with pytest.raises(ConnectionResetError):
@@ -362,8 +362,8 @@ def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates, mon
 def test_handshakes_are_bounded_in_number_and_others_wait(
     endpoints, certificates, python_context, monkeypatch
 ):
-    monkeypatch.setattr(tls_relay, "MAX_HANDSHAKES", 2)
-    monkeypatch.setattr(tls_relay, "HANDSHAKE_LIMIT_S", 0.2)
+    monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(stream_relay, "HANDSHAKE_LIMIT_S", 0.2)
     _, listener = endpoints.listen(**identity(certificates.server))
     stalled = [socket.create_connection(listener.local_address().as_tuple()) for _ in range(2)]
     with dial(listener, python_context()) as client:

@@ -3,7 +3,7 @@
 It owns their TCP sockets. Agents never hold the GIL, which Python's `ssl` needs: they have plain streams, of which this
 thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
 
-Not here: what is done with a connection (`tls_connection`).
+Not here: what is done with a connection (`relayed_connection`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.relays import hand_over, take_over
-from aeron_media.streams.tls_connection import (
+from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relayed_connection import (
     CLOSING_LIMIT_S,
     HANDSHAKE_LIMIT_S,
     Phase,
-    TlsConnection,
+    RelayedConnection,
     hangs,
 )
-from aeron_media.streams.tls_faults import TlsFaults
 from aeron_media.streams.tls_session import TlsSession
 
 #: Connections that may be in their handshakes; those beyond wait in the kernel's backlog. Our own number: as many as
@@ -42,7 +42,7 @@ NewSession = Callable[[SocketAddress], TlsSession]
 Connect = Callable[[SocketAddress], socket.socket]
 
 
-class TlsRelay:
+class StreamRelay:
     """Relays what comes to `listener`, and what is asked for over the control socket.
 
     All but the constructor, `agent_end` and `close` belong to the thread.
@@ -51,7 +51,7 @@ class TlsRelay:
     def __init__(
         self,
         new_session: NewSession,
-        faults: TlsFaults,
+        faults: RelayFaults,
         *,
         listener: socket.socket | None = None,
         connect: Connect | None = None,
@@ -63,15 +63,15 @@ class TlsRelay:
         #: The agents' end of the control socket.
         self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
-        self._connections: set[TlsConnection] = set()
-        self._shaking: set[TlsConnection] = set()
+        self._connections: set[RelayedConnection] = set()
+        self._shaking: set[RelayedConnection] = set()
         # Those that have a deadline.
-        self._timed: set[TlsConnection] = set()
+        self._timed: set[RelayedConnection] = set()
         # Hands are shaken, and there is no room to tell the agent.
-        self._unheard: deque[TlsConnection] = deque()
+        self._unheard: deque[RelayedConnection] = deque()
         # Their descriptors may be named by events of this turn: nobody else may have the numbers yet.
-        self._done: list[TlsConnection] = []
-        self._by_descriptor: dict[int, TlsConnection] = {}
+        self._done: list[RelayedConnection] = []
+        self._by_descriptor: dict[int, RelayedConnection] = {}
         self._events: dict[int, int] = {}
         self._paused_until = 0.0
         self._epoll = select.epoll()
@@ -207,7 +207,7 @@ class TlsRelay:
             if plain is not None:
                 _refuse(plain, errno.EPROTO)
             return
-        connection = TlsConnection(wire, plain, session, peer, self._faults)
+        connection = RelayedConnection(wire, plain, session, peer, self._faults)
         connection.deadline = now + HANDSHAKE_LIMIT_S
         self._connections.add(connection)
         self._shaking.add(connection)
@@ -220,7 +220,7 @@ class TlsRelay:
             self._by_descriptor[plain.fileno()] = connection
         self._settle(connection)
 
-    def _on_connection(self, connection: TlsConnection, descriptor: int, events: int, now: float) -> None:
+    def _on_connection(self, connection: RelayedConnection, descriptor: int, events: int, now: float) -> None:
         if descriptor == connection.wire.fileno():
             if hangs(events):
                 connection.wire_hangs = True
@@ -235,7 +235,7 @@ class TlsRelay:
             connection.work(now)
         self._settle(connection)
 
-    def _settle(self, connection: TlsConnection) -> None:
+    def _settle(self, connection: RelayedConnection) -> None:
         """See where a connection has come to."""
         if connection.phase is Phase.DONE:
             self._drop(connection)
@@ -251,14 +251,14 @@ class TlsRelay:
         if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
             self._watch(connection.plain, connection.plain_events())
 
-    def _on_shaken(self, connection: TlsConnection) -> None:
+    def _on_shaken(self, connection: RelayedConnection) -> None:
         self._shaking.discard(connection)
         assert connection.plain is not None
         self._by_descriptor[connection.plain.fileno()] = connection
         if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
             self._unheard.append(connection)
 
-    def _tell(self, connection: TlsConnection) -> bool:
+    def _tell(self, connection: RelayedConnection) -> bool:
         """Hand the plain end of a connection over; return whether there was room for it."""
         assert connection.agent_end is not None
         try:
@@ -271,7 +271,7 @@ class TlsRelay:
         connection.agent_end = None
         return True
 
-    def _drop(self, connection: TlsConnection) -> None:
+    def _drop(self, connection: RelayedConnection) -> None:
         for sock in (connection.wire, connection.plain):
             if sock is not None:
                 self._watch(sock, None)
@@ -298,7 +298,7 @@ class TlsRelay:
             self._drop(connection)
 
 
-def _is_overdue(connection: TlsConnection, now: float) -> bool:
+def _is_overdue(connection: RelayedConnection, now: float) -> bool:
     return connection.deadline is not None and now >= connection.deadline
 
 

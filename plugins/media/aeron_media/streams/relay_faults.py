@@ -23,7 +23,7 @@ _TEXTS: Final = {
 }
 
 
-class TlsFaults:
+class RelayFaults:
     """Kept by the relay's thread, taken by the conductor."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@
 Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
 one direction is an end in that direction: close_notify on the wire, a shutdown on the pair.
 
-Not here: who waits for the sockets (`tls_relay`).
+Not here: who waits for the sockets (`stream_relay`).
 Invariant: a socket that has hung up is waited for no more, so none of them is reported without end.
 """
 
@@ -22,7 +22,7 @@ import ssl
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.tls_faults import TlsFaults, tls_text
+from aeron_media.streams.relay_faults import RelayFaults, tls_text
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -51,7 +51,7 @@ class Phase(enum.Enum):
     DONE = enum.auto()
 
 
-class TlsConnection:
+class RelayedConnection:
     """Used by the relay's thread. `plain` is this end of the pair, None where one is to be made after the handshake."""
 
     def __init__(
@@ -60,7 +60,7 @@ class TlsConnection:
         plain: socket.socket | None,
         session: TlsSession,
         peer: SocketAddress,
-        faults: TlsFaults,
+        faults: RelayFaults,
     ) -> None:
         self.wire = wire
         self.plain = plain
