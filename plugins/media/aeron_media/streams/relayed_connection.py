@@ -1,12 +1,12 @@
-"""Relays one connection: TLS on the wire, plain bytes on a pair of sockets whose other end an agent has.
+"""Relays one connection: a protocol on the wire, plain bytes on a pair of sockets whose other end an agent has.
 
     CONNECTING ──TCP is there──► SHAKING ──handshake──► RELAYING ──agent has closed──► CLOSING ──all sent──► DONE
     any ──lost, refused, overdue, all said──► DONE
 
 Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
-one direction is an end in that direction: close_notify on the wire, a shutdown on the pair.
+one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
 
-Not here: who waits for the sockets (`stream_relay`).
+Not here: the protocol (`session`), and who waits for the sockets (`stream_relay`).
 Invariant: a socket that has hung up is waited for no more, so none of them is reported without end.
 """
 
@@ -18,22 +18,19 @@ import errno
 import os
 import select
 import socket
-import ssl
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.relay_faults import RelayFaults, tls_text
+from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.session import Session, SessionError
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_media.streams.tls_session import TlsSession
 
 #: Bytes of one read, some TLS records.
 CHUNK_LENGTH: Final = 1 << 16
 #: Reads of one connection before others have their turn.
 READS_PER_TURN: Final = 16
-#: For TCP and TLS to come about. Source: section TLS of the medium's requirements.
-HANDSHAKE_LIMIT_S: Final = 10.0
 #: For what is left to be sent when the agent has closed its end. Our own number: a slow link, not a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
 #: To close it is to have the kernel throw away what it still holds, and tell the peer so.
@@ -58,7 +55,7 @@ class RelayedConnection:
         self,
         wire: socket.socket,
         plain: socket.socket | None,
-        session: TlsSession,
+        session: Session,
         peer: SocketAddress,
         faults: RelayFaults,
     ) -> None:
@@ -115,8 +112,8 @@ class RelayedConnection:
                 self._relay_inbound()
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
                 self._relay_outbound(now)
-        except ssl.SSLError as error:
-            self._refuse(tls_text(error), errno.EPROTO)
+        except SessionError as error:
+            self._refuse(str(error), errno.EPROTO)
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
@@ -130,10 +127,10 @@ class RelayedConnection:
         elif self.phase is not Phase.CLOSING:
             self.phase = Phase.DONE
 
-    def on_overdue(self) -> None:
-        """Take it that the deadline has passed."""
+    def on_overdue(self, limit_s: float) -> None:
+        """Take it that the deadline has passed; `limit_s` was the time for handshakes."""
         if self.phase is Phase.SHAKING:
-            self._faults.keep(f"no TLS handshake within {HANDSHAKE_LIMIT_S:g} s", self.peer)
+            self._faults.keep(f"no {self._session.protocol} handshake within {limit_s:g} s", self.peer)
         self._fail(errno.ETIMEDOUT)
 
     def close(self) -> None:
@@ -157,7 +154,8 @@ class RelayedConnection:
                 return
             if not data:
                 if self._has_heard:
-                    self._faults.keep("the peer has left in the middle of the TLS handshake", self.peer)
+                    what = f"the {self._session.protocol} handshake"
+                    self._faults.keep(f"the peer has left in the middle of {what}", self.peer)
                 self._fail(errno.ECONNRESET)
                 return
             self._has_heard = True
@@ -223,9 +221,9 @@ class RelayedConnection:
         """Send what is to be sent; return whether that was possible."""
         while True:
             if not self._to_wire:
-                if self._session.outgoing.pending == 0:
+                self._to_wire = memoryview(self._session.take_outgoing())
+                if not self._to_wire:
                     return True
-                self._to_wire = memoryview(self._session.outgoing.read())
             try:
                 self._to_wire = self._to_wire[self.wire.send(self._to_wire) :]
             except BlockingIOError:

@@ -1,7 +1,7 @@
-"""The thread that ends TLS for the connections of one endpoint.
+"""The thread that ends a protocol, as TLS is, for the connections of one endpoint.
 
-It owns their TCP sockets. Agents never hold the GIL, which Python's `ssl` needs: they have plain streams, of which this
-thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
+It owns their TCP sockets. Agents never hold the GIL, which what is written in Python needs: they have plain streams, of
+which this thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
 
 Not here: what is done with a connection (`relayed_connection`).
 """
@@ -13,11 +13,11 @@ import errno
 import os
 import select
 import socket
-import ssl
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
@@ -25,12 +25,11 @@ from aeron_core._native.relays import hand_over, take_over
 from aeron_media.streams.relay_faults import RelayFaults
 from aeron_media.streams.relayed_connection import (
     CLOSING_LIMIT_S,
-    HANDSHAKE_LIMIT_S,
     Phase,
     RelayedConnection,
     hangs,
 )
-from aeron_media.streams.tls_session import TlsSession
+from aeron_media.streams.session import Session
 
 #: Connections that may be in their handshakes; those beyond wait in the kernel's backlog. Our own number: as many as
 #: the connections of an endpoint, unless it is told otherwise.
@@ -38,8 +37,21 @@ MAX_HANDSHAKES: Final = 256
 #: Before a listener that has failed, as it does where no more files may be open, is asked again. Our own number.
 LISTENER_PAUSE_S: Final = 0.1
 
-NewSession = Callable[[SocketAddress], TlsSession]
 Connect = Callable[[SocketAddress], socket.socket]
+
+
+@dataclass(frozen=True)
+class RelayParams:
+    """What a relay is made from; `name` is that of its thread.
+
+    `new_session` is called by the thread, and may raise OSError and ValueError. TCP and the session's handshake
+    must come about within `handshake_limit_s`.
+    """
+
+    name: str
+    new_session: Callable[[SocketAddress], Session]
+    faults: RelayFaults
+    handshake_limit_s: float
 
 
 class StreamRelay:
@@ -50,14 +62,13 @@ class StreamRelay:
 
     def __init__(
         self,
-        new_session: NewSession,
-        faults: RelayFaults,
+        params: RelayParams,
         *,
         listener: socket.socket | None = None,
         connect: Connect | None = None,
     ) -> None:
-        self._new_session = new_session
-        self._faults = faults
+        self._params = params
+        self._faults = params.faults
         self._listener = listener
         self._connect = connect
         #: The agents' end of the control socket.
@@ -77,7 +88,7 @@ class StreamRelay:
         self._epoll = select.epoll()
         self._is_closing = False
         self._closing_deadline = 0.0
-        self.thread = threading.Thread(target=self._run, name="aeron-tls", daemon=True)
+        self.thread = threading.Thread(target=self._run, name=f"aeron-{params.name}", daemon=True)
         self.thread.start()
 
     def close(self) -> None:
@@ -94,7 +105,7 @@ class StreamRelay:
             while not self._is_closing or self._connections:
                 self._turn()
         except Exception as error:  # the thread has nobody to raise it to
-            self._faults.keep(f"TLS has ended, a fault of this program: {error!r}")
+            self._faults.keep(f"{self.thread.name} has ended, a fault of this program: {error!r}")
         finally:
             for connection in list(self._connections):
                 self._drop(connection)
@@ -116,7 +127,7 @@ class StreamRelay:
             elif self._listener is not None and descriptor == self._listener.fileno():
                 self._accept(now)
         for connection in [each for each in self._timed if _is_overdue(each, now)]:
-            connection.on_overdue()
+            connection.on_overdue(self._params.handshake_limit_s)
             self._settle(connection)
         if self._is_closing and now >= self._closing_deadline:
             for connection in list(self._connections):
@@ -200,15 +211,15 @@ class StreamRelay:
         wire.setblocking(False)
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            session = self._new_session(peer)
-        except (OSError, ValueError, ssl.SSLError) as error:
+            session = self._params.new_session(peer)
+        except (OSError, ValueError) as error:
             self._faults.keep(str(error), peer)
             wire.close()
             if plain is not None:
                 _refuse(plain, errno.EPROTO)
             return
         connection = RelayedConnection(wire, plain, session, peer, self._faults)
-        connection.deadline = now + HANDSHAKE_LIMIT_S
+        connection.deadline = now + self._params.handshake_limit_s
         self._connections.add(connection)
         self._shaking.add(connection)
         self._by_descriptor[wire.fileno()] = connection

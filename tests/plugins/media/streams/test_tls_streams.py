@@ -10,6 +10,7 @@ import socket
 import ssl
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from aeron_media.streams import stream_relay
@@ -38,11 +39,8 @@ class Endpoints:
     def __init__(self):
         self.closers = []
 
-    def listen(self, **params):
-        return self.listen_with(TlsContexts(parameters(**params), server_side=True))
-
-    def listen_with(self, contexts):
-        network = TlsStreams(contexts)
+    def listen(self, limits=MappingProxyType({}), **params):
+        network = TlsStreams(TlsContexts(parameters(**params), server_side=True), **limits)
         listener = network.listen(StreamOptions(LOOPBACK))
         self.closers.append(listener.close)
         return network, listener
@@ -307,7 +305,7 @@ def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(cer
     def connect(peer):
         raise OSError(errno.ENETUNREACH, "no way")
 
-    relay = stream_relay.StreamRelay(None, None, connect=connect)
+    relay = stream_relay.StreamRelay(stream_relay.RelayParams("tls", None, None, 10), connect=connect)
     for closes in (True, False):
         ours, theirs = socket.socketpair()
         if closes:
@@ -350,21 +348,21 @@ def test_a_certificate_that_is_half_renewed_leaves_the_one_before(
     assert network.take_fault() is None
 
 
-def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates, monkeypatch):
-    monkeypatch.setattr(stream_relay, "HANDSHAKE_LIMIT_S", 0.05)
-    network, listener = endpoints.listen(**identity(certificates.server))
+def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates):
+    network, listener = endpoints.listen(
+        {"handshake_timeout_ns": 50_000_000}, **identity(certificates.server)
+    )
     with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as stalled:
         with pytest.raises(ConnectionResetError):
             stalled.recv(1)
-        assert "no TLS handshake within" in fault(network).reason
+        assert fault(network).reason == "no TLS handshake within 0.05 s"
 
 
 def test_handshakes_are_bounded_in_number_and_others_wait(
     endpoints, certificates, python_context, monkeypatch
 ):
     monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
-    monkeypatch.setattr(stream_relay, "HANDSHAKE_LIMIT_S", 0.2)
-    _, listener = endpoints.listen(**identity(certificates.server))
+    _, listener = endpoints.listen({"handshake_timeout_ns": 200_000_000}, **identity(certificates.server))
     stalled = [socket.create_connection(listener.local_address().as_tuple()) for _ in range(2)]
     with dial(listener, python_context()) as client:
         client.sendall(b"window")
