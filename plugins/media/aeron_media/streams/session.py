@@ -23,6 +23,11 @@ class Session(ABC):
     def protocol(self) -> str:
         """What is spoken, as messages name it."""
 
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether the peer has still to answer that no more will be written."""
+        return False
+
     @abstractmethod
     def feed(self, data: bytes) -> None:
         """Take what has come off the wire, empty where that was all."""

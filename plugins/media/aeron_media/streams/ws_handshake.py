@@ -63,10 +63,12 @@ class WsHandshake(ABC):
 
     def feed(self, data: bytes) -> Connection | None:
         """Take what has come; return a connection once there is one. Raises SessionError."""
+        # An end that has come in two pieces begins in the first.
+        searched = max(0, len(self._head) - 3)
         self._head += data
         if not self._speaks_http(bytes(self._head[:5])):
             raise SessionError("the peer speaks no HTTP")
-        end = self._head.find(b"\r\n\r\n", 0, HEAD_LIMIT)
+        end = self._head.find(b"\r\n\r\n", searched, HEAD_LIMIT)
         if end >= 0:
             # What comes behind it is no HTTP.
             head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
@@ -130,7 +132,7 @@ class WsAnswer(WsHandshake):
             self._refuse(400, "the peer asks for no WebSocket: a header is no text")
         except ProtocolError as error:
             said = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
-            self._refuse(400, f"the peer asks for no WebSocket: {_lower(error)}", said)
+            self._refuse(400, f"the peer asks for no WebSocket: {_said(error)}", said)
         assert isinstance(request, Request)
         keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
         if len(keys) != 1 or not _is_key(keys[0]):
@@ -166,7 +168,7 @@ class WsRequest(WsHandshake):
         except ValueError as error:
             raise SessionError("the peer's answer is no WebSocket: a header is no text") from error
         except ProtocolError as error:
-            raise SessionError(f"the peer's answer is no WebSocket: {_lower(error)}") from error
+            raise SessionError(f"the peer's answer is no WebSocket: {_said(error)}") from error
         if isinstance(event, RejectConnection):
             raise SessionError(f"the peer has answered {event.status_code} to {self._params.path}, not 101")
         wanted = self._params.subprotocol
@@ -181,12 +183,16 @@ def _is_key(value: bytes) -> bool:
         return False
 
 
-def _lower(error: Exception) -> str:
+def _said(error: ProtocolError) -> str:
+    """Return what wsproto says, which may have in it what the peer has sent."""
     text = str(error)
-    return text[:1].lower() + text[1:]
+    return _printable(text[:1].lower() + text[1:])
 
 
 def _shown(value: bytes | str) -> str:
     """Return what a peer has sent so that it can stand in a log."""
-    text = value.decode("latin-1") if isinstance(value, bytes) else value
-    return ascii(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+    return f"'{_printable(value.decode('latin-1') if isinstance(value, bytes) else value)}'"
+
+
+def _printable(text: str) -> str:
+    return text[:_SHOWN].encode("unicode_escape").decode() + ("..." if len(text) > _SHOWN else "")

@@ -168,6 +168,7 @@ def test_an_answer_with_our_subprotocol_makes_a_connection():
         ({"line": "HTTP/1.1 ???"}, "the peer's answer is no WebSocket: bad HTTP message"),
         ({"subprotocol": None}, "the peer has taken no subprotocol, not even pair1.sp.nanomsg.org"),
         ({"subprotocol": "chat"}, "the peer's answer is no WebSocket: unrecognized subprotocol chat"),
+        ({"subprotocol": "a\x7f"}, "the peer's answer is no WebSocket: unrecognized subprotocol a\\x7f"),
         ({"subprotocol": "\xff"}, "the peer's answer is no WebSocket: a header is no text"),
         ({"Sec_WebSocket_Accept": "bm9wZQ=="}, "the peer's answer is no WebSocket: bad accept token"),
         ({"Sec_WebSocket_Accept": None}, "the peer's answer is no WebSocket: bad accept token"),
