@@ -1,7 +1,12 @@
 """Relays one connection: a protocol on the wire, plain bytes on a pair of sockets whose other end an agent has.
 
     CONNECTING ──TCP is there──► SHAKING ──handshake──► RELAYING ──agent has closed──► CLOSING ──all sent──► DONE
-    any ──lost, refused, overdue, all said──► DONE
+    CLOSING ──all sent, and the peer is to answer──► PARTING ──it has──► DONE
+    SHAKING, RELAYING ──at fault──► PARTING ──the peer has left──► DONE
+    any ──lost, overdue, all said──► DONE
+
+To close a socket with something unread has the kernel throw away what is on its way to the peer: who parts reads on,
+and keeps nothing.
 
 Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
 one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
@@ -45,6 +50,7 @@ class Phase(enum.Enum):
     SHAKING = enum.auto()
     RELAYING = enum.auto()
     CLOSING = enum.auto()
+    PARTING = enum.auto()
     DONE = enum.auto()
 
 
@@ -76,6 +82,8 @@ class RelayedConnection:
         self._peer_has_ended = False
         self._agent_has_ended = False
         self._has_said_so = False
+        # The session is at fault, and hears no more.
+        self._is_deaf = False
 
     # What the relay waits for
 
@@ -84,9 +92,8 @@ class RelayedConnection:
         if self.phase is Phase.CONNECTING:
             return select.EPOLLOUT
         wanted = select.EPOLLOUT if self._to_wire else 0
-        if self.phase is Phase.SHAKING or (
-            self.phase is Phase.RELAYING and not self._peer_has_ended and not self._to_plain
-        ):
+        is_full = self.phase is Phase.RELAYING and self._to_plain
+        if not is_full and not self._peer_has_ended:
             wanted |= select.EPOLLIN
         return wanted
 
@@ -110,10 +117,14 @@ class RelayedConnection:
                 self._shake()
             if self.phase is Phase.RELAYING:
                 self._relay_inbound()
+            if self.phase in (Phase.CLOSING, Phase.PARTING):
+                self._discard_inbound()
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
-                self._relay_outbound(now)
+                self._relay_outbound()
+            if self.phase is Phase.PARTING:
+                self._part()
         except SessionError as error:
-            self._refuse(str(error), errno.EPROTO)
+            self._refuse(str(error), now)
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
@@ -124,7 +135,7 @@ class RelayedConnection:
             self.phase = Phase.CLOSING
             self.deadline = now + CLOSING_LIMIT_S
             self.work(now)
-        elif self.phase is not Phase.CLOSING:
+        elif self.phase not in (Phase.CLOSING, Phase.PARTING):
             self.phase = Phase.DONE
 
     def on_overdue(self, limit_s: float) -> None:
@@ -190,7 +201,29 @@ class RelayedConnection:
                     return
                 self._session.feed(received)
 
-    def _relay_outbound(self, now: float) -> None:
+    def _discard_inbound(self) -> None:
+        reads = 0
+        while not self._peer_has_ended and (reads < READS_PER_TURN or self.wire_hangs):
+            reads += 1
+            received = self._receive()
+            if received is None:
+                return
+            self._peer_has_ended = not received or self._hears_end(received)
+
+    def _hears_end(self, received: bytes) -> bool:
+        """Return whether the peer says that it has no more to say."""
+        if self._is_deaf:
+            return False
+        try:
+            self._session.feed(received)
+            while data := self._session.read(CHUNK_LENGTH):
+                pass
+        except SessionError:
+            self._is_deaf = True
+            return False
+        return data is not None
+
+    def _relay_outbound(self) -> None:
         reads = 0
         while self._send():
             if self._agent_has_ended:
@@ -199,7 +232,8 @@ class RelayedConnection:
                     if self._has_said_so:
                         continue
                 if self._has_said_so and (self._peer_has_ended or self.phase is Phase.CLOSING):
-                    self.phase = Phase.DONE
+                    is_answered = self._peer_has_ended or not self._session.awaits_answer
+                    self.phase = Phase.DONE if is_answered else Phase.PARTING
                 return
             # An agent that has closed is not reported again: all it has left must be read now.
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
@@ -253,19 +287,37 @@ class RelayedConnection:
         with contextlib.suppress(OSError):
             self.plain.shutdown(socket.SHUT_WR)
 
-    def _refuse(self, text: str, code: int) -> None:
+    def _refuse(self, text: str, now: float) -> None:
         """Give up for a reason that the peer is told, where that is possible."""
         self._faults.keep(text, self.peer)
-        with contextlib.suppress(OSError):
-            self._send()
-        self._fail(code, aborts=False)
+        self._is_deaf = True
+        if self.plain is not None:
+            # Whoever has the other end may have closed it.
+            with contextlib.suppress(OSError):
+                if self.phase is Phase.SHAKING:
+                    self.plain.send(bytes([errno.EPROTO]))
+                self.plain.shutdown(socket.SHUT_RDWR)
+        self.phase = Phase.PARTING
+        self.deadline = now + CLOSING_LIMIT_S
+        try:
+            self._part()
+        except (OSError, SessionError):
+            self.phase = Phase.DONE
 
-    def _fail(self, code: int, *, aborts: bool = True) -> None:
+    def _part(self) -> None:
+        if not self._send():
+            return
+        if self._peer_has_ended or self.wire_hangs:
+            self.phase = Phase.DONE
+        elif self._is_deaf:
+            self.wire.shutdown(socket.SHUT_WR)
+
+    def _fail(self, code: int) -> None:
         if self.phase in (Phase.CONNECTING, Phase.SHAKING) and self.plain is not None:
             # Perhaps nobody waits for it any more.
             with contextlib.suppress(OSError):
                 self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
-        elif aborts:
+        else:
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
 

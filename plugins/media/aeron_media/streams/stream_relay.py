@@ -31,8 +31,8 @@ from aeron_media.streams.relayed_connection import (
 )
 from aeron_media.streams.session import Session
 
-#: Connections that may be in their handshakes; those beyond wait in the kernel's backlog. Our own number: as many as
-#: the connections of an endpoint, unless it is told otherwise.
+#: Connections that may be in their handshakes, or be parted with; those beyond wait in the kernel's backlog. Our own
+#: number: as many as the connections of an endpoint, unless it is told otherwise.
 MAX_HANDSHAKES: Final = 256
 #: Before a listener that has failed, as it does where no more files may be open, is asked again. Our own number.
 LISTENER_PAUSE_S: Final = 0.1
@@ -76,6 +76,8 @@ class StreamRelay:
         self._control.setblocking(False)
         self._connections: set[RelayedConnection] = set()
         self._shaking: set[RelayedConnection] = set()
+        # Those whose agents have nothing to do with them any more.
+        self._parting: set[RelayedConnection] = set()
         # Those that have a deadline.
         self._timed: set[RelayedConnection] = set()
         # Hands are shaken, and there is no room to tell the agent.
@@ -149,7 +151,8 @@ class StreamRelay:
         if self._listener is not None:
             if self._paused_until and time.monotonic() >= self._paused_until:
                 self._paused_until = 0.0
-            waits = self._paused_until or len(self._shaking) + len(self._unheard) >= MAX_HANDSHAKES
+            unaccounted = len(self._shaking) + len(self._unheard) + len(self._parting)
+            waits = self._paused_until or unaccounted >= MAX_HANDSHAKES
             self._watch(self._listener, None if waits else select.EPOLLIN)
 
     def _watch(self, sock: socket.socket, events: int | None) -> None:
@@ -253,6 +256,8 @@ class StreamRelay:
             return
         if connection.phase is Phase.RELAYING and connection in self._shaking:
             self._on_shaken(connection)
+        if connection.phase is Phase.PARTING and connection not in self._parting:
+            self._on_parting(connection)
         if connection.deadline is None:
             self._timed.discard(connection)
         else:
@@ -268,6 +273,15 @@ class StreamRelay:
         self._by_descriptor[connection.plain.fileno()] = connection
         if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
             self._unheard.append(connection)
+
+    def _on_parting(self, connection: RelayedConnection) -> None:
+        self._shaking.discard(connection)
+        self._parting.add(connection)
+        if connection in self._unheard:
+            self._unheard.remove(connection)
+        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
+            self._watch(connection.plain, None)
+            del self._by_descriptor[connection.plain.fileno()]
 
     def _tell(self, connection: RelayedConnection) -> bool:
         """Hand the plain end of a connection over; return whether there was room for it."""
@@ -289,6 +303,7 @@ class StreamRelay:
                 self._by_descriptor.pop(sock.fileno(), None)
         self._connections.discard(connection)
         self._shaking.discard(connection)
+        self._parting.discard(connection)
         self._timed.discard(connection)
         if connection in self._unheard:
             self._unheard.remove(connection)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from aeron_media.streams import stream_relay
+from aeron_media.streams import relayed_connection, stream_relay
 from aeron_media.streams.tls_contexts import TlsContexts
 from aeron_media.streams.tls_parameters import TlsParameters
 from aeron_media.streams.tls_streams import TlsStreams
@@ -386,6 +386,33 @@ def test_a_peer_without_tls_is_named(endpoints, certificates):
         found = fault(network)
         assert found.reason == "the peer speaks no TLS"
         assert found.source == "{}:{}".format(*plain.getsockname())
+
+
+def test_a_peer_that_is_refused_reads_why_whatever_it_has_sent(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
+    with dial(listener, python_context()) as client:
+        client.sendall(bytes(200_000))
+        with pytest.raises(ssl.SSLError, match=r"(?i)certificate.required"):
+            client.recv(1)
+
+
+def test_peers_that_are_refused_and_stay_are_bounded_in_number_and_time(
+    endpoints, certificates, python_context, monkeypatch
+):
+    monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(relayed_connection, "CLOSING_LIMIT_S", 0.2)
+    _, listener = endpoints.listen(**identity(certificates.server))
+    refused = [socket.create_connection(listener.local_address().as_tuple(), timeout=10) for _ in range(2)]
+    for each in refused:
+        each.sendall(b"2W\0\0\0\1")
+        assert each.recv(100) == b""
+    begun = time.monotonic()
+    with dial(listener, python_context()) as client:
+        assert time.monotonic() - begun > 0.1
+        client.sendall(b"window")
+        assert receive(endpoints.taken(listener), 6) == b"window"
+    for each in refused:
+        each.close()
 
 
 def test_tls_1_1_is_refused(endpoints, certificates, python_context):
