@@ -14,7 +14,6 @@ import base64
 import binascii
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from wsproto.connection import Connection, ConnectionType
@@ -24,29 +23,12 @@ from wsproto.handshake import H11Handshake
 from wsproto.utilities import ProtocolError
 
 from aeron_media.streams.session import SessionError
+from aeron_media.streams.ws_params import WsParams
 
 #: Bytes of a request or an answer. Source: h11, which would hold so many; nng has 8192.
 HEAD_LIMIT: Final = 16384
 _KEY_LENGTH: Final = 16
 _SHOWN: Final = 80
-
-
-@dataclass(frozen=True)
-class WsParams:
-    """What both ends must agree on.
-
-    `host` is the Host of who dials. `max_message_length` is for what is received, in bytes of a WebSocket message.
-    """
-
-    subprotocol: str
-    host: str
-    path: str
-    max_message_length: int
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for what cannot stand in a request."""
-        if not re.fullmatch(r"/[!-\"$->@-~]*", self.path):
-            raise ValueError(f"path={self.path}: must begin with / and have neither spaces nor any of #?")
 
 
 class WsHandshake(ABC):

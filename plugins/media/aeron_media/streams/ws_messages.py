@@ -10,19 +10,17 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from aeron_media.streams.ws_params import PROTOCOLS
+
 #: What both ends say first on TCP; WebSocket says it by subprotocol.
 GREETING: Final = struct.Struct(">4sHH")
 LENGTH: Final = struct.Struct(">Q")
 #: Bytes of the fragments that are sent. Source: nng's websocket.c, WS_DEF_MAXTXFRAME.
 FRAGMENT_LENGTH: Final = 1 << 16
-#: Protocol numbers by subprotocol. Source: sp-websocket-v1 of nanomsg/rfcs, and nng's pair.c of both protocols.
-PROTOCOLS: Final = {"pair.sp.nanomsg.org": 16, "pair1.sp.nanomsg.org": 17}
 
 
 def greeting_of(subprotocol: str) -> bytes:
-    """Return what a peer of a subprotocol would say on TCP; raises ValueError."""
-    if subprotocol not in PROTOCOLS:
-        raise ValueError(f"subprotocol {subprotocol!r}: must be one of {', '.join(PROTOCOLS)}")
+    """Return what a peer of a subprotocol would say first on TCP."""
     return GREETING.pack(b"\0SP\0", PROTOCOLS[subprotocol], 0)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_handshake import HEAD_LIMIT, WsAnswer, WsParams, WsRequest
+from aeron_media.streams.ws_handshake import HEAD_LIMIT, WsAnswer, WsRequest
+from aeron_media.streams.ws_params import WsParams
 from plain_websocket import ACCEPT, answer, headers_of, request
 
 PAIR1 = "pair1.sp.nanomsg.org"
@@ -198,12 +199,3 @@ def test_an_answer_without_end_is_given_up():
     handshake, _ = dialed()
     with pytest.raises(SessionError, match="the peer's answer is longer than 16384 bytes"):
         handshake.feed(b"HTTP/1.1 101 Switching Protocols\r\nA: " + b"a" * HEAD_LIMIT)
-
-
-# Paths
-
-
-@pytest.mark.parametrize("path", ["", "x", "/a b", "/a?b", "/a#b", "/é", "/\r\nHost: b", "http://a/b"])
-def test_a_path_that_cannot_be_asked_for_is_no_path(path):
-    with pytest.raises(ValueError, match="must begin with / and have neither spaces nor any of"):
-        params(path)

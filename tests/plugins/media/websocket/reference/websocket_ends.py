@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_handshake import WsParams
+from aeron_media.streams.ws_params import WsParams
 from aeron_media.streams.ws_session import WsSession
 from plain_websocket import MASK, answer, frames_of, headers_of, request
 
