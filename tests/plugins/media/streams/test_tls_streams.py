@@ -17,45 +17,23 @@ from aeron_media.streams import relayed_connection, stream_relay
 from aeron_media.streams.tls_contexts import TlsContexts
 from aeron_media.streams.tls_parameters import TlsParameters
 from aeron_media.streams.tls_streams import TlsStreams
+from relayed_ends import LOOPBACK, RelayedEnds, failure, fault, receive, wait_for
 
-from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import StreamProbe, accept
-
-LOOPBACK = SocketAddress.of("127.0.0.1", 0)
+from aeron_core.testing.stream_probe import accept
 
 
-def wait_for(condition, timeout_s=10):
-    deadline = time.monotonic() + timeout_s
-    while not (result := condition()):
-        assert time.monotonic() < deadline, "nothing came"
-        select.select([], [], [], 0.001)
-    return result
-
-
-class Endpoints:
-    """Listeners and streams, and what they have left behind."""
-
-    def __init__(self):
-        self.closers = []
+class Endpoints(RelayedEnds):
+    """Listeners and streams with TLS."""
 
     def listen(self, limits=MappingProxyType({}), **params):
         network = TlsStreams(TlsContexts(parameters(**params), server_side=True), **limits)
-        listener = network.listen(StreamOptions(LOOPBACK))
-        self.closers.append(listener.close)
-        return network, listener
+        return network, self.listen_on(network)
 
     def caller(self, server_name="127.0.0.1", **params):
         contexts = TlsContexts(parameters(**params), server_side=False, server_name=server_name)
         network = TlsStreams(contexts)
-        probe = StreamProbe(network.new_stream())
-        self.closers += [probe.close, network.close]
-        return network, probe
-
-    def taken(self, listener):
-        probe, _ = wait_for(lambda: accept(listener))
-        self.closers.append(probe.close)
-        return probe
+        return network, self.caller_of(network)
 
 
 def parameters(**params):
@@ -66,17 +44,11 @@ def identity(pair):
     return {"cert": pair[0], "key": pair[1]}
 
 
-def relay_threads():
-    return [thread for thread in stream_relay.threading.enumerate() if thread.name == "aeron-tls"]
-
-
 @pytest.fixture
 def endpoints():
     made = Endpoints()
     yield made
-    for close in reversed(made.closers):
-        close()
-    wait_for(lambda: not relay_threads())
+    made.close()
 
 
 def dial(listener, context, name="127.0.0.1"):
@@ -84,30 +56,6 @@ def dial(listener, context, name="127.0.0.1"):
     return context.wrap_socket(
         socket.create_connection(listener.local_address().as_tuple(), timeout=10), server_hostname=name
     )
-
-
-def receive(probe, length):
-    data = b""
-    while len(data) < length:
-        data += wait_for(probe.receive)
-    return data
-
-
-def fault(network):
-    return wait_for(network.take_fault)
-
-
-def failure(attempt):
-    """Wait until something fails, and return its number."""
-
-    def number():
-        try:
-            attempt()
-        except OSError as error:
-            return error.errno
-        return None
-
-    return wait_for(number)
 
 
 def test_what_python_sends_over_tls_is_received_plain(endpoints, certificates, python_context):
@@ -458,10 +406,8 @@ def test_nothing_is_left_open(certificates, python_context):
         _, caller = endpoints.caller(ca=certificates.ca)
         caller.connect(listener.local_address())
         wait_for(caller.is_connected)
-        for close in reversed(endpoints.closers):
-            close()
         untaken.close()
-        wait_for(lambda: not relay_threads())
+        endpoints.close()
 
     live()
     before = descriptors()
