@@ -244,6 +244,9 @@ class RelayedConnection:
                 data = self.plain.recv(CHUNK_LENGTH)
             except BlockingIOError:
                 return
+            except ConnectionResetError:
+                # It has closed with something unread, and everything that it has sent was taken.
+                data = b""
             if data:
                 self._session.write(data)
             else:
@@ -276,7 +279,7 @@ class RelayedConnection:
                 self._to_plain = self._to_plain[self.plain.send(self._to_plain) :]
             except BlockingIOError:
                 return False
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionResetError):
                 # The agent reads no more, and has closed: that is told by itself.
                 return False
         return True

@@ -20,7 +20,7 @@ from aeron_media.streams.tls_streams import TlsStreams
 from relayed_ends import LOOPBACK, RelayedEnds, failure, fault, receive, wait_for
 
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import accept
+from aeron_core.testing.stream_probe import StreamProbe, accept
 
 
 class Endpoints(RelayedEnds):
@@ -145,6 +145,20 @@ def test_what_was_sent_before_a_close_is_delivered_with_an_end(endpoints, certif
         assert client.recv(10) == b"ack"
         # Raises where the connection is cut, which is not the end.
         client.suppress_ragged_eofs = False
+        assert client.recv(10) == b""
+
+
+def test_a_close_with_something_unread_delivers_what_was_sent_before(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        taken = endpoints.taken(listener)
+        client.sendall(b"unread")
+        # The first byte is read alone, the others stay.
+        assert wait_for(StreamProbe(taken.stream, length=1).receive) == b"u"
+        taken.send(b"ack")
+        taken.close()
+        client.suppress_ragged_eofs = False
+        assert client.recv(10) == b"ack"
         assert client.recv(10) == b""
 
 
