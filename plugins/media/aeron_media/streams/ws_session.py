@@ -52,7 +52,8 @@ class WsSession(Session):
         self._fed = b""
         self._wire_has_ended = False
         self._is_over = False
-        self._error: SessionError | None = None
+        # Words, not an exception: one that is kept keeps whoever has called, and their sockets.
+        self._fault = ""
         self._plain: list[bytes | bytearray] = [greeting_of(params.subprotocol)]
         self._plain_length = len(self._plain[0])
         # As much of a message as has come.
@@ -109,8 +110,8 @@ class WsSession(Session):
             self._plain.clear()
             self._plain_length = 0
             return plain
-        if self._error is not None:
-            raise self._error
+        if self._fault:
+            raise SessionError(self._fault)
         return b"" if self._is_over else None
 
     def write(self, data: bytes) -> None:
@@ -180,7 +181,7 @@ class WsSession(Session):
             self._outgoing.append(self._connection.send(event.response()))
         if event.code not in _ENDS_WELL:
             text = f"the peer has closed the connection with {int(event.code)}"
-            self._error = SessionError(f"{text}: {event.reason!a}" if event.reason else text)
+            self._fault = f"{text}: {event.reason!a}" if event.reason else text
 
     def _on_violation(self, event: CloseConnection) -> None:
         if event.code == CloseReason.UNSUPPORTED_DATA:
@@ -191,7 +192,7 @@ class WsSession(Session):
             text = f"what WebSocket does not allow: {event.reason}"
         if self._state is ConnectionState.OPEN:
             self._close(event.code, text)
-        self._error = SessionError(f"the peer has sent {text}")
+        self._fault = f"the peer has sent {text}"
 
     def _close(self, code: int, reason: str) -> None:
         assert self._connection is not None

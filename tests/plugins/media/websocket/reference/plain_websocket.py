@@ -92,23 +92,37 @@ class Frame(NamedTuple):
 
 def frames_of(data):
     """Return the frames that are all of `data`."""
+    frames, rest = _parsed(data)
+    assert rest == b""
+    return frames
+
+
+def whole_frames_of(data):
+    """Return the frames of which all has come."""
+    return _parsed(data)[0]
+
+
+def _parsed(data):
     frames = []
-    while data:
+    while len(data) >= 2:
         first, second = data[:2]
         assert first & 0x70 == 0
         length, begin = second & 0x7F, 2
-        if length == 126:
-            ((length,), begin) = struct.unpack(">H", data[2:4]), 4
-            assert length >= 126
-        elif length == 127:
-            ((length,), begin) = struct.unpack(">Q", data[2:10]), 10
-            assert length >= 1 << 16
+        if length >= 126:
+            begin = 4 if length == 126 else 10
+            if len(data) < begin:
+                break
+            least = 126 if length == 126 else 1 << 16
+            length = int.from_bytes(data[2:begin], "big")
+            assert length >= least
         mask = None
         if second & 0x80:
             mask, begin = data[begin : begin + 4], begin + 4
+        if len(data) < begin + length:
+            break
         payload = data[begin : begin + length]
-        assert len(payload) == length
-        plain = masked(payload, mask) if mask else payload
-        frames.append(Frame(first & 0x0F, plain, bool(first & 0x80), mask))
+        frames.append(
+            Frame(first & 0x0F, masked(payload, mask) if mask else payload, bool(first & 0x80), mask)
+        )
         data = data[begin + length :]
-    return frames
+    return frames, data
