@@ -16,7 +16,6 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from aeron_core.errors import AeronError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
 from pyspark_aeron.publishing import publish
@@ -74,17 +73,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 def check_target(options: SinkOptions) -> None:
     """Make the archive where there is none, so that what is wrong with it is said before any row is read."""
-    if not options.archive:
-        return
-    try:
+    if options.archive:
         _appender(options, "")
-    except AeronError:
-        raise
-    except OSError as error:
-        raise RecordingError(
-            f"archive {options.archive}: {error.strerror or error}: must be a folder, or a place for one, that this "
-            "user may write"
-        ) from error
 
 
 def _appender(options: SinkOptions, writer: str) -> BatchAppender:

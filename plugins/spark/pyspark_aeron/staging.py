@@ -5,7 +5,6 @@ Not here: what a commit does with them. A file that no commit has asked for hold
 
 from __future__ import annotations
 
-import getpass
 import os
 import tempfile
 import uuid
@@ -91,7 +90,7 @@ def staging_folder(options: SinkOptions, writer: str) -> Path:
     elif options.archive:
         root = Path(options.archive.removeprefix("file://")) / names.STAGING
     else:
-        root = Path(tempfile.gettempdir()) / f"aeron-core-{getpass.getuser()}" / names.STAGING
+        root = Path(tempfile.gettempdir()) / f"aeron-core-{os.getuid()}" / names.STAGING
     return root / writer
 
 

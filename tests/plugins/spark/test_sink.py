@@ -1,5 +1,6 @@
 """Writing with Spark: into recordings exactly once, onto channels at least once."""
 
+import pwd
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from pyspark_aeron import publishing, sink
 from pyspark_aeron.sink import StreamWriter
 from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import Task, stage
+from pyspark_aeron.staging import Task, stage, staging_folder
 
 from aeron_core import connect
 from aeron_core.errors import ClientError, ConfigurationError, NotConnectedError
@@ -328,3 +329,16 @@ def test_what_spark_hands_over_of_its_own_is_no_option():
 def test_neither_archive_nor_channel_is_refused():
     with pytest.raises(ConfigurationError, match="option archive or channel: must be given"):
         SinkOptions.parse({})
+
+
+def test_a_user_without_a_name_can_publish(monkeypatch):
+    def no_such_user(_uid):
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", no_such_user)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+
+    folder = staging_folder(SinkOptions(channel="aeron:ipc"), "query")
+
+    assert folder.parts[-2:] == ("staging", "query")
