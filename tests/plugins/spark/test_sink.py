@@ -242,9 +242,9 @@ def test_rows_are_published_with_batch_and_sequence(published):
 
     session = publishing.session_id_of("query-1")
     assert read() == [
-        (b"a", 3 << 40, session),
-        (b"b", (3 << 40) + 1, session),
-        (b"c", (3 << 40) + 2, session),
+        (b"a", 3 << 32, session),
+        (b"b", (3 << 32) + 1, session),
+        (b"c", (3 << 32) + 2, session),
     ]
 
 
@@ -255,6 +255,14 @@ def test_a_repetition_has_the_same_values(published):
     query.commit(3, query.stage(3, 0, b"a", b"b"))
 
     assert read()[:2] == read()[2:]
+
+
+def test_a_query_that_has_run_for_years_goes_on(published):
+    query, read = published()
+
+    query.commit(2**31 - 1, query.stage(2**31 - 1, 0, b"a"))
+
+    assert read()[0][1] == (2**31 - 1) << 32
 
 
 def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driver):
@@ -268,7 +276,7 @@ def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driv
     query.commit(4, query.stage(4, 0, b"b"))
 
     session = publishing.session_id_of("query-1")
-    assert read() == [(b"a", 3 << 40, session), (b"b", 4 << 40, session)]
+    assert read() == [(b"a", 3 << 32, session), (b"b", 4 << 32, session)]
     for resource in (*before[0].values(), *before[1].values()):
         resource.close()
 
