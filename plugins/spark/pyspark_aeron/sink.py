@@ -20,7 +20,16 @@ from aeron_core.recording import Archive
 from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
 from pyspark_aeron.publishing import publish
 from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import Staged, Task, discard, discard_before, stage, staged_columns, staging_folder
+from pyspark_aeron.staging import (
+    Staged,
+    Task,
+    discard,
+    discard_all,
+    discard_before,
+    stage,
+    staged_columns,
+    staging_folder,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,10 +52,11 @@ class BatchWriter(DataSourceArrowWriter):
     def commit(self, messages: Messages) -> None:
         """Hand all rows on."""
         _hand_on(self._options, _staged(messages), self._job, 0)
+        discard_all(staging_folder(self._options, self._job))
 
     def abort(self, messages: Messages) -> None:
         """Delete what was staged."""
-        discard(_staged(messages))
+        discard_all(staging_folder(self._options, self._job))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):

@@ -69,6 +69,7 @@ def test_rows_become_a_recording(spark, out, payloads):
 
     descriptor = Archive.open(out).recording(0).descriptor
     assert payloads(out) == [payload for payload, _ in rows]
+    assert not list((out / "staging").iterdir())
     assert (descriptor.channel, descriptor.stream_id, descriptor.stop_position is not None) == (
         "aeron:ipc",
         7,
@@ -134,6 +135,7 @@ def test_rows_that_are_no_messages_are_refused(spark, out, query, message):
 
     assert message in str(caught.value)
     assert not out.exists() or payloads_of(out) == []
+    assert not list(out.glob("staging/*"))
 
 
 def payloads_of(out):
