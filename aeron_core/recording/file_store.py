@@ -161,10 +161,15 @@ class LocalStore(FileStore):
     def upload(self, path: Path, name: str) -> None:
         """Put a local file there under `name`, in the place of the one that is there."""
         target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
-        shutil.copyfile(path, draft)
+        with path.open("rb") as source, draft.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            # Who uploads deletes the original after this.
+            os.fsync(copy.fileno())
         draft.replace(target)
+        sync_folder(target.parent)
 
     def local_path(self, name: str) -> Path | None:
         """Return the path of the file."""
@@ -292,6 +297,8 @@ def make_folder(folder: Path) -> None:
     """Make a local folder, and those above it, so that none is lost with the power; raises OSError."""
     if folder.is_dir():
         return
+    if folder.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     sync_folder(folder.parent)
