@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aeron_core._native.counter import Counter
-from aeron_media.streams.tls_faults import TlsFault
+from aeron_media.streams.relay_faults import FaultKind
 from aeron_media.streams.tls_streams import TlsStreams
 
 
@@ -13,7 +13,7 @@ class TlsCounters:
     """Used by the conductor; `new_counter` makes a counter by its name, which begins with `prefix`."""
 
     def __init__(self, prefix: str, new_counter: Callable[[str], Counter]) -> None:
-        self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in TlsFault}
+        self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}
 
     def update(self, streams: Sequence[TlsStreams]) -> None:
         """Take what was refused so far."""
