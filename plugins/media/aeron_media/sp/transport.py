@@ -109,6 +109,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
         max_message_length=keys.max_message_length,
         peer_queue_length=keys.peer_queue,
         handshake_timeout_ns=keys.handshake_timeout,
+        message_timeout_ns=keys.message_timeout,
         backoff_init_ns=keys.backoff_init,
         backoff_max_ns=keys.backoff_max,
     )
