@@ -4,7 +4,7 @@ from libc.string cimport memcmp, memcpy
 
 cdef extern from "<sys/socket.h>" nogil:
     ctypedef unsigned int socklen_t
-    int AF_UNSPEC, AF_INET, AF_INET6
+    int AF_UNSPEC, AF_INET, AF_INET6, AF_UNIX
     cdef struct sockaddr:
         unsigned short sa_family
     cdef struct sockaddr_storage:
@@ -18,6 +18,7 @@ cdef class SocketAddress:
 
     cdef _fill_ip4(self, bytes packed, int port)
     cdef _fill_ip6(self, bytes packed, int port, int scope_id)
+    cdef bytes _path(self)
 
     cdef inline void assign(self, SocketAddress other) noexcept nogil:
         memcpy(&self._storage, &other._storage, sizeof(sockaddr_storage))

@@ -1,6 +1,7 @@
 """A socket address as the kernel sees it: copied and compared without the GIL."""
 
 cimport cython
+import os
 import socket
 
 from libc.string cimport memset
@@ -24,10 +25,18 @@ cdef extern from "<netinet/in.h>" nogil:
         in6_addr sin6_addr
         unsigned int sin6_scope_id
 
+cdef extern from "<sys/un.h>" nogil:
+    cdef struct sockaddr_un:
+        unsigned short sun_family
+        char sun_path[108]
+
+cdef enum:
+    MAX_PATH_LENGTH = 107
+
 
 @cython.final
 cdef class SocketAddress:
-    """An IPv4 or IPv6 address with its port, or none (`SocketAddress()`)."""
+    """An IPv4 or IPv6 address with its port, the path of a Unix socket, or none (`SocketAddress()`)."""
 
     def __cinit__(self):
         memset(&self._storage, 0, sizeof(sockaddr_storage))
@@ -51,6 +60,20 @@ cdef class SocketAddress:
             address._fill_ip4(packed, port)
         return address
 
+    @staticmethod
+    def unix(bytes path):
+        """Return the address of a Unix socket, 1 to 107 bytes; an abstract one begins with a zero byte."""
+        cdef Py_ssize_t length = len(path)
+        if not 1 <= length <= MAX_PATH_LENGTH:
+            raise ValueError(f"path of {length} bytes: must have from 1 to {MAX_PATH_LENGTH}")
+        cdef SocketAddress address = SocketAddress()
+        cdef sockaddr_un *un = <sockaddr_un *>&address._storage
+        un.sun_family = AF_UNIX
+        memcpy(un.sun_path, <char *>path, length)
+        # A path is ended by a zero byte, a name is as long as the kernel is told.
+        address._length = sizeof(un.sun_family) + length + (1 if path[0] else 0)
+        return address
+
     cdef _fill_ip4(self, bytes packed, int port):
         cdef sockaddr_in *ip4 = <sockaddr_in *>&self._storage
         ip4.sin_family = AF_INET
@@ -68,28 +91,42 @@ cdef class SocketAddress:
 
     @property
     def family(self):
-        """`socket.AF_INET`, `socket.AF_INET6`, or `socket.AF_UNSPEC` for no address."""
+        """`socket.AF_INET`, `AF_INET6` or `AF_UNIX`, or `AF_UNSPEC` for no address."""
         return self._storage.ss_family
 
     @property
     def packed(self):
-        """The address alone in network order: 4 or 16 bytes, none for no address."""
+        """The address alone in network order: 4 or 16 bytes, the path of a Unix socket, none for no address."""
         if self._storage.ss_family == AF_INET:
             return (<char *>&(<sockaddr_in *>&self._storage).sin_addr)[:4]
         if self._storage.ss_family == AF_INET6:
             return (<char *>&(<sockaddr_in6 *>&self._storage).sin6_addr)[:16]
+        if self._storage.ss_family == AF_UNIX:
+            return self._path()
         return b""
+
+    cdef bytes _path(self):
+        cdef sockaddr_un *un = <sockaddr_un *>&self._storage
+        cdef Py_ssize_t length = <Py_ssize_t>self._length - <Py_ssize_t>sizeof(un.sun_family)
+        cdef bytes path = (<char *>un.sun_path)[:max(length, 0)]
+        # Who connects has no path, as a rule.
+        return path if path[:1] == b"\0" else path.partition(b"\0")[0]
 
     @property
     def host(self):
-        """The numeric host, without its scope."""
+        """The numeric host, without its scope; the path of a Unix socket, with `@` before an abstract one."""
+        if self._storage.ss_family == AF_UNIX:
+            path = self._path()
+            return "@" + os.fsdecode(path[1:]) if path[:1] == b"\0" else os.fsdecode(path)
         return socket.inet_ntop(self._storage.ss_family, self.packed) if self._length else ""
 
     @property
     def port(self):
-        """The port in host order."""
+        """The port in host order; 0 for a Unix socket."""
         if self._storage.ss_family == AF_INET6:
             return ntohs((<sockaddr_in6 *>&self._storage).sin6_port)
+        if self._storage.ss_family == AF_UNIX:
+            return 0
         return ntohs((<sockaddr_in *>&self._storage).sin_port) if self._length else 0
 
     @property
@@ -105,6 +142,8 @@ cdef class SocketAddress:
         """Return what Python's `socket` functions take."""
         if self._storage.ss_family == AF_INET6:
             return (self.host, self.port, 0, self.scope_id)
+        if self._storage.ss_family == AF_UNIX:
+            return self._path()
         return (self.host, self.port)
 
     def copy(self):
@@ -122,6 +161,8 @@ cdef class SocketAddress:
     def __str__(self):
         if self._length == 0:
             return "none"
+        if self._storage.ss_family == AF_UNIX:
+            return self.host or "a Unix socket without a name"
         return f"[{self.host}]:{self.port}" if self._storage.ss_family == AF_INET6 else f"{self.host}:{self.port}"
 
     def __repr__(self):

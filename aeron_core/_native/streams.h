@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define AC_STREAM_WAITS 0
@@ -40,6 +41,34 @@ static inline int64_t ac_stream_send(int fd, const uint8_t *from, int64_t length
         return sent;
     }
     return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+}
+
+/* Two pieces that lie apart, in one call. */
+static inline int64_t ac_stream_send_pair(
+    int fd, const uint8_t *first, int64_t first_length, const uint8_t *second, int64_t second_length)
+{
+    struct iovec pieces[2] = {
+        { .iov_base = (void *)first, .iov_len = (size_t)first_length },
+        { .iov_base = (void *)second, .iov_len = (size_t)second_length },
+    };
+    struct msghdr message = { .msg_iov = pieces, .msg_iovlen = 2 };
+    ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0)
+    {
+        return sent;
+    }
+    return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+}
+
+/* Have the kernel find out that a silent peer is gone, within about half a minute. Fails for Unix sockets, which do not
+ * need it. */
+static inline void ac_stream_keep_alive(int fd)
+{
+    int one = 1, idle = 15, interval = 5, count = 3;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
 /* The accepted descriptor, -EAGAIN where nobody waits. What a peer did to its own connection is nobody's fault:
@@ -99,6 +128,7 @@ static inline int ac_stream_connect(const struct sockaddr_storage *name, socklen
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
     }
     ac_stream_send_at_once(fd);
+    ac_stream_keep_alive(fd);
     if (connect(fd, (const struct sockaddr *)name, name_length) < 0 && EINPROGRESS != errno)
     {
         int code = errno;

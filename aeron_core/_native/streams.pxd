@@ -23,6 +23,16 @@ cdef class ByteStream:
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
     # Send as much of `length` bytes as there is room for; never blocks.
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
+    # The same with two pieces, the second after the first; whatever one call can do, one call does.
+    cdef int64_t send_pair(
+        self,
+        AtomicBuffer first,
+        int64_t first_offset,
+        int64_t first_length,
+        AtomicBuffer second,
+        int64_t second_offset,
+        int64_t second_length,
+    ) except -1 nogil
     # Begin to connect a stream that is not open; 1, or STREAM_FAILED.
     cdef int32_t connect(self, SocketAddress address) except -1 nogil
     # STREAM_CONNECTING, STREAM_CONNECTED or STREAM_FAILED.

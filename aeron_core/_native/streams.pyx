@@ -8,8 +8,10 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
+import os
+
 from aeron_core._native cimport wire
-from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen_t
+from aeron_core._native.address cimport AF_UNIX, SocketAddress, sockaddr_storage, socklen_t
 from aeron_core._native.buffer cimport AtomicBuffer
 
 cdef extern from "streams.h" nogil:
@@ -17,6 +19,10 @@ cdef extern from "streams.h" nogil:
         AC_STREAM_ENDED
     int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
     int64_t ac_stream_send(int fd, const uint8_t *source, int64_t length)
+    int64_t ac_stream_send_pair(
+        int fd, const uint8_t *first, int64_t first_length, const uint8_t *second, int64_t second_length
+    )
+    void ac_stream_keep_alive(int fd)
     int ac_stream_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
     void ac_stream_send_at_once(int fd)
     int ac_stream_connect(const sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
@@ -36,6 +42,23 @@ cdef class ByteStream:
 
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
         return _refuse()
+
+    cdef int64_t send_pair(
+        self,
+        AtomicBuffer first,
+        int64_t first_offset,
+        int64_t first_length,
+        AtomicBuffer second,
+        int64_t second_offset,
+        int64_t second_length,
+    ) except -1 nogil:
+        cdef int64_t sent = self.send(first, first_offset, first_length) if first_length > 0 else 0
+        cdef int64_t more
+        if sent < first_length:
+            return sent
+        more = self.send(second, second_offset, second_length)
+        # What has gone is told first; the failure comes again.
+        return sent + more if more >= 0 else (sent if sent > 0 else more)
 
     cdef int32_t connect(self, SocketAddress address) except -1 nogil:
         return _refuse()
@@ -112,6 +135,27 @@ cdef class SocketStream(ByteStream):
         sent = ac_stream_send(self._fd, buffer.at(offset, length), length)
         return sent if sent >= 0 else self._fail(sent)
 
+    cdef int64_t send_pair(
+        self,
+        AtomicBuffer first,
+        int64_t first_offset,
+        int64_t first_length,
+        AtomicBuffer second,
+        int64_t second_offset,
+        int64_t second_length,
+    ) except -1 nogil:
+        cdef int64_t sent
+        if self._fd < 0:
+            return self._fail(-ENOTCONN)
+        sent = ac_stream_send_pair(
+            self._fd,
+            first.at(first_offset, first_length),
+            first_length,
+            second.at(second_offset, second_length),
+            second_length,
+        )
+        return sent if sent >= 0 else self._fail(sent)
+
     cdef int32_t connect(self, SocketAddress address) except -1 nogil:
         cdef int result
         self.close(False)
@@ -164,6 +208,7 @@ cdef class SocketListener(StreamListener):
             self.error_code = -fd
             return STREAM_FAILED
         ac_stream_send_at_once(fd)
+        ac_stream_keep_alive(fd)
         (<SocketStream>into).error_code = 0
         (<SocketStream>into)._fd = fd
         return 1
@@ -177,7 +222,10 @@ cdef class SocketListener(StreamListener):
 
     def local_address(self):
         """Return the address that the socket is bound to."""
-        host, port, *rest = self._socket.getsockname()
+        name = self._socket.getsockname()
+        if self._socket.family == AF_UNIX:
+            return SocketAddress.unix(os.fsencode(name))
+        host, port, *rest = name
         return SocketAddress.of(host, port, rest[1] if rest else 0)
 
     def close(self):

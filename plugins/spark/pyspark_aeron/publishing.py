@@ -14,15 +14,16 @@ from typing import Final
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.offerer import Offerer
 from aeron_core.client.publication import Publication
-from aeron_core.errors import ClosedError, NotConnectedError
+from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 from aeron_core.recording.batch_appender import MessageColumn
 from aeron_core.uri import ChannelUri
 from aeron_core.uri_builder import ChannelUriBuilder
 from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import Staged, staged_columns
 
-#: Bits of the reserved value that number the messages of a batch; those above it number the batches.
-SEQUENCE_BITS: Final = 40
+#: Bits of the reserved value that number the messages of a batch; those above it number the batches. At ten batches
+#: a second their 31 bits last for six years.
+SEQUENCE_BITS: Final = 32
 #: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
 HEADER_LENGTH: Final = 24
 _SENDER_POSITION_TYPE_ID: Final = 2
@@ -76,6 +77,10 @@ def session_id_of(query: str) -> int:
 
 def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn, place: _Place) -> None:
     data, boundaries = column.data, column.boundaries
+    if offerer.messages + column.count > 1 << SEQUENCE_BITS:
+        raise ConfigurationError(
+            f"a batch of more than {1 << SEQUENCE_BITS} messages: have smaller ones by option maxBytesPerTrigger"
+        )
     for index in range(column.count):
         begin = boundaries.get_i64(index * 8)
         message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)

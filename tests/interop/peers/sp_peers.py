@@ -1,21 +1,152 @@
-"""A Python that has nng, made where it is missing, and kept between runs."""
+"""Programs of others that speak SP PAIR, made where they are missing, and how a test talks to them.
+
+Each takes commands and tells what has come of them as JSON, one object a line:
+
+    {"do": "listen", "url": URL}                     listening: url, with the port that it got
+    {"do": "dial", "url": URL}                       dialing; it goes on trying
+    {"do": "send", "text": TEXT, "pipe": ID}         sent: count, checksum; or failed: error
+    {"do": "send", "first": N, "count": N, "length": N}
+                                                     the same, for bodies as `body` makes them
+    {"do": "receive", "count": N, "timeout": S}      received: count, checksum, the messages where they are few
+    {"do": "close"}                                  closed
+
+What it is not asked for, it tells too: `ready` at first, and `joined` and `left` with the id of a pipe.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import IO
 
-KEPT = Path(__file__).parents[3] / ".venv-sp"
-FROM_PYPI = ["pynng==0.9.0"]
+ROOT = Path(__file__).parents[3]
+PEERS = ROOT / "tests" / "interop" / "sp" / "peers"
+KEPT = ROOT / ".venv-sp"
+FROM_PYPI = ["nng==0.2.0", "pynng==0.9.0"]
+#: Where it is unpacked by its own instructions, besides the search path.
+GO_HOME = "/usr/local/go/bin"
+DEADLINE_S = 60
 
 
 def make_python() -> Path:
-    """Return it."""
-    marker, content = KEPT / "made", "\n".join([sys.version, *FROM_PYPI])
-    python = KEPT / "bin" / "python"
-    if not marker.exists() or marker.read_text(encoding="utf-8") != content:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", KEPT], check=True)
+    """Return a Python that has the peers of PyPI."""
+    environment = KEPT / "python"
+    marker, content = environment / "made", "\n".join([sys.version, *FROM_PYPI])
+    python = environment / "bin" / "python"
+    if not (marker.exists() and marker.read_text(encoding="utf-8") == content):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *FROM_PYPI], check=True)
         marker.write_text(content, encoding="utf-8")
     return python
+
+
+def make_mangos() -> Path | None:
+    """Return the program around mangos, None without Go; Go itself knows what is to be built again."""
+    go = shutil.which("go", path=f"{os.environ.get('PATH', '')}{os.pathsep}{GO_HOME}")
+    if go is None:
+        return None
+    program = KEPT / "mangos"
+    # No other Go is fetched than the one that is there.
+    options = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
+    command = [go, "build", "-o", program, "."]
+    subprocess.run(command, cwd=PEERS / "mangos", env={**os.environ, **options}, check=True)
+    return program
+
+
+class SpPeer:
+    """A process that takes commands, with all that it has told."""
+
+    def __init__(self, *command: object) -> None:
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        self.events: list[dict[str, object]] = []
+        self._unread: list[dict[str, object]] = []
+        self._is_at_end = False
+        self._grown = threading.Condition()
+        self._reader = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
+        self._reader.start()
+
+    def _read(self, lines: IO[str]) -> None:
+        for line in lines:
+            with self._grown:
+                self.events.append(json.loads(line))
+                self._unread.append(self.events[-1])
+                self._grown.notify_all()
+        with self._grown:
+            self._is_at_end = True
+            self._grown.notify_all()
+
+    def tell(self, do: str, **arguments: object) -> None:
+        """Give a command, and wait for nothing."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+        self.process.stdin.flush()
+
+    def await_event(self, *names: str, timeout: float = DEADLINE_S) -> dict[str, object]:
+        """Return the first event of one of these names that was not returned before, once it is there."""
+        deadline = time.monotonic() + timeout
+        with self._grown:
+            while True:
+                for event in self._unread:
+                    if event["event"] in names:
+                        self._unread.remove(event)
+                        return event
+                left = deadline - time.monotonic()
+                assert left > 0, f"no {' or '.join(names)} within {timeout} s, only {self.events}"
+                assert not self._is_at_end, f"no {' or '.join(names)} before the end, only {self.events}"
+                self._grown.wait(left)
+
+    def listen(self, url: str) -> str:
+        """Listen, and return the address with the port that was given."""
+        self.tell("listen", url=url)
+        return str(self.await_event("listening")["url"])
+
+    def dial(self, url: str) -> None:
+        """Begin to dial."""
+        self.tell("dial", url=url)
+        self.await_event("dialing")
+
+    def send(self, text: str | None = None, **arguments: object) -> dict[str, object]:
+        """Send, and return what came of it: `sent` or `failed`."""
+        self.tell("send", **({} if text is None else {"text": text}), **arguments)
+        return self.await_event("sent", "failed")
+
+    def receive(self, count: int = 1, timeout: float = DEADLINE_S / 2) -> dict[str, object]:
+        """Wait for so many messages, and return what came: `received`, with fewer where time ran out."""
+        self.tell("receive", count=count, timeout=timeout)
+        return self.await_event("received", timeout=timeout + 10)
+
+    def texts(self, count: int = 1, timeout: float = DEADLINE_S / 2) -> list[str]:
+        """Wait for so many short messages and return them as they are."""
+        messages = self.receive(count, timeout)["messages"]
+        assert isinstance(messages, list)
+        return [message["text"] for message in messages]
+
+    def stop(self) -> None:
+        """End the process as an operator would, and then for certain."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def kill(self) -> None:
+        """End the process without giving it a chance."""
+        self.process.kill()
+        self.process.wait()

@@ -1,0 +1,9 @@
+"""See `spin_lock.pyx`."""
+
+from typing import final
+
+@final
+class SpinLock:
+    def try_take(self) -> bool: ...
+    def take(self) -> int: ...
+    def give(self) -> int: ...

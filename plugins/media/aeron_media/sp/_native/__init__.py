@@ -1,0 +1,1 @@
+"""Numbers of SP PAIR."""

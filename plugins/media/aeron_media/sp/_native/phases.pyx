@@ -1,0 +1,1 @@
+"""The life of a connection; see `phases.pxd`."""

@@ -1,0 +1,81 @@
+# What SP PAIR puts on the wire; lengths are bytes. Source: the Pair Scalability Protocol v1 and SP's mappings to TCP and
+# to Unix sockets.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.byte_queue cimport ByteQueue
+
+cpdef enum:
+    PROTOCOL_PAIR0 = 16
+    PROTOCOL_PAIR1 = 17
+
+# Both ends begin with: zero, 'S', 'P', version zero, protocol (16 bits, big-endian), 16 bits reserved.
+cpdef enum:
+    GREETING_LENGTH = 8
+    GREETING_MAGIC = 0x00535000
+    GREETING_PROTOCOL_OFFSET = 4
+    GREETING_RESERVED_OFFSET = 6
+
+# A message: its length (64 bits, big-endian), which Unix sockets have a type before, and its payload.
+cpdef enum:
+    LENGTH_LENGTH = 8
+    TYPE_LENGTH = 1
+    TYPE_MESSAGE = 1
+    MAX_PREFIX_LENGTH = 9
+
+# The payload of PAIR1 begins with the hops so far: 32 bits, big-endian, of which the upper 24 are reserved.
+cpdef enum:
+    HOPS_LENGTH = 4
+    MAX_HOPS = 255
+    DEFAULT_TTL = 8
+
+# The reserved value of a message to be sent: the hops that it has behind it, and which peer it is for.
+cpdef enum:
+    RESERVED_HOPS_MASK = 0xFF
+    RESERVED_HAS_PEER = 0x100
+    RESERVED_PEER_SHIFT = 32
+
+# The value of a counter that tells clients of a peer: its session, that it is there, and how many bytes it takes.
+cpdef enum:
+    ROOM_SESSION_SHIFT = 32
+    ROOM_IS_PEER = 0x80000000
+    ROOM_MASK = 0x7FFFFFFF
+
+
+cdef enum:
+    LONGEST = 0x7FFFFFFFFFFFFFFF
+
+# Of 64 bits, unsigned; what does not fit the type is as much as fits.
+cdef inline int64_t get_u64(AtomicBuffer buffer, int64_t offset) except? -1 nogil:
+    cdef uint8_t *at = buffer.at(offset, 8)
+    cdef uint64_t value = 0
+    cdef int i
+    for i in range(8):
+        value = (value << 8) | at[i]
+    return <int64_t>value if value <= <uint64_t>LONGEST else <int64_t>LONGEST
+
+cdef inline int64_t get_u32(AtomicBuffer buffer, int64_t offset) except? -1 nogil:
+    cdef uint8_t *at = buffer.at(offset, 4)
+    return (<int64_t>at[0] << 24) | (<int64_t>at[1] << 16) | (<int64_t>at[2] << 8) | <int64_t>at[3]
+
+cdef inline int64_t get_u16(AtomicBuffer buffer, int64_t offset) except? -1 nogil:
+    cdef uint8_t *at = buffer.at(offset, 2)
+    return (<int64_t>at[0] << 8) | <int64_t>at[1]
+
+# The prefix of a message and the hops; `hops` below 0 for none. Room for them has been reserved.
+cdef inline void write_head(ByteQueue queue, bint has_type, int64_t payload_length, int64_t hops) noexcept nogil:
+    cdef int i
+    if has_type:
+        queue.write_u8(TYPE_MESSAGE)
+    for i in range(8):
+        queue.write_u8(<uint8_t>(<uint64_t>payload_length >> (56 - 8 * i)))
+    if hops >= 0:
+        queue.write_u8(0)
+        queue.write_u8(0)
+        queue.write_u8(0)
+        queue.write_u8(<uint8_t>hops)
+
+cdef inline int64_t room_value(int32_t session_id, int64_t room) noexcept nogil:
+    cdef int64_t bounded = min(max(room, 0), <int64_t>ROOM_MASK)
+    return (<int64_t>session_id << ROOM_SESSION_SHIFT) | <int64_t>ROOM_IS_PEER | bounded

@@ -1,0 +1,1 @@
+"""The bytes of SP PAIR; their numbers are in `wire.pxd`."""

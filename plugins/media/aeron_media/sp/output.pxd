@@ -1,0 +1,66 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport positions, streams
+from aeron_core._native cimport wire as aeron_wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_core._native.streams cimport ByteStream
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+from aeron_media.sp._native cimport phases, tallies, wire
+from aeron_media.sp._native.tallies cimport Tallies
+from aeron_media.sp.pair_stream cimport PairStream
+from aeron_media.streams.end_slot cimport EndSlot
+from aeron_media.streams.log_message cimport LogMessage
+
+
+@cython.final
+cdef class Output:
+    cdef int32_t session_id             # of the peer
+    cdef bint is_broken                 # sending has failed
+    cdef ByteStream _stream
+    cdef SocketAddress _peer
+    cdef Tallies _tallies
+    cdef EndSlot _losses
+    cdef bint _has_type
+    cdef bint _has_hops
+    cdef int64_t _head_length           # of a message, before its body
+    cdef int64_t _max_message_length
+    cdef int64_t _queue_length
+    cdef ByteQueue _queue               # bytes for the wire
+    cdef LogMessage _message
+    cdef PyObject *_source              # PairStream whose draft is on its way, NULL for none
+    cdef int64_t _draft_length          # bytes of the wire
+    cdef int64_t _end_position          # of the draft, in the log
+    cdef int64_t _count                 # its messages
+    cdef int64_t _direct_offset         # frame that is being sent out of the log
+    cdef int64_t _direct_sent           # bytes of its payload that have gone
+    cdef int64_t _direct_left           # bytes of the whole message that have not
+
+    cdef int32_t begin(self, int32_t session_id) noexcept nogil
+    cdef int32_t reason_against(self, LogMessage message, int32_t session_id) noexcept nogil
+    @cython.locals(limit=int64_t)
+    cdef int32_t pass_over(self, int32_t reason, int64_t length) except -1 nogil
+    cdef int64_t draw(self, PairStream source, LogBuffer log, int64_t position) except -1 nogil
+    @cython.locals(end=int64_t, reason=int32_t)
+    cdef bint _compose(self, LogBuffer log, int64_t position) except -1 nogil
+    @cython.locals(
+        length=int64_t, is_direct=bint, hops=int64_t, offset=int64_t, left=int64_t, frame_length=int64_t, piece=int64_t
+    )
+    cdef bint _put(self, LogBuffer log, LogMessage message, bint may_be_direct) except -1 nogil
+    @cython.locals(frame_length=int64_t, piece=int64_t, sent=int64_t, queued=int64_t)
+    cdef bint _send(self, LogBuffer log) except -1 nogil
+    @cython.locals(sent=int64_t)
+    cdef bint _send_queue(self) except -1 nogil
+    cdef bint _on_nothing(self, int64_t result) noexcept nogil
+    @cython.locals(left=int64_t, length=int64_t)
+    cdef int64_t settle(self, PairStream source, LogBuffer log, int64_t position) except -1 nogil
+    cdef int32_t forget(self, PairStream source) noexcept nogil
+    @cython.locals(length=int64_t)
+    cdef bint enqueue(self, LogBuffer log, LogMessage message) except -1 nogil
+    @cython.locals(longest=int64_t)
+    cdef int64_t room(self) noexcept nogil
+    cdef bint flush(self) except -1 nogil
+    @cython.locals(left=int64_t)
+    cdef int64_t end(self) noexcept nogil

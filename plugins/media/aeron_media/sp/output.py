@@ -1,0 +1,258 @@
+"""What goes to one peer.
+
+To the one peer of a monogamous socket, messages are drawn from the log in drafts: short ones are put together, a long
+one is sent out of the log as it lies there. Publications get on when a draft has gone as a whole. If the peer goes in
+the middle of one, `settle` finds how many messages had gone; the next peer gets the others.
+
+To one of many peers, messages are put into its queue, so that a slow one holds up nobody.
+
+Not here: which message goes to which peer. Used under the lock of the socket's sending side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import positions, streams
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.byte_queue import ByteQueue
+from aeron_media.sp._native import phases, tallies, wire
+from aeron_media.sp.pair_stream import PairStream
+from aeron_media.streams.log_message import LogMessage
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.streams import ByteStream
+    from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_media.sp.pair_params import PairParams
+
+
+class Output:
+    """One peer's; see the module."""
+
+    def __init__(self, params: PairParams, stream: ByteStream, peer: SocketAddress) -> None:
+        self._stream = stream
+        self._peer = peer
+        self._tallies = params.tallies
+        self._losses = params.losses
+        self._has_type = params.has_type
+        self._has_hops = params.protocol == wire.PROTOCOL_PAIR1
+        self._head_length = params.prefix_length + params.hops_length
+        self._max_message_length = params.max_message_length
+        self._queue_length = params.peer_queue_length
+        longest = params.max_message_length + self._head_length
+        self._queue = ByteQueue(
+            params.budget, max(params.peer_queue_length, phases.DRAFT_LENGTH + phases.DIRECT_LENGTH) + longest
+        )
+        self._message = LogMessage()
+        self._source = cython.NULL
+
+    def begin(self, session_id: int) -> int:
+        """Start with a new peer; return 0."""
+        self.session_id = session_id
+        self.is_broken = False
+        return 0
+
+    # Whether a message goes
+
+    def reason_against(self, message: LogMessage, session_id: int) -> int:
+        """Return why a message does not go to the peer of `session_id`, or NO_REASON."""
+        if message.payload_length > self._max_message_length:
+            return phases.MESSAGE_TOO_LONG
+        if (
+            message.reserved_value & wire.RESERVED_HAS_PEER
+            and message.reserved_value >> wire.RESERVED_PEER_SHIFT != session_id
+        ):
+            return phases.NO_PEER
+        if self._has_hops and message.reserved_value & wire.RESERVED_HOPS_MASK == wire.MAX_HOPS:
+            return phases.HOPS_SPENT
+        return phases.NO_REASON
+
+    def pass_over(self, reason: int, length: int) -> int:
+        """Count a message that does not go, and say so; return 0."""
+        if reason == phases.HOPS_SPENT:
+            self._tallies.add(tallies.HOPS_SPENT, 1)
+            return 0
+        if reason == phases.NO_PEER:
+            self._tallies.add(tallies.NO_PEER, 1)
+        elif reason == phases.PEER_FULL:
+            self._tallies.add(tallies.PEER_FULL, 1)
+        else:
+            self._tallies.add(tallies.UNSENDABLE, 1)
+        limit = self._queue_length if reason == phases.PEER_FULL else self._max_message_length
+        self._losses.keep(reason, length, limit, 0, self._peer)
+        return 0
+
+    # Drafts
+
+    def draw(self, source: PairStream, log: LogBuffer, position: int) -> int:
+        """Send from `position` on; return the position up to which everything has gone."""
+        pointer = cython.cast(cython.pointer(PyObject), source)
+        if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
+            # Messages of two publications do not mix: the other one's goes on first.
+            return position
+        for _ in range(phases.ROUNDS_PER_TURN):
+            if self._source == cython.NULL:
+                # What a publication has left behind that is gone comes first.
+                if not self._send_queue() or not self._compose(log, position):
+                    break
+                self._source = pointer
+            if not self._send(log):
+                break
+            self._source = cython.NULL
+            position = self._end_position
+            self._tallies.add(tallies.MESSAGES_OUT, self._count)
+        return position
+
+    def _compose(self, log: LogBuffer, position: int) -> bool:
+        end = position
+        self._count = 0
+        while self._queue.size < phases.DRAFT_LENGTH and self._direct_left == 0:
+            if not self._message.look(log, end):
+                break
+            if self._message.is_message:
+                reason = self.reason_against(self._message, self.session_id)
+                if reason != phases.NO_REASON:
+                    self.pass_over(reason, self._message.payload_length)
+                elif not self._put(log, self._message, True):
+                    break
+                else:
+                    self._count += 1
+            end += self._message.step
+        self._end_position = end
+        self._draft_length = self._queue.size + self._direct_left
+        return end > position
+
+    def _put(self, log: LogBuffer, message: LogMessage, may_be_direct: bool) -> bool:
+        """Take a message; return whether there was memory for it."""
+        length = message.payload_length
+        is_direct = may_be_direct and length >= phases.DIRECT_LENGTH
+        if not self._queue.reserve(self._head_length + (0 if is_direct else length)):
+            return False
+        hops = -1
+        if self._has_hops:
+            hops = (message.reserved_value & wire.RESERVED_HOPS_MASK) + 1
+            length += wire.HOPS_LENGTH
+        wire.write_head(self._queue, self._has_type, length, hops)
+        if is_direct:
+            self._direct_offset = message.offset
+            self._direct_sent = 0
+            self._direct_left = message.payload_length
+            return True
+        offset = message.offset
+        left = message.payload_length
+        while left > 0:
+            frame_length = log.buffer.get_i32(offset)
+            piece = frame_length - aeron_wire.DATA_HEADER_LENGTH
+            self._queue.append(log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, piece)
+            left -= piece
+            offset += positions.align_frame(frame_length)
+        return True
+
+    def _send(self, log: LogBuffer) -> bool:
+        """Send the draft; return whether all of it has gone."""
+        while self._direct_left > 0:
+            frame_length = log.buffer.get_i32(self._direct_offset)
+            piece = frame_length - aeron_wire.DATA_HEADER_LENGTH - self._direct_sent
+            sent = self._stream.send_pair(
+                self._queue.buffer,
+                self._queue.start,
+                self._queue.size,
+                log.buffer,
+                self._direct_offset + aeron_wire.DATA_HEADER_LENGTH + self._direct_sent,
+                piece,
+            )
+            if sent <= 0:
+                return self._on_nothing(sent)
+            self._tallies.add(tallies.BYTES_OUT, sent)
+            queued = min(sent, self._queue.size)
+            self._queue.consume(queued)
+            sent -= queued
+            self._direct_sent += sent
+            self._direct_left -= sent
+            if sent == piece:
+                self._direct_offset += positions.align_frame(frame_length)
+                self._direct_sent = 0
+        return self._send_queue()
+
+    def _send_queue(self) -> bool:
+        while self._queue.size > 0:
+            sent = self._stream.send(self._queue.buffer, self._queue.start, self._queue.size)
+            if sent <= 0:
+                return self._on_nothing(sent)
+            self._tallies.add(tallies.BYTES_OUT, sent)
+            self._queue.consume(sent)
+        return True
+
+    def _on_nothing(self, result: int) -> bool:
+        if result == streams.STREAM_FAILED:
+            # Whoever keeps the connection closes it.
+            self.is_broken = True
+        return False
+
+    def settle(self, source: PairStream, log: LogBuffer, position: int) -> int:
+        """Return where the first message begins that has not gone as a whole to a peer that went."""
+        left = source.cut_length
+        source.is_cut = False
+        while self._message.look(log, position):
+            if (
+                self._message.is_message
+                and self.reason_against(self._message, source.cut_session_id) == phases.NO_REASON
+            ):
+                length = self._head_length + self._message.payload_length
+                if length > left:
+                    break
+                left -= length
+                self._tallies.add(tallies.MESSAGES_OUT, 1)
+            position += self._message.step
+        return position
+
+    def forget(self, source: PairStream) -> int:
+        """Do without a publication; return whether a message of it is on its way that nobody can finish."""
+        if self._source != cython.cast(cython.pointer(PyObject), source):
+            return 0
+        self._source = cython.NULL
+        if self._direct_left == 0:
+            return 0
+        self._direct_left = 0
+        self.is_broken = True
+        return 1
+
+    # Queues
+
+    def enqueue(self, log: LogBuffer, message: LogMessage) -> bool:
+        """Take a message for later; return whether there was room."""
+        length = self._head_length + message.payload_length
+        if length > self.room() or not self._put(log, message, False):
+            return False
+        self._tallies.add(tallies.MESSAGES_OUT, 1)
+        return True
+
+    def room(self) -> int:
+        """Return how many bytes the queue still takes, heads of messages included."""
+        # An empty queue takes any message.
+        longest = self._max_message_length + self._head_length
+        return (
+            max(self._queue_length, longest)
+            if self._queue.size == 0
+            else self._queue_length - self._queue.size
+        )
+
+    def flush(self) -> bool:
+        """Send what is queued; return whether nothing is left."""
+        return self._send_queue()
+
+    def end(self) -> int:
+        """Give up what has not gone; return its bytes, 0 where a publication will send it again."""
+        left = self._queue.size + self._direct_left
+        if self._source != cython.NULL:
+            cython.cast(PairStream, self._source).cut(self._draft_length - left, self.session_id)
+            self._source = cython.NULL
+            left = 0
+        self._direct_left = 0
+        self._queue.consume(self._queue.size)
+        self._queue.release()
+        return left

@@ -1,0 +1,20 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.counter cimport Counter
+from aeron_core._native.pointers cimport PointerList
+from aeron_media.sp._native cimport phases, tallies
+from aeron_media.sp._native.tallies cimport Tallies
+
+
+@cython.final
+cdef class PairCounters:
+    cdef dict _counters                 # keeps what the pointers point to
+    cdef PointerList _shown             # Counter by place, NULL where none is shown
+    cdef int64_t _next_ns
+
+    cdef int32_t show_if_due(self, Tallies source, int64_t now_ns) except -1 nogil
+    cdef bint _is_due_again(self, int64_t now_ns) noexcept nogil
+    @cython.locals(place=int32_t)
+    cdef int32_t show(self, Tallies source) except -1 nogil

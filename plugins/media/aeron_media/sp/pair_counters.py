@@ -1,0 +1,75 @@
+"""What an endpoint shows of its socket's tallies; each endpoint has counters of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native.counter import Counter
+from aeron_core._native.pointers import PointerList
+from aeron_media.sp._native import phases, tallies
+from aeron_media.sp._native.tallies import Tallies
+
+#: Of connections, on both sides.
+CONNECTIONS: Final = {
+    tallies.PEERS: "sp-peers",
+    tallies.ACCEPTED: "sp-accepted",
+    tallies.ATTEMPTS: "sp-attempts",
+    tallies.REFUSED: "sp-refused",
+    tallies.REFUSALS: "sp-refused-by-peer",
+    tallies.MISMATCHED: "sp-mismatched",
+    tallies.MALFORMED: "sp-malformed",
+    tallies.SILENT: "sp-silent",
+    tallies.TURNED_AWAY: "sp-turned-away",
+    tallies.LOST: "sp-lost",
+    tallies.MEMORY: "sp-memory",
+}
+RECEIVING: Final = {
+    tallies.MESSAGES_IN: "sp-messages-received",
+    tallies.BYTES_IN: "sp-bytes-received",
+    tallies.TOO_LONG: "sp-rejects-length",
+    tallies.OVER_TTL: "sp-discards-ttl",
+    tallies.ZERO_HOPS: "sp-discards-zero-hops",
+    tallies.RESERVED_BITS: "sp-discards-reserved-bits",
+    tallies.SHORT: "sp-discards-short",
+}
+SENDING: Final = {
+    tallies.MESSAGES_OUT: "sp-messages-sent",
+    tallies.BYTES_OUT: "sp-bytes-sent",
+    tallies.NO_PEER: "sp-unsent-no-peer",
+    tallies.PEER_FULL: "sp-unsent-peer-full",
+    tallies.HOPS_SPENT: "sp-unsent-hops",
+    tallies.UNSENDABLE: "sp-unsent-length",
+}
+
+
+class PairCounters:
+    """Counters of one endpoint, by the place of what they show."""
+
+    def __init__(self, new_counter: Callable[[str], Counter], kinds: Sequence[dict[int, str]]) -> None:
+        self._counters = {place: new_counter(name) for kind in kinds for place, name in kind.items()}
+        self._shown = PointerList()
+        for place in range(tallies.COUNT):
+            counter = self._counters.get(place)
+            self._shown.append(
+                cython.NULL if counter is None else cython.cast(cython.pointer(PyObject), counter)
+            )
+        self._next_ns = 0
+
+    def show_if_due(self, source: Tallies, now_ns: int) -> int:
+        """Set the counters, a hundred times a second; return 0."""
+        return self.show(source) if now_ns >= self._next_ns and self._is_due_again(now_ns) else 0
+
+    def _is_due_again(self, now_ns: int) -> bool:
+        self._next_ns = now_ns + phases.SWEEP_INTERVAL_NS
+        return True
+
+    def show(self, source: Tallies) -> int:
+        """Set the counters; return 0."""
+        for place in range(tallies.COUNT):
+            if self._shown.at(place) != cython.NULL:
+                cython.cast(Counter, self._shown.at(place)).set_release(source.get(place))
+        return 0

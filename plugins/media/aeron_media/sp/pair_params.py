@@ -1,0 +1,47 @@
+"""What the parts of a socket are made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aeron_media.sp._native import wire
+
+if TYPE_CHECKING:
+    from aeron_core._native.byte_queue import MemoryBudget
+    from aeron_media.sp._native.tallies import Tallies
+    from aeron_media.streams.end_slot import EndSlot
+
+S: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairParams:
+    """Lengths are bytes; the channel URI names each. `faults` is for who keeps connections, `losses` for who sends."""
+
+    tallies: Tallies
+    budget: MemoryBudget
+    faults: EndSlot
+    losses: EndSlot
+    protocol: int = wire.PROTOCOL_PAIR1
+    #: Messages have a type before their length, as over Unix sockets.
+    has_type: bool = False
+    is_polyamorous: bool = False
+    ttl: int = wire.DEFAULT_TTL
+    accepts_zero_hops: bool = False
+    confirms: bool = False
+    max_message_length: int = 1 << 20
+    peer_queue_length: int = 1 << 20
+    handshake_timeout_ns: int = 10 * S
+    backoff_init_ns: int = S // 10
+    backoff_max_ns: int = 5 * S
+
+    @property
+    def prefix_length(self) -> int:
+        """Bytes before the payload of a message."""
+        return wire.LENGTH_LENGTH + (wire.TYPE_LENGTH if self.has_type else 0)
+
+    @property
+    def hops_length(self) -> int:
+        """Bytes of the payload before the message itself."""
+        return wire.HOPS_LENGTH if self.protocol == wire.PROTOCOL_PAIR1 else 0

@@ -1,0 +1,435 @@
+"""A PAIR socket: its peers, who is let in, and which message goes to whom.
+
+Publications and subscriptions of one channel share a socket. Two agents work on it, each under a lock of its own: who
+keeps connections (makes, reads and closes them) is the receiver while anybody subscribes, else the sender; who sends is
+the sender. Which peers there are is changed under both.
+
+A monogamous socket refuses whoever comes while it has a peer. Of a polyamorous one, a message goes to the peer that it
+names by its session, and to no other; one that names none goes to the peer that has been there longest.
+
+Not here: what is done with one connection (`peer`, `output`).
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.cell import AtomicLong
+from aeron_core._native.counter import Counter
+from aeron_core._native.pointers import PointerList, PointerMap
+from aeron_core._native.readiness import ReadinessSet
+from aeron_core._native.spin_lock import SpinLock
+from aeron_core.spi.stream_counter import detached_counter
+from aeron_media.sp._native import phases, tallies, wire
+from aeron_media.sp.dialer import Dialer
+from aeron_media.sp.pair_stream import PairStream
+from aeron_media.sp.peer import Peer
+from aeron_media.streams.log_message import LogMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core._native.streams import ByteStream, StreamListener
+    from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_core.protocol.frames.status_message import StatusMessage
+    from aeron_core.spi.endpoints import Fault
+    from aeron_media.sp.pair_params import PairParams
+    from aeron_media.streams.feed import Feed
+
+
+class PairSocket:
+    """See the module. With a listener it waits for peers, without one it connects to `remote`."""
+
+    _listener: StreamListener
+
+    def __init__(
+        self,
+        params: PairParams,
+        slot_count: int,
+        new_stream: Callable[[], ByteStream],
+        listener: StreamListener | None,
+        remote: SocketAddress,
+    ) -> None:
+        self.params = params
+        self.tallies = params.tallies
+        self._budget = params.budget
+        self._faults = params.faults
+        self._losses = params.losses
+        self._is_polyamorous = params.is_polyamorous
+        if listener is not None:
+            self._listener = listener
+        self._is_local = remote.family == socket.AF_UNIX
+        self._listens = listener is not None
+        self._remote = remote
+        self._dialer = Dialer(params)
+        self._dialed = cython.NULL
+        self.peers = [Peer(params, new_stream()) for _ in range(slot_count)]
+        self._first = cython.cast(cython.pointer(PyObject), self.peers[0])
+        self._unused = PointerList()
+        self._active = PointerList()
+        self._up = PointerList()
+        for peer in reversed(self.peers):
+            self._unused.append(cython.cast(cython.pointer(PyObject), peer))
+        self._sessions = PointerMap()
+        self._next_session_id = random.getrandbits(31)
+        self._surplus = new_stream()
+        self._address = SocketAddress()
+        self._message = LogMessage()
+        self._keeping = SpinLock()
+        self._sending = SpinLock()
+        self._receivers = AtomicLong(0)
+        self._has_peer = AtomicLong(0)
+        self._readiness = ReadinessSet()
+        descriptor = self._listener.descriptor() if listener is not None else aeron_wire.NO_DESCRIPTOR
+        self._is_listener_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
+            descriptor, cython.NULL
+        )
+        self._next = 0
+
+    # For the conductor
+
+    def attach_receiver(self, feeds: list[Feed], now_ns: int) -> None:
+        """Have what peers say go to images, one feed for each slot; from now on the receiver keeps connections."""
+        self._keeping.take()
+        try:
+            for peer, feed in zip(self.peers, feeds, strict=True):
+                peer.attach(feed, now_ns)
+            self._receivers.set_release(1)
+        finally:
+            self._keeping.give()
+
+    def detach_receiver(self) -> None:
+        """Have what peers say go nowhere; the receiver does not use the socket any more."""
+        self._keeping.take()
+        try:
+            for peer in self.peers:
+                peer.detach()
+            self._receivers.set_release(0)
+        finally:
+            self._keeping.give()
+
+    def show_rooms(self, counters: list[Counter]) -> None:
+        """Have counters say which peers there are and what each takes, one for each slot."""
+        self._sending.take()
+        try:
+            for peer, counter in zip(self.peers, counters, strict=True):
+                cython.cast(Peer, peer).room = counter
+                self._show_room(cython.cast(Peer, peer))
+        finally:
+            self._sending.give()
+
+    def hide_rooms(self) -> None:
+        """Let go of the counters of `show_rooms`."""
+        self.show_rooms([detached_counter(0, "sp-room") for _ in self.peers])
+
+    def local_addresses(self) -> list[str]:
+        """Return where the socket listens."""
+        return [str(self._listener.local_address())] if self._listens else []
+
+    def take_fault(self) -> Fault | None:
+        """Return why a connection ended that was kept, if that was not taken yet."""
+        return self._faults.take()
+
+    def take_loss(self) -> Fault | None:
+        """Return why a message was not sent, if that was not taken yet."""
+        return self._losses.take()
+
+    def close(self) -> None:
+        """Close all connections; no agent uses the socket any more."""
+        if self._listens:
+            self._listener.close()
+        for peer in self.peers:
+            cython.cast(Peer, peer).output.flush()
+            cython.cast(Peer, peer).close()
+
+    # Who keeps connections
+
+    def keep(self, now_ns: int) -> int:
+        """Accept, connect, read and close, for the receiver; return the bytes read."""
+        if not self._keeping.try_take():
+            return 0
+        try:
+            return self._keep(now_ns)
+        finally:
+            self._keeping.give()
+
+    def keep_without_receiver(self, now_ns: int) -> int:
+        """Do the same for the sender, while nobody subscribes."""
+        if self._receivers.get_acquire() != 0 or not self._keeping.try_take():
+            return 0
+        try:
+            # Somebody may have come since.
+            return self._keep(now_ns) if self._receivers.get_acquire() == 0 else 0
+        finally:
+            self._keeping.give()
+
+    def _keep(self, now_ns: int) -> int:
+        has_callers = self._listens and not self._is_listener_watched
+        for index in range(self._readiness.wait()):
+            if self._readiness.at(index) == cython.NULL:
+                has_callers = True
+            else:
+                cython.cast(Peer, self._readiness.at(index)).has_news = True
+        if has_callers:
+            self._accept(now_ns)
+        if not self._listens and self._dialed == cython.NULL and self._dialer.is_due(now_ns):
+            self._dial(now_ns)
+        received = 0
+        while self._next < self._active.size:
+            index = self._next
+            self._next += 1
+            received += cython.cast(Peer, self._active.at(index)).work(now_ns)
+            if self._follow(cython.cast(Peer, self._active.at(index)), now_ns):
+                self._next = index
+        self._next = 0
+        self.tallies.put(tallies.MEMORY, self._budget.used)
+        return received
+
+    def _accept(self, now_ns: int) -> int:
+        for _ in range(phases.ACCEPTS_PER_TURN):
+            if self._unused.size == 0:
+                self._evict(now_ns)
+            if self._unused.size == 0:
+                if self._listener.accept(self._surplus, self._address) != 1:
+                    break
+                self._surplus.close(False)
+                self.tallies.add(tallies.TURNED_AWAY, 1)
+                self._faults.keep(phases.TOO_MANY, self._active.size + 1, self._active.size, 0, self._address)
+                continue
+            slot = self._unused.at(self._unused.size - 1)
+            if self._listener.accept(cython.cast(Peer, slot).stream, cython.cast(Peer, slot).address) != 1:
+                break
+            if self._is_local:
+                # Who connects to a path has none of its own, as a rule.
+                cython.cast(Peer, slot).address.assign(self._remote)
+            self.tallies.add(tallies.ACCEPTED, 1)
+            self._begin(cython.cast(Peer, slot), False, now_ns)
+            self._watch(cython.cast(Peer, slot))
+        return self._report_listener()
+
+    def _evict(self, now_ns: int) -> int:
+        """Make room in place of a peer that is gone, of which nobody takes the rest; return 0."""
+        for index in range(self._active.size):
+            if cython.cast(Peer, self._active.at(index)).is_stale(now_ns):
+                cython.cast(Peer, self._active.at(index)).evict(now_ns)
+                self._follow(cython.cast(Peer, self._active.at(index)), now_ns)
+                break
+        return 0
+
+    def _report_listener(self) -> int:
+        if self._listener.error_code != 0:
+            self._address.clear()
+            self._faults.keep(phases.NO_REASON, 0, 0, self._listener.error_code, self._address)
+            self._listener.error_code = 0
+        return 0
+
+    def _dial(self, now_ns: int) -> int:
+        if self._unused.size == 0:
+            self._evict(now_ns)
+        if self._unused.size == 0:
+            return 0
+        slot = self._unused.at(self._unused.size - 1)
+        self._dialer.on_dialed()
+        self.tallies.add(tallies.ATTEMPTS, 1)
+        cython.cast(Peer, slot).address.assign(self._remote)
+        self._dialed = slot
+        self._begin(cython.cast(Peer, slot), True, now_ns)
+        if cython.cast(Peer, slot).stream.connect(self._remote) < 0:
+            cython.cast(Peer, slot).fail(phases.NO_REASON, 0, 0, now_ns)
+        return 0
+
+    def _begin(self, peer: Peer, is_dialed: bool, now_ns: int) -> int:
+        pointer = cython.cast(cython.pointer(PyObject), peer)
+        self._unused.remove(pointer)
+        self._active.append(pointer)
+        while self._sessions.get(self._next_session_id) != cython.NULL:
+            self._next_session_id += 1
+        peer.begin(self._next_session_id, is_dialed, now_ns)
+        self._sessions.put(self._next_session_id, pointer)
+        # Wraps from the greatest to the least.
+        self._next_session_id += 1
+        return 0
+
+    def _watch(self, peer: Peer) -> int:
+        descriptor = peer.stream.descriptor()
+        peer.is_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
+            descriptor, cython.cast(cython.pointer(PyObject), peer)
+        )
+        return 0
+
+    def _follow(self, peer: Peer, now_ns: int) -> bool:
+        """Do what the phase of a peer calls for; return whether its slot is free again."""
+        if peer.phase == phases.PHASE_GREETED:
+            if self._is_polyamorous or self._up.size == 0:
+                self._admit(peer, now_ns)
+            else:
+                self.tallies.add(tallies.REFUSED, 1)
+                peer.refuse(now_ns)
+        if peer.phase == phases.PHASE_UP:
+            if peer.is_dialed and (peer.has_heard or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
+                self._dialer.on_good()
+            return False
+        if peer.phase < phases.PHASE_UP:
+            if peer.is_dialed and peer.phase == phases.PHASE_GREETING and not peer.is_watched:
+                self._watch(peer)
+            return False
+        if peer.is_among_peers:
+            self._leave(peer, now_ns)
+        if self._dialed == cython.cast(cython.pointer(PyObject), peer):
+            self._dialed = cython.NULL
+            self._dialer.on_lost(now_ns)
+        if peer.phase == phases.PHASE_GONE:
+            self._release(peer)
+            return True
+        return False
+
+    def _admit(self, peer: Peer, now_ns: int) -> int:
+        self._sending.take()
+        peer.admit(now_ns)
+        peer.is_among_peers = True
+        self._up.append(cython.cast(cython.pointer(PyObject), peer))
+        self._count_peers()
+        self._show_room(peer)
+        self._sending.give()
+        return 0
+
+    def _leave(self, peer: Peer, now_ns: int) -> int:
+        self._sending.take()
+        self._up.remove(cython.cast(cython.pointer(PyObject), peer))
+        peer.is_among_peers = False
+        unsent = peer.output.end()
+        self._count_peers()
+        self._show_room(peer)
+        self._sending.give()
+        self.tallies.add(tallies.LOST, 1)
+        if unsent > 0:
+            self._faults.keep(phases.UNSENT, unsent, 0, 0, peer.address)
+        return 0
+
+    def _count_peers(self) -> int:
+        self.tallies.put(tallies.PEERS, self._up.size)
+        self._has_peer.set_release(self._up.size)
+        return 0
+
+    def _release(self, peer: Peer) -> int:
+        pointer = cython.cast(cython.pointer(PyObject), peer)
+        self._count_end(peer)
+        self._sessions.remove(peer.session_id)
+        self._active.remove(pointer)
+        self._unused.append(pointer)
+        return 0
+
+    def _count_end(self, peer: Peer) -> int:
+        reason = peer.end_reason
+        if reason == phases.NO_REASON:
+            # Whoever listens does not mind how a peer leaves; whoever connects wants to know why that fails.
+            if peer.is_dialed and peer.stream.error_code != 0:
+                self._faults.keep(reason, 0, 0, peer.stream.error_code, peer.address)
+            return 0
+        if reason == phases.OTHER_PROTOCOL:
+            self.tallies.add(tallies.MISMATCHED, 1)
+        elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
+            self.tallies.add(tallies.MALFORMED, 1)
+        elif reason in (phases.SILENT, phases.NOT_CONNECTED):
+            self.tallies.add(tallies.SILENT, 1)
+        elif reason == phases.REFUSED_BY_PEER:
+            self.tallies.add(tallies.REFUSALS, 1)
+        self._faults.keep(reason, peer.end_value, peer.end_limit, 0, peer.address)
+        return 0
+
+    def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
+        """Take how far an image may be filled; for the receiver. Return whether its peer is there."""
+        found = self._sessions.get(sm.session_id)
+        if found == cython.NULL or not cython.cast(Peer, found).is_fed:
+            return 0
+        cython.cast(Peer, found).feed.on_status_message(sm, now_ns)
+        return 1
+
+    def reject(self, session_id: int) -> int:
+        """End a connection that a subscriber wants no more of; for the receiver. Return whether it is there."""
+        found = self._sessions.get(session_id)
+        if found == cython.NULL:
+            return 0
+        cython.cast(Peer, found).is_rejected = True
+        return 1
+
+    # Who sends
+
+    def has_peer(self) -> bool:
+        """Return whether anything that is sent now has somewhere to go."""
+        return self._has_peer.get_acquire() != 0
+
+    def advance(self, stream: PairStream, log: LogBuffer, position: int, now_ns: int) -> int:
+        """Send of a stream what there is, from `position` on; return the position up to which it was sent."""
+        if not self._sending.try_take():
+            return position
+        try:
+            if stream.is_cut:
+                position = cython.cast(Peer, self._first).output.settle(stream, log, position)
+            if self._up.size == 0:
+                return position
+            if self._is_polyamorous:
+                return self._distribute(log, position)
+            return self._send_to_partner(stream, log, position, now_ns)
+        finally:
+            self._sending.give()
+
+    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int, now_ns: int) -> int:
+        partner = self._up.at(0)
+        if not cython.cast(Peer, partner).is_confirmed(now_ns):
+            return position
+        answer: int = cython.cast(Peer, partner).output.draw(stream, log, position)
+        return answer
+
+    def _distribute(self, log: LogBuffer, position: int) -> int:
+        for _ in range(phases.MESSAGES_PER_TURN):
+            if not self._message.look(log, position):
+                break
+            if self._message.is_message:
+                self._put(log)
+            position += self._message.step
+        for index in range(self._up.size):
+            cython.cast(Peer, self._up.at(index)).output.flush()
+            self._show_room(cython.cast(Peer, self._up.at(index)))
+        return position
+
+    def _put(self, log: LogBuffer) -> int:
+        """Queue a message for whom it is for; return 0."""
+        peer = self._up.at(0)
+        if self._message.reserved_value & wire.RESERVED_HAS_PEER:
+            peer = self._sessions.get(self._message.reserved_value >> wire.RESERVED_PEER_SHIFT)
+            if peer == cython.NULL or not cython.cast(Peer, peer).is_among_peers:
+                peer = self._first
+                cython.cast(Peer, peer).output.pass_over(phases.NO_PEER, self._message.payload_length)
+                return 0
+        reason = cython.cast(Peer, peer).output.reason_against(
+            self._message, cython.cast(Peer, peer).session_id
+        )
+        if reason == phases.NO_REASON and not cython.cast(Peer, peer).output.enqueue(log, self._message):
+            reason = phases.PEER_FULL
+        if reason != phases.NO_REASON:
+            cython.cast(Peer, peer).output.pass_over(reason, self._message.payload_length)
+        return 0
+
+    def _show_room(self, peer: Peer) -> int:
+        value = 0
+        if peer.is_among_peers:
+            value = wire.room_value(peer.session_id, peer.output.room())
+        if value != peer.room.get():
+            peer.room.set_release(value)
+        return 0
+
+    def forget(self, stream: PairStream) -> int:
+        """Do without a stream; return 0."""
+        self._sending.take()
+        for index in range(self._up.size):
+            cython.cast(Peer, self._up.at(index)).output.forget(stream)
+        self._sending.give()
+        return 0

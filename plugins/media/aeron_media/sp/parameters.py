@@ -1,0 +1,221 @@
+"""The keys of an `aeron:sp` URI."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Final
+from urllib.parse import unquote_to_bytes
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+
+from aeron_core._native import positions, wire
+from aeron_core._native.address import SocketAddress
+from aeron_core.addresses import HostPort, parse_address
+from aeron_core.uri import ChannelUri
+from aeron_core.values import parse_bool, parse_duration_ns, parse_size
+from aeron_media.sp._native import wire as sp_wire
+from aeron_media.streams.tls_parameters import TlsParameters
+
+S: Final = 1_000_000_000
+MS: Final = 1_000_000
+MIB: Final = 1 << 20
+
+#: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
+DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
+
+EXAMPLE: Final = "aeron:sp?endpoint=host:port|mode=dial"
+
+Address = Annotated[HostPort, BeforeValidator(parse_address)]
+Size = Annotated[int, BeforeValidator(parse_size)]
+Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
+Switch = Annotated[bool, BeforeValidator(parse_bool)]
+
+
+class Mode(Enum):
+    """Who makes the connection."""
+
+    LISTEN = "listen"
+    DIAL = "dial"
+
+
+class Transport(Enum):
+    """What carries messages."""
+
+    TCP = "tcp"
+    IPC = "ipc"
+    ABSTRACT = "abstract"
+    TLS = "tls"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a Unix socket."""
+        return self in (Transport.IPC, Transport.ABSTRACT)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether it has keys of TLS."""
+        return self is Transport.TLS
+
+
+class Protocol(Enum):
+    """Which PAIR."""
+
+    PAIR0 = "pair0"
+    PAIR1 = "pair1"
+
+    @property
+    def number(self) -> int:
+        """The protocol's number in greetings."""
+        return sp_wire.PROTOCOL_PAIR0 if self is Protocol.PAIR0 else sp_wire.PROTOCOL_PAIR1
+
+
+def _parse_permissions(value: object) -> int:
+    try:
+        permissions = int(str(value), 8)
+    except ValueError:
+        permissions = -1
+    if not 0 <= permissions <= 0o777:
+        raise ValueError("must be octal, from 0 to 777, such as 660")
+    return permissions
+
+
+Permissions = Annotated[int, BeforeValidator(_parse_permissions)]
+
+
+class PairParameters(TlsParameters):
+    """Parameters of a PAIR channel; keys of the stream are passed over."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
+    )
+
+    mode: Mode = Field(description="Whether to wait for peers or to connect to one.")
+    transport: Transport = Field(Transport.TCP, description="What carries messages.")
+    endpoint: Address | None = Field(None, description="Where to listen or whom to connect to, host:port.")
+    path: str | None = Field(
+        None, description="Of a Unix socket, or its abstract name; %XX stands for any byte."
+    )
+    permissions: Permissions | None = Field(None, description="Of the path of a Unix socket, octal.")
+    protocol: Protocol = Field(Protocol.PAIR1, description="The protocol that both ends must speak.")
+    poly: Switch = Field(False, description="Whether there may be several peers at a time.")
+    ttl: int = Field(
+        sp_wire.DEFAULT_TTL, ge=1, le=sp_wire.MAX_HOPS, description="Hops after which messages are discarded."
+    )
+    accept_zero_hop: Switch = Field(
+        False, alias="accept-zero-hop", description="Take messages without a hop, as mangos sends them."
+    )
+    confirm: Switch = Field(
+        False,
+        description="Send the first message once the peer is known to have taken us: it has sent one, or has stayed.",
+    )
+    max_message: Size | None = Field(
+        None,
+        alias="max-message",
+        description="Longest message, either way; 1m, unless an eighth of term-length is less.",
+    )
+    max_memory: Size = Field(
+        128 * MIB, alias="max-memory", description="That all peers may hold, for messages that are not whole."
+    )
+    max_connections: int = Field(
+        64, ge=1, le=4096, alias="max-connections", description="More are turned away."
+    )
+    peer_queue: Size = Field(
+        1 * MIB, alias="peer-queue", description="Bytes that wait for each peer, with poly=true."
+    )
+    handshake_timeout: Duration = Field(
+        10 * S, alias="handshake-timeout", description="For a connection, and for the peer's greeting."
+    )
+    backoff_init: Duration = Field(
+        100 * MS, alias="backoff-init", description="Before the first new attempt."
+    )
+    backoff_max: Duration = Field(5 * S, alias="backoff-max", description="Before any attempt, at most.")
+    term_length: Size = Field(
+        8 * MIB, alias="term-length", description="Of the images; a message has at most an eighth of it."
+    )
+    mtu: Size = Field(
+        wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer messages are cut into fragments."
+    )
+    receiver_window: Size | None = Field(
+        None, alias="rcv-wnd", description="What an image may be ahead of its subscribers, else half a term."
+    )
+    sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
+    rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
+
+    @classmethod
+    def parse(cls, uri: ChannelUri) -> PairParameters:
+        """Return the parameters of a URI; raises ChannelUriError that names the key."""
+        try:
+            # What encrypts is said by the transport.
+            params = cls.model_validate({**uri.params, "tls": str(_is_encrypted(uri)).lower()})
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = str(first["loc"][0])
+            if first["type"] == "missing":
+                raise uri.fault(key, f"must be given, such as {EXAMPLE}") from error
+            raise uri.fault(key, first["msg"].removeprefix("Value error, ")) from error
+        params._check(uri)
+        return params
+
+    def _check(self, uri: ChannelUri) -> None:
+        if "tls" in uri.params and parse_bool(uri.params["tls"]) != self.transport.is_encrypted:
+            raise uri.fault("tls", "is said by transport=tls")
+        if self.transport.is_local:
+            self._check_path(uri)
+        elif self.endpoint is None:
+            raise uri.fault("endpoint", f"must be given, such as {EXAMPLE}")
+        longest = positions.max_message_length(self.term_length)
+        if self.max_message is not None and not 0 <= self.max_message <= longest:
+            raise uri.fault(
+                "max-message", f"must be from 0 to {longest}, an eighth of term-length, at most 16m"
+            )
+        if self.backoff_max < self.backoff_init:
+            raise uri.fault("backoff-max", "must not be less than backoff-init")
+
+    def _check_path(self, uri: ChannelUri) -> None:
+        if not self.path:
+            raise uri.fault("path", f"must be given with transport={self.transport.value}")
+        if self.endpoint is not None:
+            raise uri.fault(
+                "endpoint", f"means nothing with transport={self.transport.value}, which has path="
+            )
+        try:
+            self.local_address()
+        except ValueError as error:
+            raise uri.fault("path", str(error)) from error
+
+    def local_address(self) -> SocketAddress:
+        """Return the address of a Unix socket; raises ValueError."""
+        path = unquote_to_bytes(self.path or "")
+        if self.transport is Transport.ABSTRACT:
+            return SocketAddress.unix(b"\0" + path)
+        if b"\0" in path:
+            raise ValueError("must not have a zero byte; transport=abstract is for names without a file")
+        return SocketAddress.unix(path)
+
+    @property
+    def max_message_length(self) -> int:
+        """The longest message in bytes."""
+        if self.max_message is not None:
+            return self.max_message
+        return min(1 * MIB, positions.max_message_length(self.term_length))
+
+    @property
+    def image_mtu(self) -> int:
+        """The longest frame of an image: `mtu`, unless the image could not take one of that length at once."""
+        window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
+        return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
+
+    @property
+    def shared(self) -> dict[str, object]:
+        """What all who share a socket must agree on, by field."""
+        return self.model_dump(
+            exclude={"term_length", "mtu", "receiver_window", "sndbuf_length", "rcvbuf_length"}
+        )
+
+
+def _is_encrypted(uri: ChannelUri) -> bool:
+    try:
+        return Transport(uri.params.get("transport", "tcp")).is_encrypted
+    except ValueError:
+        # Its own field says what is wrong with it.
+        return False

@@ -1,0 +1,90 @@
+"""The receiving side of a socket's channel: each peer is a session. Not here: who the peers are (`pair_socket`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, PairCounters
+from aeron_media.sp.pair_socket import PairSocket
+from aeron_media.streams.feed import Feed
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core.protocol.frames.error import ErrorFrame
+    from aeron_core.protocol.frames.nak import Nak
+    from aeron_core.protocol.frames.response_setup import ResponseSetup
+    from aeron_core.protocol.frames.rttm import Rttm
+    from aeron_core.protocol.frames.status_message import StatusMessage
+    from aeron_core.spi.media import ReceiveEndpointParams
+    from aeron_media.sp.parameters import PairParameters
+    from aeron_media.sp.socket_lease import SocketLease
+
+_PACKET_LENGTH = 1 << 17  # of frames that go into an image at once; no less than the greatest mtu
+
+
+class PairReceiveEndpoint(ReceiveChannelEndpoint):
+    """Used by the receiver's thread, but for what `ChannelEndpoint` promises."""
+
+    def __init__(self, params: ReceiveEndpointParams, lease: SocketLease, keys: PairParameters) -> None:
+        if params.dispatcher is None:
+            raise TypeError("a receiving endpoint cannot be without a dispatcher")
+        self.receiver_id = params.receiver_id
+        self._dispatcher = params.dispatcher
+        self._lease = lease
+        self._socket: PairSocket = lease.socket
+        self._counters = PairCounters(params.new_counter, [CONNECTIONS, RECEIVING])
+        self._tallies = self._socket.tallies
+        self._bytes_received = params.counters["bytes_received"]
+        self._now_ns = params.clock.nano_time()
+        packet = AtomicBuffer.allocate(_PACKET_LENGTH)
+        self._socket.attach_receiver([self._new_feed(keys, packet) for _ in self._socket.peers], self._now_ns)
+
+    def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> Feed:
+        feed = Feed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
+        feed.bind(self, self._dispatcher)
+        return feed
+
+    def local_addresses(self) -> list[str]:
+        """See `ChannelEndpoint.local_addresses`."""
+        return self._socket.local_addresses()
+
+    def take_fault(self) -> Fault | None:
+        """See `ChannelEndpoint.take_fault`."""
+        return self._lease.take_fault() or self._socket.take_fault()
+
+    def close(self) -> None:
+        """See `ChannelEndpoint.close`."""
+        self._socket.detach_receiver()
+        self._lease.end()
+
+    def poll(self, now_ns: int) -> int:
+        """See `ReceiveChannelEndpoint.poll`."""
+        self._now_ns = now_ns
+        received: int = self._socket.keep(now_ns)
+        self._counters.show_if_due(self._tallies, now_ns)
+        if received > 0:
+            self._bytes_received.get_and_add(received)
+        return received
+
+    def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_status_message`; the peer's stand-in takes it."""
+        return wire.SM_HEADER_LENGTH if self._socket.on_status_message(sm, self._now_ns) else 0
+
+    def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
+        """See `ReceiveChannelEndpoint.send_error`; the peer's connection ends."""
+        return wire.ERR_HEADER_LENGTH if self._socket.reject(error.session_id) else 0
+
+    def send_nak(self, nak: Nak, control: SocketAddress) -> int:
+        """Do nothing: a connection loses nothing."""
+        return 0
+
+    def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
+        """Do nothing: a peer measures no round trips."""
+        return 0
+
+    def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
+        """Do nothing: what goes to a peer goes over the same channel."""
+        return 0

@@ -1,0 +1,16 @@
+cimport cython
+from cpython.ref cimport PyObject
+
+from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
+from aeron_media.sp._native.tallies cimport Tallies
+from aeron_media.sp.pair_counters cimport PairCounters
+from aeron_media.sp.pair_socket cimport PairSocket
+from aeron_media.sp.pair_stream cimport PairStream
+
+
+@cython.final
+cdef class PairSendEndpoint(SendChannelEndpoint):
+    cdef object _lease
+    cdef PairSocket _socket
+    cdef PairCounters _counters
+    cdef Tallies _tallies

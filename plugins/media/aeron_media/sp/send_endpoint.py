@@ -1,0 +1,73 @@
+"""The sending side of a socket's channel. Not here: what is sent to whom (`pair_socket`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
+from aeron_media.sp.pair_counters import CONNECTIONS, SENDING, PairCounters
+from aeron_media.sp.pair_socket import PairSocket
+from aeron_media.sp.pair_stream import PairStream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core._native.counter import Counter
+    from aeron_media.sp.socket_lease import SocketLease
+
+
+class PairSendEndpoint(SendChannelEndpoint):
+    """Used by the sender's thread, but for what `ChannelEndpoint` promises."""
+
+    def __init__(self, lease: SocketLease, new_counter: Callable[[str], Counter]) -> None:
+        self._lease = lease
+        self._socket: PairSocket = lease.socket
+        self._counters = PairCounters(new_counter, [CONNECTIONS, SENDING])
+        self._tallies = self._socket.tallies
+        if self._socket.params.is_polyamorous:
+            self._socket.show_rooms(
+                [new_counter(f"sp-room {index}") for index in range(len(self._socket.peers))]
+            )
+
+    def local_addresses(self) -> list[str]:
+        """See `ChannelEndpoint.local_addresses`."""
+        return self._socket.local_addresses()
+
+    def take_fault(self) -> Fault | None:
+        """See `ChannelEndpoint.take_fault`."""
+        return self._lease.take_fault() or self._socket.take_loss() or self._socket.take_fault()
+
+    def close(self) -> None:
+        """See `ChannelEndpoint.close`."""
+        if self._socket.params.is_polyamorous:
+            self._socket.hide_rooms()
+        self._lease.end()
+
+    def new_stream_state(self) -> PairStream:
+        """See `SendChannelEndpoint.new_stream_state`."""
+        return PairStream()
+
+    def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
+        """See `SendChannelEndpoint.advance`."""
+        state = cython.cast(cython.pointer(PyObject), stream.medium_state)
+        answer: int = self._socket.advance(cython.cast(PairStream, state), stream.log, position, now_ns)
+        self._counters.show_if_due(self._tallies, now_ns)
+        return answer
+
+    def has_peer(self, stream: SendStream) -> bool:
+        """See `SendChannelEndpoint.has_peer`."""
+        return self._socket.has_peer()
+
+    def poll(self, now_ns: int) -> int:
+        """See `SendChannelEndpoint.poll`: connections are kept, even while there is nothing to send."""
+        self._socket.keep_without_receiver(now_ns)
+        self._counters.show_if_due(self._tallies, now_ns)
+        return 0
+
+    def remove_stream(self, stream: SendStream) -> int:
+        """See `SendChannelEndpoint.remove_stream`."""
+        state = cython.cast(cython.pointer(PyObject), stream.medium_state)
+        return self._socket.forget(cython.cast(PairStream, state))

@@ -1,0 +1,66 @@
+"""A share in a socket: publications and subscriptions of one channel have one socket, which goes with the last.
+
+Not here: what the socket does. Used by the conductor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aeron_core.spi.endpoints import Fault
+    from aeron_core.uri import ChannelUri
+    from aeron_media.sp.pair_socket import PairSocket
+    from aeron_media.sp.parameters import PairParameters
+    from aeron_media.streams.tls_streams import TlsStreams
+
+
+class SharedSocket:
+    """A socket, the keys that it was made with, and how many hold it."""
+
+    def __init__(self, keys: PairParameters, socket: PairSocket, network: TlsStreams | None) -> None:
+        self.keys = keys
+        self.socket = socket
+        self.network = network
+        self.holders = 0
+
+    def check(self, keys: PairParameters, uri: ChannelUri) -> None:
+        """Raise ChannelUriError where others hold the socket with other settings."""
+        mine, theirs = self.keys.shared, keys.shared
+        for field, value in theirs.items():
+            if value != mine[field]:
+                key = type(keys).model_fields[field].alias or field
+                raise uri.fault(key, f"is {mine[field]} for those who share this socket already")
+
+
+class SocketLease:
+    """One holder's share; see the module."""
+
+    def __init__(self, shared: SharedSocket, on_last: Callable[[], None]) -> None:
+        shared.holders += 1
+        self._shared = shared
+        self._on_last = on_last
+        self._is_over = False
+
+    @property
+    def socket(self) -> PairSocket:
+        """The socket, as long as the lease lasts."""
+        return self._shared.socket
+
+    def take_fault(self) -> Fault | None:
+        """Return why a connection could not be encrypted, if that was not taken yet."""
+        return self._shared.network.take_fault() if self._shared.network else None
+
+    def end(self) -> None:
+        """Give the share back; the last one closes the socket."""
+        if self._is_over:
+            return
+        self._is_over = True
+        self._shared.holders -= 1
+        if self._shared.holders == 0:
+            self._shared.socket.close()
+            if self._shared.network:
+                self._shared.network.close()
+            self._on_last()

@@ -1,0 +1,188 @@
+"""The medium `sp`: messages to and from PAIR sockets, such as those of nanomsg, nng and mangos."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.byte_queue import MemoryBudget
+from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
+from aeron_core.spi.media import (
+    Channel,
+    EndpointParams,
+    MediaTransport,
+    ReceiveEndpointParams,
+    Resolve,
+    SendEndpointParams,
+    StreamNetwork,
+    StreamOptions,
+)
+from aeron_core.uri import ChannelUri
+from aeron_media.sp._native.tallies import Tallies
+from aeron_media.sp.fault_texts import fault_text
+from aeron_media.sp.pair_params import PairParams
+from aeron_media.sp.pair_socket import PairSocket
+from aeron_media.sp.parameters import Mode, PairParameters
+from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
+from aeron_media.sp.send_endpoint import PairSendEndpoint
+from aeron_media.sp.socket_lease import SharedSocket, SocketLease
+from aeron_media.streams.end_slot import EndSlot
+from aeron_media.streams.sockets import SystemStreams
+from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
+from aeron_media.streams.tls_streams import TlsStreams
+from aeron_media.streams.unix_sockets import UnixStreams
+
+#: Connections that may be there besides the one peer of a monogamous socket: greeted, refused, or still being read.
+_SPARE_SLOTS = 15
+#: Of a socket that connects: the peer, and those before it that subscribers have not read to the end.
+_DIALING_SLOTS = 4
+
+
+@dataclass(frozen=True)
+class PairChannel(Channel):
+    """A PAIR channel with its names resolved."""
+
+    params: PairParameters | None = None
+    tls: TlsContexts | None = field(default=None, compare=False)
+
+    @property
+    def keys(self) -> PairParameters:
+        """What the URI says; every channel that this medium has resolved has it."""
+        assert self.params is not None
+        return self.params
+
+    @property
+    def address(self) -> SocketAddress:
+        """Where to listen, or whom to connect to."""
+        assert self.remote is not None
+        return self.remote
+
+
+def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
+    is_dialing = keys.mode is Mode.DIAL
+    keys.check_tls(uri, is_publication=is_dialing)
+    if not keys.tls or keys.endpoint is None:
+        return None
+    try:
+        # No certificate is for a scope.
+        host = keys.endpoint.host.partition("%")[0]
+        return TlsContexts(keys, server_side=not is_dialing, server_name=host)
+    except TlsFileError as error:
+        raise uri.fault(error.key, error.text) from error
+
+
+def _pair_channel(channel: Channel) -> PairChannel:
+    if not isinstance(channel, PairChannel):
+        raise TypeError(f"{channel!r} was not resolved by this medium")
+    return channel
+
+
+def _slot_count(keys: PairParameters) -> int:
+    if keys.mode is Mode.DIAL:
+        return _DIALING_SLOTS
+    return keys.max_connections if keys.poly else min(keys.max_connections, 1 + _SPARE_SLOTS)
+
+
+def _pair_params(keys: PairParameters) -> PairParams:
+    return PairParams(
+        tallies=Tallies(),
+        budget=MemoryBudget(keys.max_memory),
+        faults=EndSlot(fault_text),
+        losses=EndSlot(fault_text),
+        protocol=keys.protocol.number,
+        has_type=keys.transport.is_local,
+        is_polyamorous=keys.poly,
+        ttl=keys.ttl,
+        accepts_zero_hops=keys.accept_zero_hop,
+        confirms=keys.confirm,
+        max_message_length=keys.max_message_length,
+        peer_queue_length=keys.peer_queue,
+        handshake_timeout_ns=keys.handshake_timeout,
+        backoff_init_ns=keys.backoff_init,
+        backoff_max_ns=keys.backoff_max,
+    )
+
+
+class PairTransport(MediaTransport):
+    """Makes endpoints of PAIR channels, and the sockets that they share."""
+
+    parameters = PairParameters
+    draws_from_log = True
+    unit = "connection"
+
+    def __init__(self) -> None:
+        self._sockets: dict[str, SharedSocket] = {}
+
+    def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> PairChannel:
+        """See `MediaTransport.resolve_channel`."""
+        keys = PairParameters.parse(uri)
+        tls = _tls_contexts(keys, uri)
+        address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
+        return PairChannel(
+            uri=uri,
+            canonical_form=f"SP-{keys.mode.value}-{address}{keys.tls_identity}",
+            remote=address,
+            params=keys,
+            tls=tls,
+        )
+
+    def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
+        """See `MediaTransport.open_send_endpoint`."""
+        lease = self._lease(params)
+        try:
+            return PairSendEndpoint(lease, params.new_counter)
+        except BaseException:
+            lease.end()
+            raise
+
+    def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
+        """See `MediaTransport.open_receive_endpoint`."""
+        lease = self._lease(params)
+        try:
+            return PairReceiveEndpoint(params, lease, _pair_channel(params.channel).keys)
+        except BaseException:
+            lease.end()
+            raise
+
+    def _lease(self, params: EndpointParams) -> SocketLease:
+        channel = _pair_channel(params.channel)
+        name = channel.canonical_form
+        shared = self._sockets.get(name)
+        if shared is None:
+            shared = self._sockets[name] = _open_socket(channel, params)
+        else:
+            shared.check(channel.keys, channel.uri)
+        return SocketLease(shared, partial(self._forget, name))
+
+    def _forget(self, name: str) -> None:
+        del self._sockets[name]
+
+
+def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
+    keys = channel.keys
+    tls = TlsStreams(channel.tls) if channel.tls else None
+    network: StreamNetwork = tls or params.streams or _system_streams(keys)
+    new_stream = partial(
+        network.new_stream, sndbuf_length=params.sndbuf_length, rcvbuf_length=params.rcvbuf_length
+    )
+    listener = None
+    if keys.mode is Mode.LISTEN:
+        listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
+    try:
+        socket = PairSocket(
+            _pair_params(keys),
+            _slot_count(keys),
+            listener.new_stream if listener is not None else new_stream,
+            listener,
+            channel.address,
+        )
+    except BaseException:
+        if listener is not None:
+            listener.close()
+        raise
+    return SharedSocket(keys, socket, tls)
+
+
+def _system_streams(keys: PairParameters) -> StreamNetwork:
+    return UnixStreams(keys.permissions) if keys.transport.is_local else SystemStreams()

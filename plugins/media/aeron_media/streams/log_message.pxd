@@ -1,0 +1,19 @@
+cimport cython
+from libc.stdint cimport int64_t, uint8_t
+
+from aeron_core._native cimport positions, wire
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+
+
+@cython.final
+cdef class LogMessage:
+    cdef readonly bint is_message         # else padding, or what nobody can make sense of
+    cdef readonly int64_t step            # from its beginning to that of the next
+    cdef readonly int64_t offset          # of its first frame
+    cdef readonly int64_t payload_length
+    cdef readonly int64_t reserved_value  # of its first frame
+
+    @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
+    cdef bint look(self, LogBuffer log, int64_t position) except -1 nogil
+    @cython.locals(offset=int64_t, length=int64_t)
+    cdef bint _look_further(self, LogBuffer log) except -1 nogil

@@ -1,0 +1,56 @@
+"""The package `nng` of PyPI, a binding of nng 2.
+
+nng_peer.py pair0|pair1
+"""
+
+from __future__ import annotations
+
+import sys
+
+import nng
+from command_loop import run, tell
+
+SEND_TIMEOUT_MS = 20_000
+
+
+class NngSocket:
+    """One socket; it has no polyamorous ones."""
+
+    def __init__(self, kind: str) -> None:
+        self._socket = nng.PairSocket(v0=kind == "pair0")
+        self._socket.send_timeout = SEND_TIMEOUT_MS
+        self._socket.on_new_pipe = self._on_new_pipe
+
+    def _on_new_pipe(self, pipe: nng.Pipe) -> None:
+        number = pipe.id
+
+        def on_status_change() -> None:
+            tell("left" if pipe.status == nng.PipeStatus.REMOVED else "joined", pipe=number)
+
+        pipe.on_status_change = on_status_change
+
+    def listen(self, url: str) -> str:
+        listener = self._socket.add_listener(url)
+        listener.start()
+        if not url.startswith("tcp"):
+            return url
+        return f"{url.rpartition(':')[0]}:{listener.port}"
+
+    def dial(self, url: str) -> None:
+        self._socket.add_dialer(url, reconnect_min_ms=50, reconnect_max_ms=200).start(block=False)
+
+    def send(self, data: bytes, pipe: int | None) -> None:
+        assert pipe is None
+        self._socket.send(data)
+
+    def receive(self, timeout: float) -> tuple[bytes, int]:
+        self._socket.recv_timeout = int(timeout * 1000)
+        message = self._socket.recv()
+        return message.to_bytes(), message.pipe_id
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+if __name__ == "__main__":
+    run(NngSocket(sys.argv[1]))

@@ -1,0 +1,67 @@
+"""pynng, the binding of nng 1.
+
+    pynng_peer.py pair0|pair1|poly [OPTION=NUMBER...]
+
+Options are attributes of a pynng socket, such as `recv_max_size`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import pynng
+from command_loop import run, tell
+
+SEND_TIMEOUT_MS = 20_000
+
+
+class PynngSocket:
+    """One socket; `poly` is a PAIR1 socket of several peers."""
+
+    def __init__(self, kind: str, options: list[str]) -> None:
+        chosen = {name: int(value) for name, value in (option.split("=") for option in options)}
+        made = pynng.Pair0() if kind == "pair0" else pynng.Pair1(polyamorous=kind == "poly")
+        made.send_timeout = SEND_TIMEOUT_MS
+        # A dialer that was refused or left comes back soon enough for a test.
+        made.reconnect_time_min = 50
+        made.reconnect_time_max = 200
+        for name, value in chosen.items():
+            setattr(made, name, value)
+        made.add_post_pipe_connect_cb(lambda pipe: tell("joined", pipe=pipe.id))
+        made.add_post_pipe_remove_cb(lambda pipe: tell("left", pipe=pipe.id))
+        self._socket = made
+        self._is_poly = kind == "poly"
+
+    def listen(self, url: str) -> str:
+        listener = self._socket.listen(url)
+        if not url.startswith("tcp"):
+            return url
+        return f"{url.rpartition(':')[0]}:{_port_of(listener)}"
+
+    def dial(self, url: str) -> None:
+        self._socket.dial(url, block=False)
+
+    def send(self, data: bytes, pipe: int | None) -> None:
+        if pipe is None:
+            self._socket.send(data)
+            return
+        (named,) = [each for each in self._socket.pipes if each.id == pipe]
+        named.send(data)
+
+    def receive(self, timeout: float) -> tuple[bytes, int]:
+        self._socket.recv_timeout = int(timeout * 1000)
+        message = self._socket.recv_msg()
+        return message.bytes, message.pipe.id if message.pipe is not None else 0
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _port_of(listener: pynng.Listener) -> int:
+    address = listener.local_address
+    # It is in the byte order of the network.
+    return int.from_bytes(address.port.to_bytes(2, sys.byteorder), "big")
+
+
+if __name__ == "__main__":
+    run(PynngSocket(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,145 @@
+"""A driver with a PAIR socket, and peers that a test plays, on a simulated network."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.testing.pair import MS, S, Simulation
+
+ADDRESS = SocketAddress.of("127.0.0.1", 5555)
+LISTENING = "aeron:sp?endpoint=127.0.0.1:5555|mode=listen"
+DIALING = "aeron:sp?endpoint=127.0.0.1:5555|mode=dial"
+PAIR0 = 16
+PAIR1 = 17
+STREAM = 7
+
+
+def greeting(protocol=PAIR1):
+    return b"\0SP\0" + struct.pack(">HH", protocol, 0)
+
+
+def message(body, hops=1):
+    payload = struct.pack(">I", hops) + body
+    return struct.pack(">Q", len(payload)) + payload
+
+
+class Pairing(Simulation):
+    """A driver with a client, a subscription and a publication of one channel."""
+
+    def __init__(self, directory, channel=LISTENING, keys="", *, subscribes=True, publishes=True):
+        super().__init__(directory)
+        self.channel = channel + keys
+        self.driver = self.add_driver()
+        self.client = self.driver.connect()
+        self.received = []
+        self.is_polling = True
+        # Whom the driver connects to, where it does.
+        self.listener = self.streams.serve(ADDRESS) if channel == DIALING else None
+        self.subscription = self.subscribe() if subscribes else None
+        self.publication = self.publish() if publishes else None
+
+    def subscribe(self, stream_id=STREAM):
+        return self.result(self.client.add_subscription_async(self.channel, stream_id))
+
+    def publish(self, stream_id=STREAM):
+        return self.result(self.client.add_publication_async(self.channel, stream_id))
+
+    def poll(self):
+        if self.is_polling and self.subscription is not None:
+            self.subscription.poll(self._on_message, 100)
+
+    def _on_message(self, buffer, header):
+        self.received.append(
+            SimpleNamespace(
+                body=bytes(buffer),
+                hops=header.reserved_value,
+                session_id=header.session_id,
+                flags=header.flags,
+            )
+        )
+
+    def run(self, duration_ns=100 * MS):
+        # Long waits are for deadlines, which need no fine steps.
+        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        self.run_for(duration_ns, self.poll)
+
+    def until(self, condition):
+        self.idle_step_ns = 1 * MS
+        self.run_until(lambda: self.poll() or condition())
+
+    def dial(self):
+        """Return the end of one who has connected, and has said nothing yet."""
+        peer = self.streams.dial(ADDRESS)
+        self.run()
+        return peer
+
+    def accept(self):
+        """Return the end of who was connected to, which has said nothing yet."""
+        taken = []
+
+        def has_taken():
+            found = self.listener.accept()
+            if found is not None:
+                taken.append(found[0])
+            return bool(taken)
+
+        self.until(has_taken)
+        return taken[0]
+
+    def hear(self, peer, length):
+        """Return the next `length` bytes that come to a peer, however many pieces they come in."""
+        come = b""
+
+        def has_come():
+            nonlocal come
+            come += heard(peer, length - len(come))
+            return len(come) == length
+
+        self.until(has_come)
+        return come
+
+    def join(self, protocol=PAIR1):
+        """Return a peer that has greeted and was greeted, from whichever side."""
+        peer = self.dial() if self.listener is None else self.accept()
+        self.say(peer, greeting(protocol))
+        self.run()
+        assert heard(peer, len(greeting())) == greeting(protocol)
+        return peer
+
+    def say(self, peer, data):
+        """Send all of `data`, as the driver makes room for it."""
+        while data:
+            data = data[peer.send(data) :]
+            self.run(10 * MS)
+        self.run()
+
+    def offer(self, body, **options):
+        results = []
+        self.until(lambda: results.append(self.publication.offer(body, **options)) or results[-1] > 0)
+        self.run()
+
+    def bodies(self):
+        return [received.body for received in self.received]
+
+    def counted(self, name):
+        # Each of the two endpoints shows those of connections.
+        return max(record.value for record in self.driver.find_counters(f"sp-{name}:"))
+
+    def errors(self):
+        self.run(1100 * MS)
+        return [record.text for record in self.driver.errors()]
+
+
+def heard(peer, length=1 << 30):
+    """Return what has come to a peer, up to `length` bytes."""
+    return peer.receive(length) or b""
+
+
+def is_gone(peer):
+    """Return whether the driver has closed the connection, and all it has sent was read."""
+    try:
+        return peer.receive(1 << 30) == b""
+    except OSError:
+        return True
