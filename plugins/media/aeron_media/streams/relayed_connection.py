@@ -132,6 +132,9 @@ class RelayedConnection:
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
+        except Exception as error:  # one connection's trouble must not end the others
+            self._faults.keep(f"a fault of this program: {error!r}", self.peer)
+            self._fail(errno.EIO)
 
     def on_plain_hangs(self, now: float) -> None:
         """Take it that the agent has closed its end; what it has sent before is still to be delivered."""

@@ -41,6 +41,13 @@ class PlainSession(Session):
         return b""
 
 
+class BrokenSession(PlainSession):
+    """Has a fault that nobody has thought of."""
+
+    def read(self, length):
+        raise ZeroDivisionError("not by nothing")
+
+
 @pytest.fixture
 def flooded():
     """A connection whose peer has sent five reads and left, and its session."""
@@ -93,3 +100,17 @@ def test_what_is_thrown_away_is_read_turn_by_turn_too(flooded):
 
     assert len(session.fed) == 4
     assert connection.phase is Phase.DONE
+
+
+def test_a_session_that_is_broken_ends_its_connection_alone():
+    wire, peer = socket.socketpair()
+    faults = RelayFaults()
+    connection = RelayedConnection(wire, None, BrokenSession(), LOOPBACK, faults)
+
+    connection.work(0.0)
+
+    assert connection.phase is Phase.DONE
+    assert faults.take().reason == "a fault of this program: ZeroDivisionError('not by nothing')"
+    connection.close()
+    assert peer.recv(1) == b""
+    peer.close()
