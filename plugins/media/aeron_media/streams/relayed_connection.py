@@ -12,7 +12,8 @@ Backpressure: of each direction at most one read is held, and nothing is read wh
 one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
 
 Not here: the protocol (`session`), and who waits for the sockets (`stream_relay`).
-Invariant: a socket that has hung up is waited for no more, so none of them is reported without end.
+Invariant: a socket that has hung up is waited for no more, so none of them is reported without end. What one that has
+hung up has still to say is read turn by turn (`is_unread`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Bytes of one read, some TLS records.
 CHUNK_LENGTH: Final = 1 << 16
-#: Reads of one connection before others have their turn.
+#: Reads from one agent before other connections have their turn.
 READS_PER_TURN: Final = 16
 #: For what is left to be sent when the agent has closed its end. Our own number: a slow link, not a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
@@ -76,6 +77,8 @@ class RelayedConnection:
         self._faults = faults
         self.phase = Phase.SHAKING
         self.wire_hangs = False
+        #: There may be more to read from a wire that has hung up, which is not reported again.
+        self.is_unread = False
         self._to_wire = memoryview(b"")
         self._to_plain = memoryview(b"")
         self._has_heard = False
@@ -110,6 +113,7 @@ class RelayedConnection:
 
     def work(self, now: float) -> None:
         """Move what can be moved."""
+        self.is_unread = False
         try:
             if self.phase is Phase.CONNECTING:
                 self._connect()
@@ -128,6 +132,9 @@ class RelayedConnection:
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
+        except Exception as error:  # one connection's trouble must not end the others
+            self._faults.keep(f"a fault of this program: {error!r}", self.peer)
+            self._fail(errno.EIO)
 
     def on_plain_hangs(self, now: float) -> None:
         """Take it that the agent has closed its end; what it has sent before is still to be delivered."""
@@ -192,8 +199,8 @@ class RelayedConnection:
                 self._peer_has_ended = True
                 self._end_plain()
             else:
-                # One that has hung up is not reported again: all it has must be read now.
-                if reads == READS_PER_TURN and not self.wire_hangs:
+                if reads == self._session.reads_per_turn:
+                    self.is_unread = self.wire_hangs
                     return
                 reads += 1
                 received = self._receive()
@@ -203,7 +210,10 @@ class RelayedConnection:
 
     def _discard_inbound(self) -> None:
         reads = 0
-        while not self._peer_has_ended and (reads < READS_PER_TURN or self.wire_hangs):
+        while not self._peer_has_ended:
+            if reads == self._session.reads_per_turn:
+                self.is_unread = self.wire_hangs
+                return
             reads += 1
             received = self._receive()
             if received is None:
@@ -310,7 +320,7 @@ class RelayedConnection:
     def _part(self) -> None:
         if not self._send():
             return
-        if self._peer_has_ended or self.wire_hangs:
+        if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
             self.phase = Phase.DONE
         elif self._is_deaf:
             self.wire.shutdown(socket.SHUT_WR)

@@ -18,6 +18,9 @@ class SessionError(Exception):
 class Session(ABC):
     """Use by one thread. Methods raise SessionError."""
 
+    #: Reads of the wire before other connections have their turn: fewer, where little can make much work.
+    reads_per_turn = 16
+
     @property
     @abstractmethod
     def protocol(self) -> str:

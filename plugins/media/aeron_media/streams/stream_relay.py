@@ -78,6 +78,8 @@ class StreamRelay:
         self._shaking: set[RelayedConnection] = set()
         # Those whose agents have nothing to do with them any more.
         self._parting: set[RelayedConnection] = set()
+        # Those that are worked on without being reported.
+        self._unread: set[RelayedConnection] = set()
         # Those that have a deadline.
         self._timed: set[RelayedConnection] = set()
         # Hands are shaken, and there is no room to tell the agent.
@@ -128,6 +130,9 @@ class StreamRelay:
                 self._on_control(events, now)
             elif self._listener is not None and descriptor == self._listener.fileno():
                 self._accept(now)
+        for connection in list(self._unread):
+            connection.work(now)
+            self._settle(connection)
         for connection in [each for each in self._timed if _is_overdue(each, now)]:
             connection.on_overdue(self._params.handshake_limit_s)
             self._settle(connection)
@@ -137,6 +142,8 @@ class StreamRelay:
         self._close_done()
 
     def _timeout(self) -> float | None:
+        if self._unread:
+            return 0.0
         deadlines = [each.deadline for each in self._timed if each.deadline is not None]
         if self._is_closing:
             deadlines.append(self._closing_deadline)
@@ -258,6 +265,10 @@ class StreamRelay:
             self._on_shaken(connection)
         if connection.phase is Phase.PARTING and connection not in self._parting:
             self._on_parting(connection)
+        if connection.is_unread:
+            self._unread.add(connection)
+        else:
+            self._unread.discard(connection)
         if connection.deadline is None:
             self._timed.discard(connection)
         else:
@@ -304,6 +315,7 @@ class StreamRelay:
         self._connections.discard(connection)
         self._shaking.discard(connection)
         self._parting.discard(connection)
+        self._unread.discard(connection)
         self._timed.discard(connection)
         if connection in self._unheard:
             self._unheard.remove(connection)

@@ -38,6 +38,8 @@ class WsSession(Session):
     """See `Session`; `now` returns seconds of a clock that only runs forward."""
 
     protocol = "WebSocket"
+    # Ten thousand empty messages fit into one.
+    reads_per_turn = 1
 
     def __init__(
         self, params: WsParams, *, server_side: bool, now: Callable[[], float] = time.monotonic
