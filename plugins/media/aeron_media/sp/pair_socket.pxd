@@ -78,9 +78,7 @@ cdef class PairSocket:
     cdef int32_t reject(self, int32_t session_id) except -1 nogil
     cdef bint has_peer(self) noexcept nogil
     cdef int64_t advance(self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
-    cdef int64_t _send_to_partner(
-        self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns
-    ) except -1 nogil
+    cdef int64_t _send_to_partner(self, PairStream stream, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int64_t _distribute(self, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(reason=int32_t)

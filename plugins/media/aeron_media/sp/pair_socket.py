@@ -305,6 +305,8 @@ class PairSocket:
         self._up.remove(cython.cast(cython.pointer(PyObject), peer))
         peer.is_among_peers = False
         unsent = peer.output.end()
+        # Not before: the number of a closed descriptor may be another connection's at once.
+        peer.stream.close(False)
         self._count_peers()
         self._show_room(peer)
         self._sending.give()
@@ -373,19 +375,16 @@ class PairSocket:
         try:
             if stream.is_cut:
                 position = cython.cast(Peer, self._first).output.settle(stream, log, position)
-            if self._up.size == 0:
+            if self._up.size == 0 or not cython.cast(Peer, self._up.at(0)).is_confirmed(now_ns):
                 return position
             if self._is_polyamorous:
                 return self._distribute(log, position)
-            return self._send_to_partner(stream, log, position, now_ns)
+            return self._send_to_partner(stream, log, position)
         finally:
             self._sending.give()
 
-    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int, now_ns: int) -> int:
-        partner = self._up.at(0)
-        if not cython.cast(Peer, partner).is_confirmed(now_ns):
-            return position
-        answer: int = cython.cast(Peer, partner).output.draw(stream, log, position)
+    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int) -> int:
+        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(stream, log, position)
         return answer
 
     def _distribute(self, log: LogBuffer, position: int) -> int:

@@ -259,7 +259,6 @@ class Peer:
             return 0
         if self.is_dialed and not self.has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
             return self.fail(phases.REFUSED_BY_PEER, 0, 0, now_ns)
-        self.stream.close(False)
         self._enter(phases.PHASE_DRAINING, now_ns)
         return self._drain(now_ns)
 
@@ -351,11 +350,15 @@ class Peer:
         return self._vanish(now_ns)
 
     def fail(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Give the connection up, for one of `phases` or what the operating system says; return 0."""
+        """Give the connection up, for one of `phases` or what the operating system says; return 0.
+
+        The stream of one who is among the peers is closed by the socket, once the sender does not use it any more.
+        """
         self.end_reason = reason
         self.end_value = value
         self.end_limit = limit
-        self.stream.close(False)
+        if not self.is_among_peers:
+            self.stream.close(False)
         return self._vanish(now_ns)
 
     def refuse(self, now_ns: int) -> int:

@@ -170,3 +170,19 @@ def test_counters_say_which_peers_there_are_and_what_they_take(pairing):
     peer.close()
     pair.run(100 * MS)
     assert not any(record.value for record in pair.driver.find_counters("sp-room"))
+
+
+def test_messages_wait_until_a_peer_has_taken_us_where_that_is_asked_for(pairing):
+    pair = pairing(DIALING, "|poly=true|confirm=true|backoff-init=10ms")
+    peer = pair.accept()
+    pair.say(peer, greeting())
+    assert pair.publication.offer(b"first") > 0
+    pair.run(100 * MS)
+    assert heard(peer) == greeting()
+    peer.close()
+    pair.run()
+
+    peer = pair.accept()
+    pair.say(peer, greeting())
+    pair.run(300 * MS)
+    assert heard(peer) == greeting() + message(b"first")
