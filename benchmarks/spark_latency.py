@@ -97,8 +97,8 @@ def started(
     return (writer.format("noop") if take is None else writer.foreachBatch(take)).start()
 
 
-def rate_triggers(spark: SparkSession, folder: Path) -> HdrHistogram:
-    """Return the micro-batches of the rate source with the same sink but for the times."""
+def rate_query(spark: SparkSession, folder: Path) -> StreamingQuery:
+    """Return a query of the rate source that has run, with the same sink but for the times: what Spark takes itself."""
     arrived: list[int] = []
 
     def take(frame: DataFrame, _batch_id: int) -> None:
@@ -108,7 +108,18 @@ def rate_triggers(spark: SparkSession, folder: Path) -> HdrHistogram:
     query = started(frame, folder / "rate-checkpoint", take)
     time.sleep(WARM_UP_S + MEASURED_S)
     query.stop()
-    return triggers_of(query)
+    return query
+
+
+def show_phases(rows: dict[str, dict[str, float]]) -> None:
+    """Print what a micro-batch of each consists of."""
+    table = Table("medians in milliseconds", box=None)
+    phases = sorted({phase for found in rows.values() for phase in found})
+    for phase in phases:
+        table.add_column(phase, justify="right")
+    for name, found in rows.items():
+        table.add_row(name, *(f"{found.get(phase, 0):.0f}" for phase in phases))
+    Console(width=140).print(table)
 
 
 def show_latencies(rows: dict[str, HdrHistogram]) -> None:
@@ -158,20 +169,20 @@ def main() -> None:
         time.sleep(WARM_UP_S)
         arrivals.latencies.reset()
         time.sleep(MEASURED_S)
-        end_to_end, own = arrivals.latencies, triggers_of(query)
-        phases = phases_of(query)
+        end_to_end, own, own_phases = arrivals.latencies, triggers_of(query), phases_of(query)
         publisher.terminate()
         time.sleep(SETTLED_S)
         reading, recording, driving = load_of(idle_s, os.getpid(), recorder.pid, driver.pid)
         query.stop()
+        rate = rate_query(spark, folder)
         show_latencies(
             {
                 "from offer to sink": end_to_end,
                 "a trigger": own,
-                "a trigger of the rate source": rate_triggers(spark, folder),
+                "a trigger of the rate source": triggers_of(rate),
             }
         )
-        print("a trigger in milliseconds, medians:", phases)
+        show_phases({"a trigger": own_phases, "of the rate source": phases_of(rate)})
         (folder / "empty").mkdir()
         query = started(
             spark.readStream.schema("a int").parquet(str(folder / "empty")), folder / "file-checkpoint"

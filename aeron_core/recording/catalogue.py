@@ -14,7 +14,7 @@ from typing import Final
 from aeron_core.errors import ArchiveInUseError, RecordingError
 from aeron_core.recording import names
 from aeron_core.recording.descriptor import RecordingDescriptor
-from aeron_core.recording.file_store import FileStore, LocalStore, make_folder
+from aeron_core.recording.file_store import FileStore, LocalStore, make_folder, write_failure
 
 #: Bytes of the reserve. An invented number: some blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
@@ -72,12 +72,19 @@ def has_recorder(store: FileStore) -> bool:
 
 @contextmanager
 def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
-    """Hold one of the locks of an archive; raises ArchiveInUseError where not `is_waiting` for it."""
+    """Hold one of the locks of an archive; raises ArchiveInUseError where not `is_waiting` for it.
+
+    Raises RecordingError where this user may not write there.
+    """
     if not isinstance(store, LocalStore):
         yield  # one recorder at a time uploads there, and it holds the lock of its spool
         return
-    make_folder(store.folder)
-    fd = os.open(store.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    path = store.folder / name
+    try:
+        make_folder(store.folder)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise write_failure("write", path, error) from error
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)

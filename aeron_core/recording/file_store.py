@@ -5,6 +5,7 @@ Not here: what the files hold. Names are relative, with `/` between their parts.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -23,9 +24,16 @@ if TYPE_CHECKING:
 #: this invented number is what their clock and ours may differ.
 _SETTLED_NS: Final = 60_000_000_000
 
+_NOT_THERE: Final = (FileNotFoundError, NotADirectoryError)
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
 
 class FileStore(ABC):
-    """Files by name; any thread may use it. A file that is missing raises RecordingNotFoundError."""
+    """Files by name; any thread may use it.
+
+    A file that is missing raises RecordingNotFoundError, one that this user may not touch RecordingError.
+    """
 
     uri: str
 
@@ -83,23 +91,20 @@ class LocalStore(FileStore):
         """Return the names in a folder, in order; none where it is not there."""
         try:
             return sorted(os.listdir(self.folder / folder))
-        except (FileNotFoundError, NotADirectoryError):
+        except _NOT_THERE:
             return []
+        except PermissionError as error:
+            raise _read_failure(self.folder / folder, error) from error
 
     def size(self, name: str) -> int:
         """Return the bytes of a file, -1 where there is none."""
-        try:
-            return (self.folder / name).stat().st_size
-        except FileNotFoundError:
-            return -1
+        status = self._status(name)
+        return -1 if status is None else status.st_size
 
     def version(self, name: str) -> object:
         """Return the file's inode and time of change: it is replaced, never written again."""
-        try:
-            status = (self.folder / name).stat()
-        except FileNotFoundError:
-            return None
-        return status.st_ino, status.st_mtime_ns
+        status = self._status(name)
+        return None if status is None else (status.st_ino, status.st_mtime_ns)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
         """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
@@ -108,8 +113,10 @@ class LocalStore(FileStore):
                 if offset:
                     file.seek(offset)
                 return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
-        except FileNotFoundError:
+        except _NOT_THERE:
             raise _missing(self.folder / name) from None
+        except PermissionError as error:
+            raise _read_failure(self.folder / name, error) from error
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
         """Fill `target` from `offset` on, as far as the file goes, and return the bytes."""
@@ -122,8 +129,10 @@ class LocalStore(FileStore):
                         break
                     filled += read
                 return filled
-        except FileNotFoundError:
+        except _NOT_THERE:
             raise _missing(self.folder / name) from None
+        except PermissionError as error:
+            raise _read_failure(self.folder / name, error) from error
 
     def write(self, name: str, data: bytes) -> None:
         """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
@@ -152,14 +161,27 @@ class LocalStore(FileStore):
     def upload(self, path: Path, name: str) -> None:
         """Put a local file there under `name`, in the place of the one that is there."""
         target = self.folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
-        shutil.copyfile(path, draft)
+        with path.open("rb") as source, draft.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            # Who uploads deletes the original after this.
+            os.fsync(copy.fileno())
         draft.replace(target)
+        sync_folder(target.parent)
 
     def local_path(self, name: str) -> Path | None:
         """Return the path of the file."""
         return self.folder / name
+
+    def _status(self, name: str) -> os.stat_result | None:
+        try:
+            return (self.folder / name).stat()
+        except _NOT_THERE:
+            return None
+        except PermissionError as error:
+            raise _read_failure(self.folder / name, error) from error
 
 
 class ArrowStore(FileStore):
@@ -257,13 +279,17 @@ def open_store(where: str | Path) -> FileStore:
 
 
 def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
-    """Return the exception that says which file could not be written, why, and how much room there is."""
+    """Return the exception that says which file could not be written, why, and what to do."""
+    failure = f"cannot {verb} {path}: {error.strerror or error}"
+    if error.errno in _NOT_ALLOWED:
+        return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")
+    if error.errno not in _NO_ROOM:
+        return RecordingError(f"{failure}; mend that, or choose another folder")
     place = next(parent for parent in path.parents if parent.exists())
     status = os.statvfs(place)
     free = status.f_bavail * status.f_frsize
     return RecordingError(
-        f"cannot {verb} {path}: {error.strerror or error}; {free} bytes are free on its filesystem. The "
-        "stream waits: make room, or purge recordings"
+        f"{failure}; {free} bytes are free on its filesystem. The stream waits: make room, or purge recordings"
     )
 
 
@@ -271,6 +297,8 @@ def make_folder(folder: Path) -> None:
     """Make a local folder, and those above it, so that none is lost with the power; raises OSError."""
     if folder.is_dir():
         return
+    if folder.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     sync_folder(folder.parent)
@@ -278,13 +306,15 @@ def make_folder(folder: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names in a local folder are on the disk."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fd = -1
     try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         os.fsync(fd)
     except OSError as error:
-        raise RecordingError(f"cannot write {folder} to the disk: {error.strerror}") from error
+        raise write_failure("flush", folder, error) from error
     finally:
-        os.close(fd)
+        if fd >= 0:
+            os.close(fd)
 
 
 def _read_fully(fd: int, offset: int, length: int) -> bytes:
@@ -300,3 +330,7 @@ def _read_fully(fd: int, offset: int, length: int) -> bytes:
 
 def _missing(path: Path | str) -> RecordingNotFoundError:
     return RecordingNotFoundError(f"{path}: there is no such file")
+
+
+def _read_failure(path: Path, error: OSError) -> RecordingError:
+    return RecordingError(f"cannot read {path}: {error.strerror}; let user {os.geteuid()} read it")

@@ -1,6 +1,8 @@
 """Recordings on their way from a spool to an archive elsewhere."""
 
 import errno
+import os
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +86,24 @@ def test_finished_segments_are_uploaded_and_deleted_here(upload):
     assert (recording.start_position, recording.position, recording.is_live) == (0, 2 * SEGMENT, False)
     assert upload.data() == whole[: 2 * SEGMENT]
     assert upload.is_sound()
+
+
+def test_what_is_deleted_here_is_on_the_disk_there(upload, monkeypatch):
+    flushed, fsync = set(), os.fsync
+
+    def note(fd):
+        fsync(fd)
+        flushed.add(Path(os.readlink(f"/proc/self/fd/{fd}")))
+
+    monkeypatch.setattr(os, "fsync", note)
+    for _ in range(3):
+        upload.written.fill_term()
+
+    upload.run()
+
+    there = upload.remote_store.folder / "0"
+    assert there in flushed
+    assert {there / f".0-0.{kind}.{os.getpid()}" for kind in ("rec", "idx")} <= flushed
 
 
 def test_a_recording_without_a_finished_segment_is_not_there_yet(upload):

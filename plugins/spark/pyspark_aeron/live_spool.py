@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.client.aeron import connect
-from aeron_core.errors import AeronError, ClosedError
+from aeron_core.errors import AeronError, ClosedError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.purge import purge_before
 from aeron_core.recording.recorder import Recorder, RecorderParams
@@ -84,6 +84,8 @@ class LiveSpool:
             self._record()
         except AeronError as error:
             self._error = error
+        except Exception as error:  # a query that nobody tells would wait for ever
+            self._error = RecordingError(f"live stream: {type(error).__name__}: {error}")
         finally:
             self._recorder.on_close()
             self._aeron.leave()

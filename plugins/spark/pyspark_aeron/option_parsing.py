@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar, Final, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Self
+from urllib.parse import unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from aeron_core.errors import ConfigurationError
 
 # What Spark hands over of its own.
 _OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
+_FILE_SCHEME: Final = "file://"
+
+
+def _absolute(place: str) -> str:
+    # Options are read where the query is planned; executors have working folders of their own.
+    if place.startswith(_FILE_SCHEME):
+        return unquote(urlsplit(place).path)
+    return place if not place or "://" in place else str(Path(place).expanduser().absolute())
+
+
+#: A folder, absolute whatever was given, or a URI.
+Place = Annotated[str, AfterValidator(_absolute)]
 
 
 class Options(BaseModel):

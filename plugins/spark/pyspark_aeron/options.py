@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
-from pyspark_aeron.option_parsing import Options
+from pyspark_aeron.option_parsing import Options, Place
 
 # What Spark gives a task of its own files. Source: spark.sql.files.maxPartitionBytes.
 _PARTITION_LENGTH: Final = 128 * 1024 * 1024
@@ -113,7 +113,7 @@ PositionsOption = Annotated[Positions, BeforeValidator(_positions)]
 class SourceOptions(Options):
     """What a reader is told."""
 
-    archive: str = Field(
+    archive: Place = Field(
         "", description="Folder or URI of the archive; the argument of `load` does the same."
     )
     recordings: Ids | None = Field(

@@ -14,15 +14,16 @@ from typing import Final
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.offerer import Offerer
 from aeron_core.client.publication import Publication
-from aeron_core.errors import ClosedError, NotConnectedError
+from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 from aeron_core.recording.batch_appender import MessageColumn
 from aeron_core.uri import ChannelUri
 from aeron_core.uri_builder import ChannelUriBuilder
 from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import Staged, staged_columns
 
-#: Bits of the reserved value that number the messages of a batch; those above it number the batches.
-SEQUENCE_BITS: Final = 40
+#: Bits of the reserved value that number the messages of a batch; those above it number the batches. At ten batches
+#: a second their 31 bits last for six years.
+SEQUENCE_BITS: Final = 32
 #: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
 HEADER_LENGTH: Final = 24
 _SENDER_POSITION_TYPE_ID: Final = 2
@@ -46,6 +47,14 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
     for message, column in staged_columns(staged):
         _offer_column(offerer, options, column, _Place(query, batch_id, message.task.partition))
     _await_sent(options, publication, timeout_s)
+
+
+def end_publication(options: SinkOptions, query: str) -> None:
+    """Close what was published on, if anything was; subscribers get what was offered all the same."""
+    if options.channel is not None:
+        publication = _publications.pop(_key(options, query), None)
+        if publication is not None:
+            publication.close()
 
 
 class _Place:
@@ -76,6 +85,10 @@ def session_id_of(query: str) -> int:
 
 def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn, place: _Place) -> None:
     data, boundaries = column.data, column.boundaries
+    if offerer.messages + column.count > 1 << SEQUENCE_BITS:
+        raise ConfigurationError(
+            f"a batch of more than {1 << SEQUENCE_BITS} messages: have smaller ones by option maxBytesPerTrigger"
+        )
     for index in range(column.count):
         begin = boundaries.get_i64(index * 8)
         message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)
@@ -88,16 +101,20 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
             offerer.offer(message)
 
 
-def _publication(options: SinkOptions, query: str) -> Publication:
+def _key(options: SinkOptions, query: str) -> tuple[str | None, str, int]:
     assert options.channel is not None
     uri = ChannelUri.parse(options.channel)
     if "session-id" not in uri.params:
         uri = ChannelUriBuilder(uri).session_id(session_id_of(query)).build()
-    key = (options.aeron_dir, str(uri), options.stream_id)
+    return options.aeron_dir, str(uri), options.stream_id
+
+
+def _publication(options: SinkOptions, query: str) -> Publication:
+    key = _key(options, query)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
         # Shared: a process that has committed before may be alive, or not missed yet, and the stream goes on.
-        publication = _client(options.aeron_dir).add_publication(str(uri), options.stream_id)
+        publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
         _publications[key] = publication
     return publication
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from aeron_core.errors import ConfigurationError
 from pyspark_aeron.connect import SCHEME, connect_session
 from pyspark_aeron.java import find_java_home
 
@@ -40,7 +41,7 @@ def session(
 
     `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, whose server has its own settings
     beside those of SQL. `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
-    Raises ConfigurationError where there is no Java, or no such server.
+    Raises ConfigurationError where there is no Java, no such server, or Spark does not start.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
@@ -54,9 +55,27 @@ def session(
         builder = SparkSession.builder.master(master).appName(name)
         for key, value in chosen.items():
             builder = builder.config(key, value)
-        spark = builder.getOrCreate()
+        spark = _start(builder, master)
     pyspark_aeron.register(spark)
     return spark
+
+
+def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
+    """Return the session; raises ConfigurationError with what Java says, or where it says it."""
+    from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415 - of pyspark
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    failure = f"Spark does not start with master {master}"
+    try:
+        return builder.getOrCreate()
+    except Py4JJavaError as error:
+        cause = str(error.java_exception.getMessage()).partition("\n")[0]
+        raise ConfigurationError(f"{failure}: {cause}; stderr says more") from error
+    except (PySparkException, Py4JError, OSError) as error:
+        raise ConfigurationError(
+            f"{failure}: its Java machine has ended, and has written why to stderr, such as a port that is taken "
+            f"(spark.ui.port) or a master that is none ({error})"
+        ) from error
 
 
 def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str, str]:

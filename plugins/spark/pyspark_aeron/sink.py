@@ -16,12 +16,20 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from aeron_core.errors import AeronError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
-from pyspark_aeron.publishing import publish
+from pyspark_aeron.publishing import end_publication, publish
 from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import Staged, Task, discard, discard_before, stage, staged_columns, staging_folder
+from pyspark_aeron.staging import (
+    Staged,
+    Task,
+    discard,
+    discard_all,
+    discard_before,
+    stage,
+    staged_columns,
+    staging_folder,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,11 +51,16 @@ class BatchWriter(DataSourceArrowWriter):
 
     def commit(self, messages: Messages) -> None:
         """Hand all rows on."""
-        _hand_on(self._options, _staged(messages), self._job, 0)
+        try:
+            _hand_on(self._options, _staged(messages), self._job, 0)
+        finally:
+            # The next job has a session of its own, of which a stream has one at a time.
+            end_publication(self._options, self._job)
+        discard_all(staging_folder(self._options, self._job))
 
     def abort(self, messages: Messages) -> None:
         """Delete what was staged."""
-        discard(_staged(messages))
+        discard_all(staging_folder(self._options, self._job))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
@@ -74,17 +87,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
 def check_target(options: SinkOptions) -> None:
     """Make the archive where there is none, so that what is wrong with it is said before any row is read."""
-    if not options.archive:
-        return
-    try:
+    if options.archive:
         _appender(options, "")
-    except AeronError:
-        raise
-    except OSError as error:
-        raise RecordingError(
-            f"archive {options.archive}: {error.strerror or error}: must be a folder, or a place for one, that this "
-            "user may write"
-        ) from error
 
 
 def _appender(options: SinkOptions, writer: str) -> BatchAppender:

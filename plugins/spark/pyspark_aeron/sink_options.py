@@ -10,14 +10,14 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.recording.batch_appender import DEFAULT_TERM_LENGTH
 from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH
 from aeron_core.values import INT32_MAX, INT32_MIN
-from pyspark_aeron.option_parsing import Options
+from pyspark_aeron.option_parsing import Options, Place
 from pyspark_aeron.options import DurationNs, Size
 
 
 class SinkOptions(Options):
     """What a writer is told: an archive to record into, or a channel to publish on."""
 
-    archive: str = Field(
+    archive: Place = Field(
         "",
         description="Folder of the archive to record into; the argument of `save` and `start` does the same.",
     )
@@ -39,7 +39,7 @@ class SinkOptions(Options):
     aeron_dir: str | None = Field(
         None, description="Directory of the driver to publish through, on the machine of the Spark driver."
     )
-    staging: str | None = Field(
+    staging: Place | None = Field(
         None,
         description="Folder for what tasks have written and no commit has published, reached by all machines; within "
         "the archive, or a temporary folder of a single machine, where unset.",

@@ -5,8 +5,8 @@ Not here: what a commit does with them. A file that no commit has asked for hold
 
 from __future__ import annotations
 
-import getpass
 import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
@@ -89,9 +89,9 @@ def staging_folder(options: SinkOptions, writer: str) -> Path:
     if options.staging is not None:
         root = Path(options.staging)
     elif options.archive:
-        root = Path(options.archive.removeprefix("file://")) / names.STAGING
+        root = Path(options.archive) / names.STAGING
     else:
-        root = Path(tempfile.gettempdir()) / f"aeron-core-{getpass.getuser()}" / names.STAGING
+        root = Path(tempfile.gettempdir()) / f"aeron-core-{os.getuid()}" / names.STAGING
     return root / writer
 
 
@@ -101,9 +101,11 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
     path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
     try:
         rows = _write(path, batches)
-    except OSError as error:
+    except BaseException as error:
         with suppress(OSError):
             path.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise RecordingError(
             f"cannot write {path}: {error.strerror or error}: make room, or name another folder with option staging; "
             "no row is lost, for the batch is begun again when the query is"
@@ -154,6 +156,11 @@ def discard_before(folder: Path, batch_id: int) -> None:
     for path in folder.glob("*-*-*.arrow"):
         if int(path.name.split("-", 1)[0]) < batch_id:
             path.unlink(missing_ok=True)
+
+
+def discard_all(folder: Path) -> None:
+    """Delete what the tasks of a job have left, those too that died before they could say so."""
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _messages(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from pyspark_aeron.live_spool import LiveSpool
+
+
+# While there is less than `minBytesPerTrigger`. An invented number: as while there is nothing.
+_LONGEST_PAUSE_S: Final = 0.04
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -79,6 +83,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # What was purged is said here, before a task fails.
         length = sum(piece.length for piece in selection.ranges(begin, end))
         if self._waits_for_more(length):
+            time.sleep(_LONGEST_PAUSE_S)  # Spark asks again at once
             return begin.to_json()
         if isinstance(limit, ReadMaxBytes):
             end = share_out(selection, begin, end, limit.max_bytes)

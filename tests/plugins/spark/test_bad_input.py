@@ -1,5 +1,7 @@
 """What is broken fails the query with what to do, and once it is mended no row is lost and none is there twice."""
 
+import re
+
 import pytest
 
 TIMEOUT_S = 120
@@ -95,7 +97,16 @@ def test_an_archive_that_cannot_be_made_is_said(run, written, tmp_path):
 
     message = failure(lambda: run("aeron", "file/archive"))
 
-    assert "file/archive: Not a directory: must be a folder, or a place for one" in message
+    assert "file/archive/archive.lock: Not a directory; mend that, or choose another folder" in message
+
+
+def test_a_folder_that_nobody_may_write_into_is_said_before_a_row_is_read(run, written):
+    written.append(b"a")
+
+    # The kernel's own: not even root may make anything there.
+    message = failure(lambda: run("aeron", "/sys/recordings"))
+
+    assert re.search(r"/sys/recordings/archive.lock: [\w -]+; let user \d+ write there, or choose", message)
 
 
 def test_rows_that_cannot_be_staged_are_written_once_they_can(run, spark, written, tmp_path):

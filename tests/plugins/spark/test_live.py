@@ -9,8 +9,9 @@ from pyspark_aeron.stream_reader import StreamReader
 
 from aeron_core import MediaDriver, connect
 from aeron_core.client.offerer import Offerer
-from aeron_core.errors import AeronError, ConfigurationError, RegistrationError
+from aeron_core.errors import AeronError, ConfigurationError, RecordingError, RegistrationError
 from aeron_core.recording import Archive
+from aeron_core.recording.recorder import Recorder
 
 TIMEOUT_S = 60
 
@@ -150,6 +151,19 @@ def test_a_driver_that_is_gone_ends_the_query(options, driver):
     driver.close()
     try:
         with pytest.raises(AeronError, match="the media driver of the live stream is gone"):
+            check_until(spool, time.monotonic() + TIMEOUT_S)
+    finally:
+        spool.close()
+
+
+def test_a_fault_that_nobody_has_thought_of_ends_the_query_too(options, monkeypatch):
+    def fail(recorder):
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(Recorder, "do_work", fail)
+    spool = LiveSpool(options())
+    try:
+        with pytest.raises(RecordingError, match="live stream: MemoryError: none left"):
             check_until(spool, time.monotonic() + TIMEOUT_S)
     finally:
         spool.close()

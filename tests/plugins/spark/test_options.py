@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 from pyspark_aeron.options import Positions, SourceOptions
+from pyspark_aeron.sink_options import SinkOptions
 
 from aeron_core.errors import ConfigurationError
 
@@ -36,6 +37,23 @@ def test_long_times_may_be_written_as_spark_users_write_them(text, seconds):
 
 def test_the_path_of_load_is_the_archive():
     assert SourceOptions.parse({"path": "/a"}).archive == "/a"
+
+
+@pytest.mark.parametrize("options", [SourceOptions, SinkOptions])
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("logs", "{here}/logs"),
+        ("~/logs", "/home/someone/logs"),
+        ("file:///a%20b/c", "/a b/c"),
+        ("s3://bucket/logs", "s3://bucket/logs"),
+    ],
+)
+def test_a_folder_is_that_of_the_process_that_plans(monkeypatch, tmp_path, options, given, meant):
+    monkeypatch.setenv("HOME", "/home/someone")
+    monkeypatch.chdir(tmp_path)
+
+    assert options.parse({"path": given}).archive == meant.format(here=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,15 @@
 """Writing with Spark: into recordings exactly once, onto channels at least once."""
 
+import pwd
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark_aeron import publishing, sink
-from pyspark_aeron.sink import StreamWriter
+from pyspark_aeron.sink import BatchWriter, StreamWriter
 from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import Task, stage
+from pyspark_aeron.staging import Task, stage, staging_folder
 
 from aeron_core import connect
 from aeron_core.errors import ClientError, ConfigurationError, NotConnectedError
@@ -68,6 +69,7 @@ def test_rows_become_a_recording(spark, out, payloads):
 
     descriptor = Archive.open(out).recording(0).descriptor
     assert payloads(out) == [payload for payload, _ in rows]
+    assert not list((out / "staging").iterdir())
     assert (descriptor.channel, descriptor.stream_id, descriptor.stop_position is not None) == (
         "aeron:ipc",
         7,
@@ -133,6 +135,7 @@ def test_rows_that_are_no_messages_are_refused(spark, out, query, message):
 
     assert message in str(caught.value)
     assert not out.exists() or payloads_of(out) == []
+    assert not list(out.glob("staging/*"))
 
 
 def payloads_of(out):
@@ -241,9 +244,9 @@ def test_rows_are_published_with_batch_and_sequence(published):
 
     session = publishing.session_id_of("query-1")
     assert read() == [
-        (b"a", 3 << 40, session),
-        (b"b", (3 << 40) + 1, session),
-        (b"c", (3 << 40) + 2, session),
+        (b"a", 3 << 32, session),
+        (b"b", (3 << 32) + 1, session),
+        (b"c", (3 << 32) + 2, session),
     ]
 
 
@@ -254,6 +257,25 @@ def test_a_repetition_has_the_same_values(published):
     query.commit(3, query.stage(3, 0, b"a", b"b"))
 
     assert read()[:2] == read()[2:]
+
+
+def test_one_job_after_the_other_publishes_on_a_channel(published):
+    query, read = published()
+
+    for payload in (b"a", b"b"):
+        job = BatchWriter(query.options)
+        rows = pa.RecordBatch.from_arrays([pa.array([payload], pa.binary())], names=["payload"])
+        job.commit([stage(query.options, [rows], Task(job._job, 0, 0))])
+
+    assert sorted(payload for payload, *_ in read()) == [b"a", b"b"]
+
+
+def test_a_query_that_has_run_for_years_goes_on(published):
+    query, read = published()
+
+    query.commit(2**31 - 1, query.stage(2**31 - 1, 0, b"a"))
+
+    assert read()[0][1] == (2**31 - 1) << 32
 
 
 def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driver):
@@ -267,7 +289,7 @@ def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driv
     query.commit(4, query.stage(4, 0, b"b"))
 
     session = publishing.session_id_of("query-1")
-    assert read() == [(b"a", 3 << 40, session), (b"b", 4 << 40, session)]
+    assert read() == [(b"a", 3 << 32, session), (b"b", 4 << 32, session)]
     for resource in (*before[0].values(), *before[1].values()):
         resource.close()
 
@@ -328,3 +350,16 @@ def test_what_spark_hands_over_of_its_own_is_no_option():
 def test_neither_archive_nor_channel_is_refused():
     with pytest.raises(ConfigurationError, match="option archive or channel: must be given"):
         SinkOptions.parse({})
+
+
+def test_a_user_without_a_name_can_publish(monkeypatch):
+    def no_such_user(_uid):
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", no_such_user)
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+
+    folder = staging_folder(SinkOptions(channel="aeron:ipc"), "query")
+
+    assert folder.parts[-2:] == ("staging", "query")

@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from pyspark_aeron import stream_reader
+from pyspark_aeron.options import SourceOptions
+from pyspark_aeron.stream_reader import StreamReader
 
 from aeron_core.testing.recordings import TERM_LENGTH
 
@@ -156,6 +159,18 @@ def test_a_running_query_takes_what_comes(spark, written):
             assert spark.table("live").count() == count
     finally:
         running.stop()
+
+
+def test_a_query_that_waits_for_more_is_asked_not_too_often(written, monkeypatch):
+    options = SourceOptions.parse({"path": str(written.store.folder), "minBytesPerTrigger": "1k"})
+    reader = StreamReader(options, ("payload",))
+    start = reader.initialOffset()
+    written.append(b"a")
+    pauses = []
+    monkeypatch.setattr(stream_reader.time, "sleep", pauses.append)
+
+    assert reader.latestOffset(start, reader.getDefaultReadLimit()) == start
+    assert pauses == [0.04]
 
 
 def test_little_waits_for_more_or_for_the_delay(spark, written):

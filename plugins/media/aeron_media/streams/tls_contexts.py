@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from aeron_media.streams.tls_faults import TlsFaults
+from aeron_media.streams.relay_faults import RelayFaults
 from aeron_media.streams.tls_parameters import ClientAuth, TlsParameters, Verify
 from aeron_media.streams.tls_session import TlsSession
 
@@ -44,7 +44,7 @@ class TlsContexts:
         self._fingerprint = self._look()
         self._context = self._load()
 
-    def new_session(self, faults: TlsFaults) -> TlsSession:
+    def new_session(self, faults: RelayFaults) -> TlsSession:
         """Return a session with what the files say now; any thread may ask."""
         with self._lock:
             fingerprint = self._look()

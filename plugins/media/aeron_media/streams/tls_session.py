@@ -1,44 +1,56 @@
-"""One end of a TLS connection, without a socket: bytes of the wire in and out, plain bytes out and in.
-
-Not here: whom to trust (`tls_contexts`), and who moves the bytes (`tls_connection`).
-Invariant: no method blocks or waits.
-"""
+"""One end of a TLS connection. Not here: whom to trust (`tls_contexts`)."""
 
 from __future__ import annotations
 
 import contextlib
 import ssl
+from typing import Final
+
+from aeron_media.streams.session import Session, SessionError
+
+# Reasons that say more in our words than in those of OpenSSL.
+_TEXTS: Final = {
+    "WRONG_VERSION_NUMBER": "the peer speaks no TLS",
+    "HTTP_REQUEST": "the peer speaks HTTP",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer has sent no certificate, which client-auth=required asks for",
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate: cert= and key= name it",
+    "TLSV1_ALERT_UNKNOWN_CA": "the peer does not know who has issued our certificate",
+    "UNSUPPORTED_PROTOCOL": "the peer offers no TLS 1.2 or later",
+}
 
 
-class TlsSession:
-    """Use by one thread. Methods raise ssl.SSLError; an alert for the peer may be in `outgoing` even then."""
+class TlsSession(Session):
+    """See `Session`; where TLS fails, its alert is outgoing."""
+
+    protocol = "TLS"
 
     def __init__(self, context: ssl.SSLContext, *, server_side: bool, server_name: str | None = None) -> None:
         self._incoming = ssl.MemoryBIO()
-        #: What is to be sent.
-        self.outgoing = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(
-            self._incoming, self.outgoing, server_side=server_side, server_hostname=server_name
+            self._incoming, self._outgoing, server_side=server_side, server_hostname=server_name
         )
         self._has_ended = False
 
     def feed(self, data: bytes) -> None:
-        """Take what has come, empty where that was all."""
+        """See `Session.feed`."""
         if data:
             self._incoming.write(data)
         else:
             self._incoming.write_eof()
 
     def shake(self) -> bool:
-        """Go on with the handshake; return whether it is done."""
+        """See `Session.shake`."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:
             return False
+        except ssl.SSLError as error:
+            raise SessionError(_text(error)) from error
         return True
 
     def read(self, length: int) -> bytes | None:
-        """Return up to `length` bytes of the peer, none at its end, None where more must come first."""
+        """See `Session.read`."""
         try:
             return self._tls.read(length)
         except ssl.SSLWantReadError:
@@ -46,18 +58,23 @@ class TlsSession:
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             # Many end without saying so, as Python does. What they have sent says by itself whether it is whole.
             return b""
+        except ssl.SSLError as error:
+            raise SessionError(_text(error)) from error
 
     def write(self, data: bytes) -> None:
-        """Encrypt all of `data`."""
+        """See `Session.write`."""
         rest = memoryview(data)
-        while rest:
-            # A record at a time.
-            rest = rest[self._tls.write(rest) :]
+        try:
+            while rest:
+                # A record at a time.
+                rest = rest[self._tls.write(rest) :]
+        except ssl.SSLError as error:
+            raise SessionError(_text(error)) from error
 
     def end(self) -> bool:
-        """Say that no more will be written; return whether that could be done.
+        """See `Session.end`.
 
-        It cannot while there is something to read: it would be lost.
+        It cannot be said while there is something to read: that would be lost.
         """
         if self._has_ended:
             return True
@@ -68,3 +85,16 @@ class TlsSession:
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
         return True
+
+    def take_outgoing(self) -> bytes:
+        """See `Session.take_outgoing`."""
+        return self._outgoing.read()
+
+
+def _text(error: ssl.SSLError) -> str:
+    """Return why TLS has failed, lower case."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the peer's certificate was not accepted: {error.verify_message.rstrip('.')}"
+    if error.reason in _TEXTS:
+        return _TEXTS[error.reason]
+    return f"TLS has failed: {(error.reason or str(error)).lower().replace('_', ' ')}"

@@ -1,60 +1,29 @@
-"""Connections that are encrypted on the wire, as plain streams. Not here: the thread that encrypts (`tls_relay`)."""
+"""Connections that are encrypted on the wire, as plain streams. Not here: who encrypts (`tls_session`)."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from aeron_core._native.address import SocketAddress
-from aeron_core._native.relays import RelayedListener, RelayedStream
-from aeron_core.spi.media import StreamNetwork, StreamOptions
-from aeron_media.streams.sockets import listening_socket
-from aeron_media.streams.tls_faults import TlsFaults
-from aeron_media.streams.tls_relay import TlsRelay, begin_to_connect
-from aeron_media.streams.tls_session import TlsSession
+from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relayed_streams import RelayedStreams
+from aeron_media.streams.stream_relay import RelayParams
 
 if TYPE_CHECKING:
-    from aeron_core.spi.endpoints import Fault
     from aeron_media.streams.tls_contexts import TlsContexts
 
+#: For TCP and TLS to come about. Source: section TLS of the requirements of Lumberjack.
+HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
-class TlsStreams(StreamNetwork):
-    """The sockets of the operating system, with TLS; used by the conductor. An endpoint has one of its own."""
 
-    def __init__(self, contexts: TlsContexts) -> None:
-        self._contexts = contexts
-        self._faults = TlsFaults()
-        self._connecting: dict[tuple[int, int], TlsRelay] = {}
+class TlsStreams(RelayedStreams):
+    """Listens or dials, as `contexts` were made for."""
 
-    def listen(self, options: StreamOptions) -> RelayedListener:
-        """See `StreamNetwork.listen`; connections are taken once their handshakes are done."""
-        sock = listening_socket(options)
-        host, port, *rest = sock.getsockname()
-        relay = TlsRelay(self._new_session, self._faults, listener=sock)
-        local = SocketAddress.of(host, port, rest[1] if rest else 0)
-        return RelayedListener(relay.agent_end, local, relay.close)
-
-    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> RelayedStream:
-        """See `StreamNetwork.new_stream`; a stream is connected once its handshake is done."""
-        lengths = (sndbuf_length, rcvbuf_length)
-        if lengths not in self._connecting:
-            self._connecting[lengths] = TlsRelay(
-                self._new_session,
-                self._faults,
-                connect=partial(begin_to_connect, sndbuf_length=sndbuf_length, rcvbuf_length=rcvbuf_length),
-            )
-        return RelayedStream(self._connecting[lengths].agent_end)
-
-    def take_fault(self) -> Fault | None:
-        """Return why TLS has failed, if it has and it was not taken yet."""
-        return self._faults.take()
-
-    def close(self) -> None:
-        """Connect no more streams; threads end once those that there are have been closed."""
-        for relay in self._connecting.values():
-            relay.close()
-        # Each knows this object: without a cycle, sockets are closed with their last stream.
-        self._connecting.clear()
-
-    def _new_session(self, peer: SocketAddress) -> TlsSession:
-        return self._contexts.new_session(self._faults)
+    def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
+        faults = RelayFaults()
+        params = RelayParams(
+            "tls",
+            lambda _: contexts.new_session(faults),
+            faults,
+            handshake_limit_s=handshake_timeout_ns / 1e9,
+        )
+        super().__init__(params, params)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from pyspark.errors import PySparkException
 
 from aeron_core.errors import AeronError
-from pyspark_aeron.lag import Lags
+from pyspark_aeron.lag import Lags, LookUp
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.definition import Pipeline
 from pyspark_aeron.pipeline.progress import BatchProgress
@@ -34,11 +34,15 @@ class PipelineError(AeronError):
 class PipelineRun:
     """The queries of one pipeline; one thread uses it."""
 
-    def __init__(self, pipeline: Pipeline, *, progress_log: Path | None = None) -> None:
+    def __init__(
+        self, pipeline: Pipeline, *, progress_log: Path | None = None, look_up: LookUp | None = None
+    ) -> None:
         self._pipeline = pipeline
         self._log_path = progress_log
         self._seen: dict[str, tuple[str, int]] = {}
-        self._lags = Lags(place for source in pipeline.sources.values() if (place := source.place))
+        self._look_up = look_up or Lags(
+            place for source in pipeline.sources.values() if (place := source.place)
+        )
 
     def run(self, wait: Wait, on_progress: Callable[[BatchProgress], object]) -> None:
         """Start all queries and watch them until `wait` says to stop, or all have ended.
@@ -76,7 +80,7 @@ class PipelineRun:
         while True:
             is_over = is_stopping or not any(query.isActive for query in queries)
             for query in queries:
-                for progress in self._new_progress(query):
+                for progress in self.new_progress(query):
                     log.write(progress)
                     on_progress(progress)
                 _check(query)
@@ -84,14 +88,16 @@ class PipelineRun:
                 return
             is_stopping = wait(_LOOK_INTERVAL_S)
 
-    def _new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
+    def new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
+        """Yield the batches of a query that were not yielded before."""
         key = str(query.id)
-        for document in query.recentProgress:
-            progress = BatchProgress.of(json.loads(document.json), self._lags)
-            mark = (progress.time, progress.batch_id)
+        for progress in query.recentProgress:
+            document = json.loads(progress.json)
+            mark = (document["timestamp"], int(document["batchId"]))
             if key not in self._seen or mark > self._seen[key]:
                 self._seen[key] = mark
-                yield progress
+                # Looks into archives, which is too much for what was seen before.
+                yield BatchProgress.of(document, self._look_up)
 
 
 class _LogFile:

@@ -10,54 +10,30 @@ import socket
 import ssl
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
-from aeron_media.streams import tls_relay
+from aeron_media.streams import relayed_connection, stream_relay
 from aeron_media.streams.tls_contexts import TlsContexts
 from aeron_media.streams.tls_parameters import TlsParameters
 from aeron_media.streams.tls_streams import TlsStreams
+from relayed_ends import LOOPBACK, RelayedEnds, failure, fault, receive, wait_for
 
-from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions
 from aeron_core.testing.stream_probe import StreamProbe, accept
 
-LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 
+class Endpoints(RelayedEnds):
+    """Listeners and streams with TLS."""
 
-def wait_for(condition, timeout_s=10):
-    deadline = time.monotonic() + timeout_s
-    while not (result := condition()):
-        assert time.monotonic() < deadline, "nothing came"
-        select.select([], [], [], 0.001)
-    return result
-
-
-class Endpoints:
-    """Listeners and streams, and what they have left behind."""
-
-    def __init__(self):
-        self.closers = []
-
-    def listen(self, **params):
-        return self.listen_with(TlsContexts(parameters(**params), server_side=True))
-
-    def listen_with(self, contexts):
-        network = TlsStreams(contexts)
-        listener = network.listen(StreamOptions(LOOPBACK))
-        self.closers.append(listener.close)
-        return network, listener
+    def listen(self, limits=MappingProxyType({}), **params):
+        network = TlsStreams(TlsContexts(parameters(**params), server_side=True), **limits)
+        return network, self.listen_on(network)
 
     def caller(self, server_name="127.0.0.1", **params):
         contexts = TlsContexts(parameters(**params), server_side=False, server_name=server_name)
         network = TlsStreams(contexts)
-        probe = StreamProbe(network.new_stream())
-        self.closers += [probe.close, network.close]
-        return network, probe
-
-    def taken(self, listener):
-        probe, _ = wait_for(lambda: accept(listener))
-        self.closers.append(probe.close)
-        return probe
+        return network, self.caller_of(network)
 
 
 def parameters(**params):
@@ -68,17 +44,11 @@ def identity(pair):
     return {"cert": pair[0], "key": pair[1]}
 
 
-def relay_threads():
-    return [thread for thread in tls_relay.threading.enumerate() if thread.name == "aeron-tls"]
-
-
 @pytest.fixture
 def endpoints():
     made = Endpoints()
     yield made
-    for close in reversed(made.closers):
-        close()
-    wait_for(lambda: not relay_threads())
+    made.close()
 
 
 def dial(listener, context, name="127.0.0.1"):
@@ -86,30 +56,6 @@ def dial(listener, context, name="127.0.0.1"):
     return context.wrap_socket(
         socket.create_connection(listener.local_address().as_tuple(), timeout=10), server_hostname=name
     )
-
-
-def receive(probe, length):
-    data = b""
-    while len(data) < length:
-        data += wait_for(probe.receive)
-    return data
-
-
-def fault(network):
-    return wait_for(network.take_fault)
-
-
-def failure(attempt):
-    """Wait until something fails, and return its number."""
-
-    def number():
-        try:
-            attempt()
-        except OSError as error:
-            return error.errno
-        return None
-
-    return wait_for(number)
 
 
 def test_what_python_sends_over_tls_is_received_plain(endpoints, certificates, python_context):
@@ -199,6 +145,20 @@ def test_what_was_sent_before_a_close_is_delivered_with_an_end(endpoints, certif
         assert client.recv(10) == b"ack"
         # Raises where the connection is cut, which is not the end.
         client.suppress_ragged_eofs = False
+        assert client.recv(10) == b""
+
+
+def test_a_close_with_something_unread_delivers_what_was_sent_before(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server))
+    with dial(listener, python_context()) as client:
+        taken = endpoints.taken(listener)
+        client.sendall(b"unread")
+        # The first byte is read alone, the others stay.
+        assert wait_for(StreamProbe(taken.stream, length=1).receive) == b"u"
+        taken.send(b"ack")
+        taken.close()
+        client.suppress_ragged_eofs = False
+        assert client.recv(10) == b"ack"
         assert client.recv(10) == b""
 
 
@@ -307,12 +267,12 @@ def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(cer
     def connect(peer):
         raise OSError(errno.ENETUNREACH, "no way")
 
-    relay = tls_relay.TlsRelay(None, None, connect=connect)
+    relay = stream_relay.StreamRelay(stream_relay.RelayParams("tls", None, None, 10), connect=connect)
     for closes in (True, False):
         ours, theirs = socket.socketpair()
         if closes:
             ours.close()
-        tls_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
+        stream_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
         theirs.close()
     ours.settimeout(10)
     assert ours.recv(1) == bytes([errno.ENETUNREACH])
@@ -350,21 +310,21 @@ def test_a_certificate_that_is_half_renewed_leaves_the_one_before(
     assert network.take_fault() is None
 
 
-def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates, monkeypatch):
-    monkeypatch.setattr(tls_relay, "HANDSHAKE_LIMIT_S", 0.05)
-    network, listener = endpoints.listen(**identity(certificates.server))
+def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates):
+    network, listener = endpoints.listen(
+        {"handshake_timeout_ns": 50_000_000}, **identity(certificates.server)
+    )
     with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as stalled:
         with pytest.raises(ConnectionResetError):
             stalled.recv(1)
-        assert "no TLS handshake within" in fault(network).reason
+        assert fault(network).reason == "no TLS handshake within 0.05 s"
 
 
 def test_handshakes_are_bounded_in_number_and_others_wait(
     endpoints, certificates, python_context, monkeypatch
 ):
-    monkeypatch.setattr(tls_relay, "MAX_HANDSHAKES", 2)
-    monkeypatch.setattr(tls_relay, "HANDSHAKE_LIMIT_S", 0.2)
-    _, listener = endpoints.listen(**identity(certificates.server))
+    monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
+    _, listener = endpoints.listen({"handshake_timeout_ns": 200_000_000}, **identity(certificates.server))
     stalled = [socket.create_connection(listener.local_address().as_tuple()) for _ in range(2)]
     with dial(listener, python_context()) as client:
         client.sendall(b"window")
@@ -388,6 +348,33 @@ def test_a_peer_without_tls_is_named(endpoints, certificates):
         found = fault(network)
         assert found.reason == "the peer speaks no TLS"
         assert found.source == "{}:{}".format(*plain.getsockname())
+
+
+def test_a_peer_that_is_refused_reads_why_whatever_it_has_sent(endpoints, certificates, python_context):
+    _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
+    with dial(listener, python_context()) as client:
+        client.sendall(bytes(200_000))
+        with pytest.raises(ssl.SSLError, match=r"(?i)certificate.required"):
+            client.recv(1)
+
+
+def test_peers_that_are_refused_and_stay_are_bounded_in_number_and_time(
+    endpoints, certificates, python_context, monkeypatch
+):
+    monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(relayed_connection, "CLOSING_LIMIT_S", 0.2)
+    _, listener = endpoints.listen(**identity(certificates.server))
+    refused = [socket.create_connection(listener.local_address().as_tuple(), timeout=10) for _ in range(2)]
+    for each in refused:
+        each.sendall(b"2W\0\0\0\1")
+        assert each.recv(100) == b""
+    begun = time.monotonic()
+    with dial(listener, python_context()) as client:
+        assert time.monotonic() - begun > 0.1
+        client.sendall(b"window")
+        assert receive(endpoints.taken(listener), 6) == b"window"
+    for each in refused:
+        each.close()
 
 
 def test_tls_1_1_is_refused(endpoints, certificates, python_context):
@@ -433,10 +420,8 @@ def test_nothing_is_left_open(certificates, python_context):
         _, caller = endpoints.caller(ca=certificates.ca)
         caller.connect(listener.local_address())
         wait_for(caller.is_connected)
-        for close in reversed(endpoints.closers):
-            close()
         untaken.close()
-        wait_for(lambda: not relay_threads())
+        endpoints.close()
 
     live()
     before = descriptors()

@@ -1,12 +1,15 @@
 """What Spark reports, in the terms of streams."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from pyspark_aeron.lag import Lag, StreamLag
+from pyspark_aeron.pipeline.definition import load_pipeline
 from pyspark_aeron.pipeline.display import ProgressDisplay, length
 from pyspark_aeron.pipeline.plotting import plot, read_log
 from pyspark_aeron.pipeline.progress import BatchProgress
+from pyspark_aeron.pipeline.running import PipelineRun
 from rich.console import Console
 
 from aeron_core.errors import ConfigurationError
@@ -64,6 +67,23 @@ def test_a_batch_reads_back_from_the_log():
     progress = BatchProgress.of(SPARK, aged(1.0))
 
     assert BatchProgress.parse(progress.to_json()) == progress
+
+
+def test_streams_are_looked_up_once_for_each_batch(tmp_path):
+    file = tmp_path / "pipeline.toml"
+    file.write_text(
+        'name = "copy"\ncheckpoint = "c"\n[sources.log]\narchive = "a"\n[[sinks]]\nfrom = "log"\npath = "p"\n'
+    )
+    asked = []
+    run = PipelineRun(load_pipeline(file), look_up=lambda lag: asked.append(lag) or aged(0.0)(lag))
+    first, second = (SimpleNamespace(json=json.dumps(SPARK | {"batchId": number})) for number in (7, 8))
+
+    seen = [
+        [progress.batch_id for progress in run.new_progress(SimpleNamespace(id="q", recentProgress=recent))]
+        for recent in ([first], [first, second], [first, second])
+    ]
+
+    assert (seen, len(asked)) == ([[7], [8], []], 2 * 3)
 
 
 def test_a_line_for_those_who_do_not_watch(capsys):

@@ -1,9 +1,9 @@
-"""The thread that ends TLS for the connections of one endpoint.
+"""The thread that ends a protocol, as TLS is, for the connections of one endpoint.
 
-It owns their TCP sockets. Agents never hold the GIL, which Python's `ssl` needs: they have plain streams, of which this
-thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
+It owns their TCP sockets. Agents never hold the GIL, which what is written in Python needs: they have plain streams, of
+which this thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
 
-Not here: what is done with a connection (`tls_connection`).
+Not here: what is done with a connection (`relayed_connection`).
 """
 
 from __future__ import annotations
@@ -13,36 +13,48 @@ import errno
 import os
 import select
 import socket
-import ssl
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.relays import hand_over, take_over
-from aeron_media.streams.tls_connection import (
+from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relayed_connection import (
     CLOSING_LIMIT_S,
-    HANDSHAKE_LIMIT_S,
     Phase,
-    TlsConnection,
+    RelayedConnection,
     hangs,
 )
-from aeron_media.streams.tls_faults import TlsFaults
-from aeron_media.streams.tls_session import TlsSession
+from aeron_media.streams.session import Session
 
-#: Connections that may be in their handshakes; those beyond wait in the kernel's backlog. Our own number: as many as
-#: the connections of an endpoint, unless it is told otherwise.
+#: Connections that may be in their handshakes, or be parted with; those beyond wait in the kernel's backlog. Our own
+#: number: as many as the connections of an endpoint, unless it is told otherwise.
 MAX_HANDSHAKES: Final = 256
 #: Before a listener that has failed, as it does where no more files may be open, is asked again. Our own number.
 LISTENER_PAUSE_S: Final = 0.1
 
-NewSession = Callable[[SocketAddress], TlsSession]
 Connect = Callable[[SocketAddress], socket.socket]
 
 
-class TlsRelay:
+@dataclass(frozen=True)
+class RelayParams:
+    """What a relay is made from; `name` is that of its thread.
+
+    `new_session` is called by the thread, and may raise OSError and ValueError. TCP and the session's handshake
+    must come about within `handshake_limit_s`.
+    """
+
+    name: str
+    new_session: Callable[[SocketAddress], Session]
+    faults: RelayFaults
+    handshake_limit_s: float
+
+
+class StreamRelay:
     """Relays what comes to `listener`, and what is asked for over the control socket.
 
     All but the constructor, `agent_end` and `close` belong to the thread.
@@ -50,34 +62,37 @@ class TlsRelay:
 
     def __init__(
         self,
-        new_session: NewSession,
-        faults: TlsFaults,
+        params: RelayParams,
         *,
         listener: socket.socket | None = None,
         connect: Connect | None = None,
     ) -> None:
-        self._new_session = new_session
-        self._faults = faults
+        self._params = params
+        self._faults = params.faults
         self._listener = listener
         self._connect = connect
         #: The agents' end of the control socket.
         self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
-        self._connections: set[TlsConnection] = set()
-        self._shaking: set[TlsConnection] = set()
+        self._connections: set[RelayedConnection] = set()
+        self._shaking: set[RelayedConnection] = set()
+        # Those whose agents have nothing to do with them any more.
+        self._parting: set[RelayedConnection] = set()
+        # Those that are worked on without being reported.
+        self._unread: set[RelayedConnection] = set()
         # Those that have a deadline.
-        self._timed: set[TlsConnection] = set()
+        self._timed: set[RelayedConnection] = set()
         # Hands are shaken, and there is no room to tell the agent.
-        self._unheard: deque[TlsConnection] = deque()
+        self._unheard: deque[RelayedConnection] = deque()
         # Their descriptors may be named by events of this turn: nobody else may have the numbers yet.
-        self._done: list[TlsConnection] = []
-        self._by_descriptor: dict[int, TlsConnection] = {}
+        self._done: list[RelayedConnection] = []
+        self._by_descriptor: dict[int, RelayedConnection] = {}
         self._events: dict[int, int] = {}
         self._paused_until = 0.0
         self._epoll = select.epoll()
         self._is_closing = False
         self._closing_deadline = 0.0
-        self.thread = threading.Thread(target=self._run, name="aeron-tls", daemon=True)
+        self.thread = threading.Thread(target=self._run, name=f"aeron-{params.name}", daemon=True)
         self.thread.start()
 
     def close(self) -> None:
@@ -94,7 +109,7 @@ class TlsRelay:
             while not self._is_closing or self._connections:
                 self._turn()
         except Exception as error:  # the thread has nobody to raise it to
-            self._faults.keep(f"TLS has ended, a fault of this program: {error!r}")
+            self._faults.keep(f"{self.thread.name} has ended, a fault of this program: {error!r}")
         finally:
             for connection in list(self._connections):
                 self._drop(connection)
@@ -115,8 +130,11 @@ class TlsRelay:
                 self._on_control(events, now)
             elif self._listener is not None and descriptor == self._listener.fileno():
                 self._accept(now)
+        for connection in list(self._unread):
+            connection.work(now)
+            self._settle(connection)
         for connection in [each for each in self._timed if _is_overdue(each, now)]:
-            connection.on_overdue()
+            connection.on_overdue(self._params.handshake_limit_s)
             self._settle(connection)
         if self._is_closing and now >= self._closing_deadline:
             for connection in list(self._connections):
@@ -124,6 +142,8 @@ class TlsRelay:
         self._close_done()
 
     def _timeout(self) -> float | None:
+        if self._unread:
+            return 0.0
         deadlines = [each.deadline for each in self._timed if each.deadline is not None]
         if self._is_closing:
             deadlines.append(self._closing_deadline)
@@ -138,7 +158,8 @@ class TlsRelay:
         if self._listener is not None:
             if self._paused_until and time.monotonic() >= self._paused_until:
                 self._paused_until = 0.0
-            waits = self._paused_until or len(self._shaking) + len(self._unheard) >= MAX_HANDSHAKES
+            unaccounted = len(self._shaking) + len(self._unheard) + len(self._parting)
+            waits = self._paused_until or unaccounted >= MAX_HANDSHAKES
             self._watch(self._listener, None if waits else select.EPOLLIN)
 
     def _watch(self, sock: socket.socket, events: int | None) -> None:
@@ -200,15 +221,15 @@ class TlsRelay:
         wire.setblocking(False)
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            session = self._new_session(peer)
-        except (OSError, ValueError, ssl.SSLError) as error:
+            session = self._params.new_session(peer)
+        except (OSError, ValueError) as error:
             self._faults.keep(str(error), peer)
             wire.close()
             if plain is not None:
                 _refuse(plain, errno.EPROTO)
             return
-        connection = TlsConnection(wire, plain, session, peer, self._faults)
-        connection.deadline = now + HANDSHAKE_LIMIT_S
+        connection = RelayedConnection(wire, plain, session, peer, self._faults)
+        connection.deadline = now + self._params.handshake_limit_s
         self._connections.add(connection)
         self._shaking.add(connection)
         self._by_descriptor[wire.fileno()] = connection
@@ -220,7 +241,7 @@ class TlsRelay:
             self._by_descriptor[plain.fileno()] = connection
         self._settle(connection)
 
-    def _on_connection(self, connection: TlsConnection, descriptor: int, events: int, now: float) -> None:
+    def _on_connection(self, connection: RelayedConnection, descriptor: int, events: int, now: float) -> None:
         if descriptor == connection.wire.fileno():
             if hangs(events):
                 connection.wire_hangs = True
@@ -235,13 +256,19 @@ class TlsRelay:
             connection.work(now)
         self._settle(connection)
 
-    def _settle(self, connection: TlsConnection) -> None:
+    def _settle(self, connection: RelayedConnection) -> None:
         """See where a connection has come to."""
         if connection.phase is Phase.DONE:
             self._drop(connection)
             return
         if connection.phase is Phase.RELAYING and connection in self._shaking:
             self._on_shaken(connection)
+        if connection.phase is Phase.PARTING and connection not in self._parting:
+            self._on_parting(connection)
+        if connection.is_unread:
+            self._unread.add(connection)
+        else:
+            self._unread.discard(connection)
         if connection.deadline is None:
             self._timed.discard(connection)
         else:
@@ -251,14 +278,23 @@ class TlsRelay:
         if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
             self._watch(connection.plain, connection.plain_events())
 
-    def _on_shaken(self, connection: TlsConnection) -> None:
+    def _on_shaken(self, connection: RelayedConnection) -> None:
         self._shaking.discard(connection)
         assert connection.plain is not None
         self._by_descriptor[connection.plain.fileno()] = connection
         if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
             self._unheard.append(connection)
 
-    def _tell(self, connection: TlsConnection) -> bool:
+    def _on_parting(self, connection: RelayedConnection) -> None:
+        self._shaking.discard(connection)
+        self._parting.add(connection)
+        if connection in self._unheard:
+            self._unheard.remove(connection)
+        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
+            self._watch(connection.plain, None)
+            del self._by_descriptor[connection.plain.fileno()]
+
+    def _tell(self, connection: RelayedConnection) -> bool:
         """Hand the plain end of a connection over; return whether there was room for it."""
         assert connection.agent_end is not None
         try:
@@ -271,13 +307,15 @@ class TlsRelay:
         connection.agent_end = None
         return True
 
-    def _drop(self, connection: TlsConnection) -> None:
+    def _drop(self, connection: RelayedConnection) -> None:
         for sock in (connection.wire, connection.plain):
             if sock is not None:
                 self._watch(sock, None)
                 self._by_descriptor.pop(sock.fileno(), None)
         self._connections.discard(connection)
         self._shaking.discard(connection)
+        self._parting.discard(connection)
+        self._unread.discard(connection)
         self._timed.discard(connection)
         if connection in self._unheard:
             self._unheard.remove(connection)
@@ -298,7 +336,7 @@ class TlsRelay:
             self._drop(connection)
 
 
-def _is_overdue(connection: TlsConnection, now: float) -> bool:
+def _is_overdue(connection: RelayedConnection, now: float) -> bool:
     return connection.deadline is not None and now >= connection.deadline
 
 

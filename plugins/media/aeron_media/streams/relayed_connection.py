@@ -1,13 +1,19 @@
-"""Relays one connection: TLS on the wire, plain bytes on a pair of sockets whose other end an agent has.
+"""Relays one connection: a protocol on the wire, plain bytes on a pair of sockets whose other end an agent has.
 
     CONNECTING ──TCP is there──► SHAKING ──handshake──► RELAYING ──agent has closed──► CLOSING ──all sent──► DONE
-    any ──lost, refused, overdue, all said──► DONE
+    CLOSING ──all sent, and the peer is to answer──► PARTING ──it has──► DONE
+    SHAKING, RELAYING ──at fault──► PARTING ──the peer has left──► DONE
+    any ──lost, overdue, all said──► DONE
+
+To close a socket with something unread has the kernel throw away what is on its way to the peer: who parts reads on,
+and keeps nothing.
 
 Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
-one direction is an end in that direction: close_notify on the wire, a shutdown on the pair.
+one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
 
-Not here: who waits for the sockets (`tls_relay`).
-Invariant: a socket that has hung up is waited for no more, so none of them is reported without end.
+Not here: the protocol (`session`), and who waits for the sockets (`stream_relay`).
+Invariant: a socket that has hung up is waited for no more, so none of them is reported without end. What one that has
+hung up has still to say is read turn by turn (`is_unread`).
 """
 
 from __future__ import annotations
@@ -18,22 +24,19 @@ import errno
 import os
 import select
 import socket
-import ssl
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.tls_faults import TlsFaults, tls_text
+from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.session import Session, SessionError
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_media.streams.tls_session import TlsSession
 
 #: Bytes of one read, some TLS records.
 CHUNK_LENGTH: Final = 1 << 16
-#: Reads of one connection before others have their turn.
+#: Reads from one agent before other connections have their turn.
 READS_PER_TURN: Final = 16
-#: For TCP and TLS to come about. Source: section TLS of the medium's requirements.
-HANDSHAKE_LIMIT_S: Final = 10.0
 #: For what is left to be sent when the agent has closed its end. Our own number: a slow link, not a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
 #: To close it is to have the kernel throw away what it still holds, and tell the peer so.
@@ -48,19 +51,20 @@ class Phase(enum.Enum):
     SHAKING = enum.auto()
     RELAYING = enum.auto()
     CLOSING = enum.auto()
+    PARTING = enum.auto()
     DONE = enum.auto()
 
 
-class TlsConnection:
+class RelayedConnection:
     """Used by the relay's thread. `plain` is this end of the pair, None where one is to be made after the handshake."""
 
     def __init__(
         self,
         wire: socket.socket,
         plain: socket.socket | None,
-        session: TlsSession,
+        session: Session,
         peer: SocketAddress,
-        faults: TlsFaults,
+        faults: RelayFaults,
     ) -> None:
         self.wire = wire
         self.plain = plain
@@ -73,12 +77,16 @@ class TlsConnection:
         self._faults = faults
         self.phase = Phase.SHAKING
         self.wire_hangs = False
+        #: There may be more to read from a wire that has hung up, which is not reported again.
+        self.is_unread = False
         self._to_wire = memoryview(b"")
         self._to_plain = memoryview(b"")
         self._has_heard = False
         self._peer_has_ended = False
         self._agent_has_ended = False
         self._has_said_so = False
+        # The session is at fault, and hears no more.
+        self._is_deaf = False
 
     # What the relay waits for
 
@@ -87,9 +95,8 @@ class TlsConnection:
         if self.phase is Phase.CONNECTING:
             return select.EPOLLOUT
         wanted = select.EPOLLOUT if self._to_wire else 0
-        if self.phase is Phase.SHAKING or (
-            self.phase is Phase.RELAYING and not self._peer_has_ended and not self._to_plain
-        ):
+        is_full = self.phase is Phase.RELAYING and self._to_plain
+        if not is_full and not self._peer_has_ended:
             wanted |= select.EPOLLIN
         return wanted
 
@@ -106,6 +113,7 @@ class TlsConnection:
 
     def work(self, now: float) -> None:
         """Move what can be moved."""
+        self.is_unread = False
         try:
             if self.phase is Phase.CONNECTING:
                 self._connect()
@@ -113,13 +121,20 @@ class TlsConnection:
                 self._shake()
             if self.phase is Phase.RELAYING:
                 self._relay_inbound()
+            if self.phase in (Phase.CLOSING, Phase.PARTING):
+                self._discard_inbound()
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
-                self._relay_outbound(now)
-        except ssl.SSLError as error:
-            self._refuse(tls_text(error), errno.EPROTO)
+                self._relay_outbound()
+            if self.phase is Phase.PARTING:
+                self._part()
+        except SessionError as error:
+            self._refuse(str(error), now)
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
+        except Exception as error:  # one connection's trouble must not end the others
+            self._faults.keep(f"a fault of this program: {error!r}", self.peer)
+            self._fail(errno.EIO)
 
     def on_plain_hangs(self, now: float) -> None:
         """Take it that the agent has closed its end; what it has sent before is still to be delivered."""
@@ -127,13 +142,13 @@ class TlsConnection:
             self.phase = Phase.CLOSING
             self.deadline = now + CLOSING_LIMIT_S
             self.work(now)
-        elif self.phase is not Phase.CLOSING:
+        elif self.phase not in (Phase.CLOSING, Phase.PARTING):
             self.phase = Phase.DONE
 
-    def on_overdue(self) -> None:
-        """Take it that the deadline has passed."""
+    def on_overdue(self, limit_s: float) -> None:
+        """Take it that the deadline has passed; `limit_s` was the time for handshakes."""
         if self.phase is Phase.SHAKING:
-            self._faults.keep(f"no TLS handshake within {HANDSHAKE_LIMIT_S:g} s", self.peer)
+            self._faults.keep(f"no {self._session.protocol} handshake within {limit_s:g} s", self.peer)
         self._fail(errno.ETIMEDOUT)
 
     def close(self) -> None:
@@ -157,7 +172,8 @@ class TlsConnection:
                 return
             if not data:
                 if self._has_heard:
-                    self._faults.keep("the peer has left in the middle of the TLS handshake", self.peer)
+                    what = f"the {self._session.protocol} handshake"
+                    self._faults.keep(f"the peer has left in the middle of {what}", self.peer)
                 self._fail(errno.ECONNRESET)
                 return
             self._has_heard = True
@@ -183,8 +199,8 @@ class TlsConnection:
                 self._peer_has_ended = True
                 self._end_plain()
             else:
-                # One that has hung up is not reported again: all it has must be read now.
-                if reads == READS_PER_TURN and not self.wire_hangs:
+                if reads == self._session.reads_per_turn:
+                    self.is_unread = self.wire_hangs
                     return
                 reads += 1
                 received = self._receive()
@@ -192,7 +208,32 @@ class TlsConnection:
                     return
                 self._session.feed(received)
 
-    def _relay_outbound(self, now: float) -> None:
+    def _discard_inbound(self) -> None:
+        reads = 0
+        while not self._peer_has_ended:
+            if reads == self._session.reads_per_turn:
+                self.is_unread = self.wire_hangs
+                return
+            reads += 1
+            received = self._receive()
+            if received is None:
+                return
+            self._peer_has_ended = not received or self._hears_end(received)
+
+    def _hears_end(self, received: bytes) -> bool:
+        """Return whether the peer says that it has no more to say."""
+        if self._is_deaf:
+            return False
+        try:
+            self._session.feed(received)
+            while data := self._session.read(CHUNK_LENGTH):
+                pass
+        except SessionError:
+            self._is_deaf = True
+            return False
+        return data is not None
+
+    def _relay_outbound(self) -> None:
         reads = 0
         while self._send():
             if self._agent_has_ended:
@@ -201,7 +242,8 @@ class TlsConnection:
                     if self._has_said_so:
                         continue
                 if self._has_said_so and (self._peer_has_ended or self.phase is Phase.CLOSING):
-                    self.phase = Phase.DONE
+                    is_answered = self._peer_has_ended or not self._session.awaits_answer
+                    self.phase = Phase.DONE if is_answered else Phase.PARTING
                 return
             # An agent that has closed is not reported again: all it has left must be read now.
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
@@ -212,6 +254,9 @@ class TlsConnection:
                 data = self.plain.recv(CHUNK_LENGTH)
             except BlockingIOError:
                 return
+            except ConnectionResetError:
+                # It has closed with something unread, and everything that it has sent was taken.
+                data = b""
             if data:
                 self._session.write(data)
             else:
@@ -223,9 +268,9 @@ class TlsConnection:
         """Send what is to be sent; return whether that was possible."""
         while True:
             if not self._to_wire:
-                if self._session.outgoing.pending == 0:
+                self._to_wire = memoryview(self._session.take_outgoing())
+                if not self._to_wire:
                     return True
-                self._to_wire = memoryview(self._session.outgoing.read())
             try:
                 self._to_wire = self._to_wire[self.wire.send(self._to_wire) :]
             except BlockingIOError:
@@ -244,7 +289,7 @@ class TlsConnection:
                 self._to_plain = self._to_plain[self.plain.send(self._to_plain) :]
             except BlockingIOError:
                 return False
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionResetError):
                 # The agent reads no more, and has closed: that is told by itself.
                 return False
         return True
@@ -255,19 +300,37 @@ class TlsConnection:
         with contextlib.suppress(OSError):
             self.plain.shutdown(socket.SHUT_WR)
 
-    def _refuse(self, text: str, code: int) -> None:
+    def _refuse(self, text: str, now: float) -> None:
         """Give up for a reason that the peer is told, where that is possible."""
         self._faults.keep(text, self.peer)
-        with contextlib.suppress(OSError):
-            self._send()
-        self._fail(code, aborts=False)
+        self._is_deaf = True
+        if self.plain is not None:
+            # Whoever has the other end may have closed it.
+            with contextlib.suppress(OSError):
+                if self.phase is Phase.SHAKING:
+                    self.plain.send(bytes([errno.EPROTO]))
+                self.plain.shutdown(socket.SHUT_RDWR)
+        self.phase = Phase.PARTING
+        self.deadline = now + CLOSING_LIMIT_S
+        try:
+            self._part()
+        except (OSError, SessionError):
+            self.phase = Phase.DONE
 
-    def _fail(self, code: int, *, aborts: bool = True) -> None:
+    def _part(self) -> None:
+        if not self._send():
+            return
+        if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
+            self.phase = Phase.DONE
+        elif self._is_deaf:
+            self.wire.shutdown(socket.SHUT_WR)
+
+    def _fail(self, code: int) -> None:
         if self.phase in (Phase.CONNECTING, Phase.SHAKING) and self.plain is not None:
             # Perhaps nobody waits for it any more.
             with contextlib.suppress(OSError):
                 self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
-        elif aborts:
+        else:
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
 

@@ -1,0 +1,52 @@
+"""Connections of SP over WebSocket, as the plain streams of SP over TCP. Not here: who speaks it (`ws_session`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.errors import ConfigurationError
+from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relayed_streams import RelayedStreams
+from aeron_media.streams.session_stack import SessionStack
+from aeron_media.streams.stream_relay import RelayParams
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_media.streams.session import Session
+    from aeron_media.streams.tls_contexts import TlsContexts
+    from aeron_media.streams.ws_params import WsParams
+
+#: For TCP, TLS and WebSocket to come about. Source: nng gives SP so long on every transport.
+HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
+
+
+class WsStreams(RelayedStreams):
+    """Listens and dials; with `contexts`, which are for one of these, over TLS.
+
+    Raises ConfigurationError where wsproto is missing, which comes with an extra.
+    """
+
+    def __init__(
+        self,
+        params: WsParams,
+        contexts: TlsContexts | None = None,
+        *,
+        handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS,
+    ) -> None:
+        try:
+            from aeron_media.streams.ws_session import WsSession  # noqa: PLC0415 - it needs wsproto
+        except ModuleNotFoundError as error:
+            raise ConfigurationError(
+                f"WebSocket needs {error.name}, which comes with the extra aeron-core[websocket]"
+            ) from error
+        faults = RelayFaults()
+
+        def relay(*, server_side: bool) -> RelayParams:
+            def new_session(_: SocketAddress) -> Session:
+                session = WsSession(params, server_side=server_side)
+                return SessionStack(contexts.new_session(faults), session) if contexts else session
+
+            name = "ws" if contexts is None else "wss"
+            return RelayParams(name, new_session, faults, handshake_limit_s=handshake_timeout_ns / 1e9)
+
+        super().__init__(relay(server_side=True), relay(server_side=False))

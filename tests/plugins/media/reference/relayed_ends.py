@@ -1,0 +1,78 @@
+"""Listeners and streams that a thread relays, and waiting for what it does."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.spi.media import StreamOptions
+from aeron_core.testing.stream_probe import StreamProbe, accept
+
+LOOPBACK = SocketAddress.of("127.0.0.1", 0)
+
+
+def wait_for(condition, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "nothing came"
+        select.select([], [], [], 0.001)
+    return result
+
+
+def relay_threads():
+    return [
+        thread for thread in threading.enumerate() if thread.name in ("aeron-tls", "aeron-ws", "aeron-wss")
+    ]
+
+
+def receive(probe, length):
+    data = bytearray()
+    while len(data) < length:
+        data += wait_for(probe.receive)
+    return bytes(data)
+
+
+def fault(network):
+    return wait_for(network.take_fault)
+
+
+def failure(attempt):
+    """Wait until something fails, and return its number."""
+
+    def number():
+        try:
+            attempt()
+        except OSError as error:
+            return error.errno
+        return None
+
+    return wait_for(number)
+
+
+class RelayedEnds:
+    """What networks have made, until the test is over."""
+
+    def __init__(self):
+        self.closers = []
+
+    def listen_on(self, network):
+        listener = network.listen(StreamOptions(LOOPBACK))
+        self.closers.append(listener.close)
+        return listener
+
+    def caller_of(self, network):
+        probe = StreamProbe(network.new_stream())
+        self.closers += [probe.close, network.close]
+        return probe
+
+    def taken(self, listener):
+        probe, _ = wait_for(lambda: accept(listener))
+        self.closers.append(probe.close)
+        return probe
+
+    def close(self):
+        for close in reversed(self.closers):
+            close()
+        wait_for(lambda: not relay_threads())

@@ -1,0 +1,61 @@
+"""What a session says that cannot be had."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark_aeron.session import _start
+
+from aeron_core.errors import ConfigurationError
+
+ROOTS = Path(__file__).parents[3]
+START = """
+import sys
+from pyspark_aeron.session import session
+session("local[1]", settings={"spark.ui.enabled": "true", "spark.ui.port": sys.argv[1], "spark.port.maxRetries": "0"})
+"""
+
+
+class Builder:
+    """Builds no session."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def getOrCreate(self):  # noqa: N802 - Spark's name
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionRefusedError(111, "Connection refused"), PySparkRuntimeError("Java gateway exited")]
+)
+def test_a_java_machine_that_ends_is_said_to_have(error):
+    with pytest.raises(
+        ConfigurationError, match=r"with master foo: its Java machine has ended, and has written"
+    ):
+        _start(Builder(error), "foo")
+
+
+@pytest.mark.system
+def test_a_port_that_is_taken_is_said():
+    with socket.socket() as taken:
+        taken.bind(("", 0))
+        taken.listen()
+
+        ended = subprocess.run(
+            [sys.executable, "-c", START, str(taken.getsockname()[1])],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOTS / "plugins/spark"), str(ROOTS)])},
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=False,
+        )
+
+    *_, last = ended.stderr.splitlines()
+    assert "ConfigurationError: Spark does not start with master local[1]: its Java machine has ended" in last
+    assert "such as a port that is taken (spark.ui.port)" in last
+    assert "Service 'SparkUI' failed after 0 retries" in ended.stderr
