@@ -56,6 +56,30 @@ def test_ten_thousand_messages_go_both_ways_at_once(connected, library, transpor
     assert our.errors() == []
 
 
+@pytest.mark.parametrize(
+    ("library", "role"),
+    [
+        ("pynng", "listen"),
+        ("pynng", "dial"),
+        ("nng", "listen"),
+        ("nng", "dial"),
+        ("mangos", "listen"),  # it does not tell which port it got
+    ],
+)
+@pytest.mark.compatible("SP PAIR1 over ws", "{library} ↔ our driver, which {role}s")
+def test_messages_go_both_ways_over_websocket(connected, library, role):
+    our, their = connected(library, "ws", role, KEYS.get(library, ""))
+
+    # Where the length of a frame has more bytes, and where nng begins to cut messages into several.
+    for length in (1, 121, 122, 125, 126, 65_531, 65_532, 65_536, 200_000):
+        our.send(body(3, length))
+        their.send(first=3, count=1, length=length)
+        assert their.receive()["checksum"] == checksum_of(1, 3, length)
+        assert our.checksum(1) == checksum_of(1, 3, length)
+
+    assert our.errors() == []
+
+
 @pytest.mark.parametrize("role", ["listen", "dial"])
 @pytest.mark.parametrize("library", ["nng", "mangos"])  # pynng cannot receive them
 @pytest.mark.compatible("SP PAIR1 over tcp", "{library} ↔ our driver, which {role}s")

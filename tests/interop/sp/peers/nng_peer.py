@@ -34,9 +34,7 @@ class NngSocket:
     def listen(self, url: str) -> str:
         listener = self._socket.add_listener(url)
         listener.start()
-        if not url.startswith("tcp"):
-            return url
-        return f"{url.rpartition(':')[0]}:{listener.port}"
+        return url.replace(":0", f":{listener.port}") if "://127.0.0.1:0" in url else url
 
     def dial(self, url: str) -> None:
         self._socket.add_dialer(url, reconnect_min_ms=50, reconnect_max_ms=200).start(block=False)

@@ -34,9 +34,7 @@ class PynngSocket:
 
     def listen(self, url: str) -> str:
         listener = self._socket.listen(url)
-        if not url.startswith("tcp"):
-            return url
-        return f"{url.rpartition(':')[0]}:{_port_of(listener)}"
+        return url.replace(":0", f":{_port_of(listener)}") if "://127.0.0.1:0" in url else url
 
     def dial(self, url: str) -> None:
         self._socket.dial(url, block=False)
