@@ -190,7 +190,8 @@ def _address(url: str) -> str:
     if scheme in ("ipc", "abstract"):
         return f"transport={scheme}|path={rest}"
     host, slash, path = rest.partition("/")
-    return f"endpoint={host}" + (f"|transport={scheme}|path={slash}{path}" if scheme != "tcp" else "")
+    transport = scheme.removesuffix("+tcp")
+    return f"endpoint={host}|transport={transport}" + (f"|path={slash}{path}" if slash else "")
 
 
 @pytest.fixture
@@ -234,5 +235,7 @@ def url(tmp_path: Path) -> Callable[[str], str]:
         "tcp": "tcp://127.0.0.1:0",
         "ipc": f"ipc://{tmp_path}/pair",
         "abstract": f"abstract://{tmp_path.name}-{os.getpid()}",
+        "tls": "tls+tcp://127.0.0.1:0",
         "ws": "ws://127.0.0.1:0/pair",
+        "wss": "wss://127.0.0.1:0/pair",
     }.__getitem__
