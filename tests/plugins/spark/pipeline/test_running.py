@@ -90,14 +90,16 @@ def _written_files(tmp_path):
 
 
 @pytest.mark.system
-def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, number):
     written.append(b"error: disk")
     process = start("run", pipeline(trigger="100 ms"), "--json")
     first = process.stdout.readline()
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=180)
 
     assert (process.returncode, json.loads(first)["query"]) == (0, "errors"), err
+    assert "KeyboardInterrupt" not in err
 
 
 @pytest.mark.system
