@@ -29,6 +29,7 @@ sys.path.insert(0, str(DOCS))
 import channel_page  # noqa: E402 - beside this program, however it is run
 import client_page  # noqa: E402
 import lumberjack_page  # noqa: E402
+import sp_page  # noqa: E402
 import spark_page  # noqa: E402
 import wire_pages  # noqa: E402
 from command_pages import command_pages  # noqa: E402
@@ -180,6 +181,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/errors.md": errors_page,
     "reference/hooks.md": hooks_page,
     "reference/lumberjack.md": lumberjack_page.lumberjack_page,
+    "reference/sp.md": sp_page.sp_page,
     "reference/settings.md": settings_page,
     "reference/spark.md": spark_page.spark_page,
     "wire/cnc.md": wire_pages.cnc_page,

@@ -337,7 +337,7 @@ class PairSocket:
             self.tallies.add(tallies.MISMATCHED, 1)
         elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
             self.tallies.add(tallies.MALFORMED, 1)
-        elif reason in (phases.SILENT, phases.NOT_CONNECTED):
+        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED):
             self.tallies.add(tallies.SILENT, 1)
         elif reason == phases.REFUSED_BY_PEER:
             self.tallies.add(tallies.REFUSALS, 1)

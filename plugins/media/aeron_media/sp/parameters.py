@@ -45,6 +45,8 @@ class Transport(Enum):
     IPC = "ipc"
     ABSTRACT = "abstract"
     TLS = "tls"
+    WS = "ws"
+    WSS = "wss"
 
     @property
     def is_local(self) -> bool:
@@ -54,7 +56,12 @@ class Transport(Enum):
     @property
     def is_encrypted(self) -> bool:
         """Whether it has keys of TLS."""
-        return self is Transport.TLS
+        return self in (Transport.TLS, Transport.WSS)
+
+    @property
+    def is_websocket(self) -> bool:
+        """Whether messages are those of WebSocket."""
+        return self in (Transport.WS, Transport.WSS)
 
 
 class Protocol(Enum):
@@ -67,6 +74,16 @@ class Protocol(Enum):
     def number(self) -> int:
         """The protocol's number in greetings."""
         return sp_wire.PROTOCOL_PAIR0 if self is Protocol.PAIR0 else sp_wire.PROTOCOL_PAIR1
+
+    @property
+    def subprotocol(self) -> str:
+        """The protocol's name in requests of WebSocket. Source: sp-websocket-v1."""
+        return "pair.sp.nanomsg.org" if self is Protocol.PAIR0 else "pair1.sp.nanomsg.org"
+
+    @property
+    def hops_length(self) -> int:
+        """Bytes before the body of a message."""
+        return 0 if self is Protocol.PAIR0 else sp_wire.HOPS_LENGTH
 
 
 def _parse_permissions(value: object) -> int:
@@ -93,7 +110,8 @@ class PairParameters(TlsParameters):
     transport: Transport = Field(Transport.TCP, description="What carries messages.")
     endpoint: Address | None = Field(None, description="Where to listen or whom to connect to, host:port.")
     path: str | None = Field(
-        None, description="Of a Unix socket, or its abstract name; %XX stands for any byte."
+        None,
+        description="Of a Unix socket, or its abstract name, with %XX for any byte; or of a WebSocket, / if not said.",
     )
     permissions: Permissions | None = Field(None, description="Of the path of a Unix socket, octal.")
     protocol: Protocol = Field(Protocol.PAIR1, description="The protocol that both ends must speak.")
@@ -124,6 +142,9 @@ class PairParameters(TlsParameters):
     )
     handshake_timeout: Duration = Field(
         10 * S, alias="handshake-timeout", description="For a connection, and for the peer's greeting."
+    )
+    message_timeout: Duration = Field(
+        30 * S, alias="message-timeout", description="For more of a message that was begun."
     )
     backoff_init: Duration = Field(
         100 * MS, alias="backoff-init", description="Before the first new attempt."
@@ -163,6 +184,10 @@ class PairParameters(TlsParameters):
             self._check_path(uri)
         elif self.endpoint is None:
             raise uri.fault("endpoint", f"must be given, such as {EXAMPLE}")
+        if self.path is not None and not self.transport.is_local and not self.transport.is_websocket:
+            raise uri.fault("path", f"means nothing with transport={self.transport.value}")
+        if self.permissions is not None and self.transport is not Transport.IPC:
+            raise uri.fault("permissions", "means nothing without transport=ipc")
         longest = positions.max_message_length(self.term_length)
         if self.max_message is not None and not 0 <= self.max_message <= longest:
             raise uri.fault(

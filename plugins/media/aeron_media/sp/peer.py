@@ -58,6 +58,7 @@ class Peer:
         self._accepts_zero_hops = params.accepts_zero_hops
         self._confirms = params.confirms
         self._handshake_timeout_ns = params.handshake_timeout_ns
+        self._message_timeout_ns = params.message_timeout_ns
         longest = params.max_message_length + params.prefix_length + params.hops_length
         self._input = ByteQueue(params.budget, longest + 2 * phases.READ_LENGTH)
         self.phase = phases.PHASE_FREE
@@ -80,6 +81,7 @@ class Peer:
         self._greeted_length = 0
         self._wanted = 0
         self._starved_ns = 0
+        self._heard_ns = now_ns
         self._phase_ns = now_ns
         self.has_news = True
         self.is_watched = False
@@ -130,6 +132,7 @@ class Peer:
                 self._on_nothing(streams.STREAM_FAILED, now_ns)
             else:
                 received = self._read(now_ns)
+                self._look_for_silence(now_ns)
         elif self.phase == phases.PHASE_DRAINING:
             self._drain(now_ns)
         if self.is_fed and self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
@@ -212,6 +215,7 @@ class Peer:
                 self._on_nothing(received, now_ns)
                 break
             total += received
+            self._heard_ns = now_ns
             if not self._parse(now_ns):
                 break
             if received < length:
@@ -233,6 +237,14 @@ class Peer:
             self._on_nothing(received, now_ns)
             return 0
         return received
+
+    def _look_for_silence(self, now_ns: int) -> int:
+        if self.phase != phases.PHASE_UP or self._input.size == 0 or self._is_blocked or self._starved_ns:
+            # Nothing was begun, or it is for us that the peer waits.
+            self._heard_ns = now_ns
+        elif now_ns - self._heard_ns > self._message_timeout_ns:
+            self.fail(phases.UNFINISHED, self._input.size, 0, now_ns)
+        return 0
 
     def _starve(self, now_ns: int) -> int:
         if self._starved_ns == 0:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from aeron_core.uri import ChannelUri
     from aeron_media.sp.pair_socket import PairSocket
     from aeron_media.sp.parameters import PairParameters
-    from aeron_media.streams.tls_streams import TlsStreams
+    from aeron_media.streams.relayed_streams import RelayedStreams
 
 
 class SharedSocket:
     """A socket, the keys that it was made with, and how many hold it."""
 
-    def __init__(self, keys: PairParameters, socket: PairSocket, network: TlsStreams | None) -> None:
+    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayedStreams | None) -> None:
         self.keys = keys
         self.socket = socket
         self.network = network

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.byte_queue import MemoryBudget
+from aeron_core._native.streams import ByteStream
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
     Channel,
@@ -28,10 +30,13 @@ from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
 from aeron_media.sp.send_endpoint import PairSendEndpoint
 from aeron_media.sp.socket_lease import SharedSocket, SocketLease
 from aeron_media.streams.end_slot import EndSlot
+from aeron_media.streams.relayed_streams import RelayedStreams
 from aeron_media.streams.sockets import SystemStreams
 from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
 from aeron_media.streams.tls_streams import TlsStreams
 from aeron_media.streams.unix_sockets import UnixStreams
+from aeron_media.streams.ws_params import WsParams
+from aeron_media.streams.ws_streams import WsStreams
 
 #: Connections that may be there besides the one peer of a monogamous socket: greeted, refused, or still being read.
 _SPARE_SLOTS = 15
@@ -72,6 +77,11 @@ def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
         raise uri.fault(error.key, error.text) from error
 
 
+def _scheme(keys: PairParameters) -> str:
+    # One address has room for one listener, whatever it speaks: those who dial are told apart.
+    return f"{keys.transport.value}-{keys.path or ''}-" if keys.mode is Mode.DIAL else ""
+
+
 def _pair_channel(channel: Channel) -> PairChannel:
     if not isinstance(channel, PairChannel):
         raise TypeError(f"{channel!r} was not resolved by this medium")
@@ -99,6 +109,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
         max_message_length=keys.max_message_length,
         peer_queue_length=keys.peer_queue,
         handshake_timeout_ns=keys.handshake_timeout,
+        message_timeout_ns=keys.message_timeout,
         backoff_init_ns=keys.backoff_init,
         backoff_max_ns=keys.backoff_max,
     )
@@ -121,7 +132,7 @@ class PairTransport(MediaTransport):
         address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
         return PairChannel(
             uri=uri,
-            canonical_form=f"SP-{keys.mode.value}-{address}{keys.tls_identity}",
+            canonical_form=f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}",
             remote=address,
             params=keys,
             tls=tls,
@@ -161,27 +172,35 @@ class PairTransport(MediaTransport):
 
 def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
     keys = channel.keys
-    tls = TlsStreams(channel.tls) if channel.tls else None
-    network: StreamNetwork = tls or params.streams or _system_streams(keys)
-    new_stream = partial(
+    relayed = _relayed_streams(channel)
+    network: StreamNetwork = relayed or params.streams or _system_streams(keys)
+    new_stream: Callable[[], ByteStream] = partial(
         network.new_stream, sndbuf_length=params.sndbuf_length, rcvbuf_length=params.rcvbuf_length
     )
     listener = None
     if keys.mode is Mode.LISTEN:
         listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
+        new_stream = listener.new_stream
     try:
-        socket = PairSocket(
-            _pair_params(keys),
-            _slot_count(keys),
-            listener.new_stream if listener is not None else new_stream,
-            listener,
-            channel.address,
-        )
+        socket = PairSocket(_pair_params(keys), _slot_count(keys), new_stream, listener, channel.address)
     except BaseException:
         if listener is not None:
             listener.close()
         raise
-    return SharedSocket(keys, socket, tls)
+    return SharedSocket(keys, socket, relayed)
+
+
+def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:
+    keys = channel.keys
+    if keys.transport.is_websocket:
+        params = WsParams(
+            subprotocol=keys.protocol.subprotocol,
+            host=str(keys.endpoint),
+            path=keys.path or "/",
+            max_message_length=keys.max_message_length + keys.protocol.hops_length,
+        )
+        return WsStreams(params, channel.tls, handshake_timeout_ns=keys.handshake_timeout)
+    return TlsStreams(channel.tls) if channel.tls else None
 
 
 def _system_streams(keys: PairParameters) -> StreamNetwork:

@@ -24,6 +24,7 @@ cpdef enum:
     REJECTED = -30          # by a subscriber
     CUT_OFF = -31           # the publication whose message was on its way is gone
     EVICTED = -32           # nobody took what it had sent
+    UNFINISHED = -33        # a message was begun and not gone on with
     # Of messages, not of connections
     NO_PEER = -40
     PEER_FULL = -41
