@@ -199,8 +199,13 @@ def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:
             path=keys.path or "/",
             max_message_length=keys.max_message_length + keys.protocol.hops_length,
         )
-        return WsStreams(params, channel.tls, handshake_timeout_ns=keys.handshake_timeout)
-    return TlsStreams(channel.tls) if channel.tls else None
+        return WsStreams(
+            params,
+            channel.tls,
+            handshake_timeout_ns=keys.handshake_timeout,
+            message_timeout_ns=keys.message_timeout,
+        )
+    return TlsStreams(channel.tls, handshake_timeout_ns=keys.handshake_timeout) if channel.tls else None
 
 
 def _system_streams(keys: PairParameters) -> StreamNetwork:

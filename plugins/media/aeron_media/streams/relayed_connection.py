@@ -27,7 +27,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relay_params import RelayParams
 from aeron_media.streams.session import Session, SessionError
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RelayedConnection:
         plain: socket.socket | None,
         session: Session,
         peer: SocketAddress,
-        faults: RelayFaults,
+        params: RelayParams,
     ) -> None:
         self.wire = wire
         self.plain = plain
@@ -74,7 +74,8 @@ class RelayedConnection:
         #: When it is given up, None where it may take any time.
         self.deadline: float | None = None
         self._session = session
-        self._faults = faults
+        self._params = params
+        self._faults = params.faults
         self.phase = Phase.SHAKING
         self.wire_hangs = False
         #: There may be more to read from a wire that has hung up, which is not reported again.
@@ -82,6 +83,8 @@ class RelayedConnection:
         self._to_wire = memoryview(b"")
         self._to_plain = memoryview(b"")
         self._has_heard = False
+        # Since a message that was begun was last looked at.
+        self._has_heard_more = False
         self._peer_has_ended = False
         self._agent_has_ended = False
         self._has_said_so = False
@@ -121,6 +124,7 @@ class RelayedConnection:
                 self._shake()
             if self.phase is Phase.RELAYING:
                 self._relay_inbound()
+                self._look_for_silence(now)
             if self.phase in (Phase.CLOSING, Phase.PARTING):
                 self._discard_inbound()
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
@@ -145,10 +149,16 @@ class RelayedConnection:
         elif self.phase not in (Phase.CLOSING, Phase.PARTING):
             self.phase = Phase.DONE
 
-    def on_overdue(self, limit_s: float) -> None:
-        """Take it that the deadline has passed; `limit_s` was the time for handshakes."""
+    def on_overdue(self, now: float) -> None:
+        """Take it that the deadline has passed."""
+        if self.phase is Phase.RELAYING:
+            length, limit = self._session.held_length, self._params.message_limit_s
+            text = f"a message of which {length} bytes have come was not gone on with for {limit:g} s"
+            self._refuse(text, now)
+            return
         if self.phase is Phase.SHAKING:
-            self._faults.keep(f"no {self._session.protocol} handshake within {limit_s:g} s", self.peer)
+            limit = self._params.handshake_limit_s
+            self._faults.keep(f"no {self._session.protocol} handshake within {limit:g} s", self.peer)
         self._fail(errno.ETIMEDOUT)
 
     def close(self) -> None:
@@ -206,7 +216,16 @@ class RelayedConnection:
                 received = self._receive()
                 if received is None:
                     return
+                self._has_heard_more = True
                 self._session.feed(received)
+
+    def _look_for_silence(self, now: float) -> None:
+        if self._session.held_length == 0 or self._to_plain:
+            # Nothing was begun, or it is for us that the peer waits.
+            self.deadline = None
+        elif self._has_heard_more or self.deadline is None:
+            self.deadline = now + self._params.message_limit_s
+        self._has_heard_more = False
 
     def _discard_inbound(self) -> None:
         reads = 0

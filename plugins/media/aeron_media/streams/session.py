@@ -31,6 +31,11 @@ class Session(ABC):
         """Whether the peer has still to answer that no more will be written."""
         return False
 
+    @property
+    def held_length(self) -> int:
+        """Bytes of a message of the peer that was begun and must be gone on with; 0 where there is none."""
+        return 0
+
     @abstractmethod
     def feed(self, data: bytes) -> None:
         """Take what has come off the wire, empty where that was all."""

@@ -30,6 +30,11 @@ class SessionStack(Session):
         """See `Session.awaits_answer`."""
         return self._upper.awaits_answer
 
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return self._upper.held_length
+
     def feed(self, data: bytes) -> None:
         """See `Session.feed`."""
         self._lower.feed(data)

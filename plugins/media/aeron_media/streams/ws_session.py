@@ -72,6 +72,11 @@ class WsSession(Session):
         return self._state is ConnectionState.LOCAL_CLOSING
 
     @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return len(self._message)
+
+    @property
     def _state(self) -> ConnectionState:
         return ConnectionState.CONNECTING if self._connection is None else self._connection.state
 
