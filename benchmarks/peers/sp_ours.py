@@ -28,8 +28,8 @@ class Ours:
     """Offers and polls message by message, with a handler in Python."""
 
     def __init__(self, transport: str, address: str, *, listens: bool) -> None:
-        self._folder = tempfile.TemporaryDirectory(dir="/dev/shm")
-        directory = Path(self._folder.name) / "aeron"
+        # It is killed at the end: whoever started it removes this.
+        directory = Path(tempfile.mkdtemp()) / "aeron"
         settings = {"aeron_dir": directory, "perform_storage_checks": False}
         self._driver = aeron_core.MediaDriver(settings, invoker=True)
         self._work = self._work_or_yield
