@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -38,13 +39,21 @@ def processor_of(*pids: int) -> float:
 
 
 @contextmanager
-def process(python: Path | str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """Run one end until the block ends."""
-    command = [str(part) for part in (python, WORKLOADS, *arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as started:
+def process(folder: str, *command: object) -> Iterator[subprocess.Popen[str]]:
+    """Run one end until the block ends; what it leaves behind is in `folder`."""
+    with subprocess.Popen(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": folder},
+    ) as started:
+        # Whoever waits for a line gets none then.
+        too_long = threading.Timer(TIMEOUT_S, started.kill)
+        too_long.start()
         try:
             yield started
         finally:
+            too_long.cancel()
             started.kill()
 
 
@@ -63,10 +72,10 @@ def run(name: str, kind: str, transport: str, length: int, seconds: float) -> di
     listener, dialer = ("sink", "source") if kind == "throughput" else ("echo", "ask")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, ExitStack() as stack:
         address = "0" if transport == "tcp" else str(Path(folder) / "pair")
-        common = (length, seconds)
-        one = stack.enter_context(process(python, name, listener, transport, address, *common))
+        program, common = (folder, python, WORKLOADS, name), (length, seconds)
+        one = stack.enter_context(process(*program, listener, transport, address, *common))
         address = line_of(one).split()[1]
-        other = stack.enter_context(process(python, name, dialer, transport, address, *common))
+        other = stack.enter_context(process(*program, dialer, transport, address, *common))
         line_of(other)
         before = processor_of(one.pid, other.pid)
         figures: dict[str, float] = json.loads(line_of(one if kind == "throughput" else other))

@@ -1,7 +1,7 @@
 """Our ends of a pair of SP sockets: a driver in the caller's own thread, which runs it between what it does.
 
 That is the fastest of the arrangements for two processes on two cores: threads of a driver would take turns with the
-thread that offers and polls. Where there is nothing to do, the thread yields its core.
+thread that offers and polls. Where there is nothing to do for a while, the thread yields its core.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ STREAM = 1
 #: Short enough for a log to stay in the caches, and warm soon.
 KEYS = "term-length=1m|max-message=128k|mtu=65504"
 BATCH = 262_144  # bytes
+SPINS = 50  # cycles of the driver with nothing to do before the core is left to others
 CYCLE = 64  # messages offered or polled between two cycles of the driver
 DEADLINE_S = 20
 
@@ -28,11 +29,12 @@ class Ours:
     """Offers and polls message by message, with a handler in Python."""
 
     def __init__(self, transport: str, address: str, *, listens: bool) -> None:
-        self._folder = tempfile.TemporaryDirectory(dir="/dev/shm")
-        directory = Path(self._folder.name) / "aeron"
+        # It is killed at the end: whoever started it removes this.
+        directory = Path(tempfile.mkdtemp()) / "aeron"
         settings = {"aeron_dir": directory, "perform_storage_checks": False}
         self._driver = aeron_core.MediaDriver(settings, invoker=True)
         self._work = self._work_or_yield
+        self._idle_cycles = 0
         self._aeron = aeron_core.connect(directory, driver_invoker=self._work)
         where = f"endpoint=127.0.0.1:{address}" if transport == "tcp" else f"transport=ipc|path={address}"
         mode = "listen" if listens else "dial"
@@ -50,7 +52,11 @@ class Ours:
         self._assembler = aeron_core.FragmentAssembler(self._on_message)
 
     def _work_or_yield(self) -> None:
-        if not self._driver.do_work():
+        if self._driver.do_work():
+            self._idle_cycles = 0
+            return
+        self._idle_cycles += 1
+        if self._idle_cycles > SPINS:
             # Others may have to run before there is anything to do.
             os.sched_yield()
 
