@@ -234,5 +234,6 @@ class ReceiveEndpoint(ChannelEndpoint):
     def _closed(self) -> None:
         self.is_closed = True
         self.transport.close_endpoint(self.native)
+        self.record_fault()
         self.context.receiver.forget(self.dispatcher)
         self.free_counters(self.status)

@@ -122,4 +122,6 @@ class SendEndpoint(ChannelEndpoint):
 
     def _closed(self) -> None:
         self.transport.close_endpoint(self.native)
+        # What could not be sent until then is known only now.
+        self.record_fault()
         self.free_counters(self.status)

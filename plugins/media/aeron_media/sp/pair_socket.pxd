@@ -51,14 +51,19 @@ cdef class PairSocket:
     cdef SpinLock _sending
     cdef AtomicLong _receivers          # whether the receiver keeps connections
     cdef AtomicLong _has_peer
+    cdef AtomicLong _has_publisher
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
     cdef int32_t _next                  # where the walk goes on, after one that raised
 
+    @cython.locals(unsent=int64_t)
+    cdef int32_t _finish(self, Peer peer) except -1
     cdef int64_t keep(self, int64_t now_ns) except -1 nogil
     cdef int64_t keep_without_receiver(self, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t, index=int32_t)
     cdef int64_t _keep(self, int64_t now_ns) except -1 nogil
+    @cython.locals(index=int32_t)
+    cdef int32_t _flush_queues(self) except -1 nogil
     cdef int32_t _accept(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _evict(self, int64_t now_ns) except -1 nogil

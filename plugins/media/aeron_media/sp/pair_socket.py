@@ -87,6 +87,7 @@ class PairSocket:
         self._sending = SpinLock()
         self._receivers = AtomicLong(0)
         self._has_peer = AtomicLong(0)
+        self._has_publisher = AtomicLong(0)
         self._readiness = ReadinessSet()
         descriptor = self._listener.descriptor() if listener is not None else aeron_wire.NO_DESCRIPTOR
         self._is_listener_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
@@ -116,6 +117,16 @@ class PairSocket:
         finally:
             self._keeping.give()
 
+    def attach_publisher(self, counters: list[PeerCounter]) -> None:
+        """Have the sender send, and counters say to clients which peers there are."""
+        self._has_publisher.set_release(1)
+        self.show_rooms(counters)
+
+    def detach_publisher(self) -> None:
+        """Let go of those counters; what is queued goes on to peers as long as there is the socket."""
+        self.show_rooms([detached_peer_counter("sp-room") for _ in self.peers])
+        self._has_publisher.set_release(0)
+
     def show_rooms(self, counters: list[PeerCounter]) -> None:
         """Have counters say which peers there are and what each takes, one for each slot.
 
@@ -129,10 +140,6 @@ class PairSocket:
                     self._introduce(cython.cast(Peer, peer))
         finally:
             self._sending.give()
-
-    def hide_rooms(self) -> None:
-        """Let go of the counters of `show_rooms`."""
-        self.show_rooms([detached_peer_counter("sp-room") for _ in self.peers])
 
     def local_addresses(self) -> list[str]:
         """Return where the socket listens."""
@@ -151,8 +158,16 @@ class PairSocket:
         if self._listens:
             self._listener.close()
         for peer in self.peers:
-            cython.cast(Peer, peer).output.flush()
+            if cython.cast(Peer, peer).is_among_peers:
+                self._finish(cython.cast(Peer, peer))
             cython.cast(Peer, peer).close()
+
+    def _finish(self, peer: Peer) -> int:
+        peer.output.flush()
+        unsent = peer.output.end()
+        if unsent > 0:
+            self._losses.keep(phases.CLOSED_WITH, unsent, 0, 0, peer.address)
+        return 0
 
     # Who keeps connections
 
@@ -194,8 +209,18 @@ class PairSocket:
             if self._follow(cython.cast(Peer, self._active.at(index)), now_ns):
                 self._next = index
         self._next = 0
+        if self._has_publisher.get_acquire() == 0:
+            self._flush_queues()
         self.tallies.put(tallies.MEMORY, self._budget.used)
         return received
+
+    def _flush_queues(self) -> int:
+        """Send what is queued for peers, in place of the sender, which has nothing to send any more; return 0."""
+        if self._sending.try_take():
+            for index in range(self._up.size):
+                cython.cast(Peer, self._up.at(index)).output.flush()
+            self._sending.give()
+        return 0
 
     def _accept(self, now_ns: int) -> int:
         for _ in range(phases.ACCEPTS_PER_TURN):

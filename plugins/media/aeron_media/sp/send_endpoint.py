@@ -27,11 +27,11 @@ class PairSendEndpoint(SendChannelEndpoint):
         self._tallies = self._socket.tallies
         slots = len(self._socket.peers)
         if self._socket.params.is_polyamorous:
-            self._socket.show_rooms(
+            self._socket.attach_publisher(
                 [params.new_peer_counter(f"sp-room {slot}") for slot in range(slots)]
             )
         else:
-            self._socket.show_rooms([params.new_peer_counter("sp-room 0")] * slots)
+            self._socket.attach_publisher([params.new_peer_counter("sp-room 0")] * slots)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""
@@ -43,7 +43,7 @@ class PairSendEndpoint(SendChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        self._socket.hide_rooms()
+        self._socket.detach_publisher()
         self._lease.end()
 
     def new_stream_state(self) -> PairStream:
