@@ -58,6 +58,15 @@ STREAM_COUNTERS = {
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
     "MEDIA": ("...", "whatever a medium counts of one channel endpoint; the page of the medium says what"),
+    "PEER": (
+        "...",
+        "a peer of a channel endpoint: its session above, 0x80000000 while it is there, and the longest message "
+        "that it takes now; the key says where it is",
+    ),
+    "REFUSALS": (
+        "...",
+        "peers that a channel endpoint has turned away, or that have, for the reason of that name",
+    ),
 }
 
 #: Of the resolvers that come with aeron-core.

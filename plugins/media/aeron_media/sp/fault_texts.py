@@ -23,6 +23,7 @@ _TEXTS: Final = {
     phases.PEER_FULL: "message of {value} bytes for a peer whose queue of {limit} is full; peer-queue= sets it",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit}; max-message= sets it",
     phases.UNSENT: "it is gone, and {value} bytes that were queued for it are lost",
+    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: it has not taken them within linger=",
 }
 _NAMES: Final = {wire.PROTOCOL_PAIR0: "PAIR0", wire.PROTOCOL_PAIR1: "PAIR1"}
 

@@ -5,7 +5,7 @@ from aeron_core._native cimport streams
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.byte_queue cimport ByteQueue
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.streams cimport ByteStream
 # Before `wire`: else Cython leaves out the functions of that one.
 from aeron_media.sp.output cimport Output
@@ -19,7 +19,7 @@ cdef class Peer:
     cdef readonly ByteStream stream
     cdef readonly SocketAddress address
     cdef readonly Output output
-    cdef Counter room
+    cdef PeerCounter room
     cdef readonly Feed feed                 # None while nobody subscribes
     cdef readonly bint is_fed
     cdef readonly int32_t session_id

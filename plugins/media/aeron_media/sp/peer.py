@@ -19,7 +19,7 @@ from aeron_core._native import streams
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.byte_queue import ByteQueue
-from aeron_core.spi.stream_counter import detached_counter
+from aeron_core.spi.stream_counter import detached_peer_counter
 from aeron_media.sp._native import phases, tallies, wire
 from aeron_media.sp.output import Output
 
@@ -44,8 +44,8 @@ class Peer:
         self.stream = stream
         self.address = SocketAddress()
         self.output = Output(params, stream, self.address)
-        #: Says to clients what the peer takes; see `wire.room_value`.
-        self.room = detached_counter(0, "sp-room")
+        #: Says to clients of the peer; see `peers.pxd`.
+        self.room = detached_peer_counter("sp-room")
         self.is_fed = False
         self._tallies = params.tallies
         self._protocol = params.protocol

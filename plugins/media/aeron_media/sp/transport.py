@@ -142,7 +142,7 @@ class PairTransport(MediaTransport):
         """See `MediaTransport.open_send_endpoint`."""
         lease = self._lease(params)
         try:
-            return PairSendEndpoint(lease, params.new_counter)
+            return PairSendEndpoint(lease, params)
         except BaseException:
             lease.end()
             raise

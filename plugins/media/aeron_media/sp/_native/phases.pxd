@@ -31,6 +31,7 @@ cpdef enum:
     MESSAGE_TOO_LONG = -42  # for max-message of this end
     HOPS_SPENT = -43        # the next would be more than the header holds
     UNSENT = -44            # bytes that were queued for a peer that is gone
+    CLOSED_WITH = -45       # bytes that were queued for a peer when the socket was closed
 
 cpdef enum:
     READ_LENGTH = 65536              # of one receive call, unless a message is longer
