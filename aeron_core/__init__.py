@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.results import BACK_PRESSURED as BACK_PRESSURED
     from aeron_core.logbuffer.results import CLOSED as CLOSED
     from aeron_core.logbuffer.results import MAX_POSITION_EXCEEDED as MAX_POSITION_EXCEEDED
+    from aeron_core.logbuffer.results import NO_PEER as NO_PEER
     from aeron_core.logbuffer.results import NOT_CONNECTED as NOT_CONNECTED
+    from aeron_core.logbuffer.results import PEER_FULL as PEER_FULL
     from aeron_core.settings.client import ClientSettings as ClientSettings
     from aeron_core.settings.driver import DriverSettings as DriverSettings
     from aeron_core.uri import ChannelUri as ChannelUri
@@ -88,6 +90,8 @@ _HOMES: Final = {
     "Header": "client.header",
     "Image": "client.image",
     "MAX_POSITION_EXCEEDED": "logbuffer.results",
+    "NO_PEER": "logbuffer.results",
+    "PEER_FULL": "logbuffer.results",
     "MediaDriver": "driver.media_driver",
     "MessageBatch": "client.message_batch",
     "NOT_CONNECTED": "logbuffer.results",

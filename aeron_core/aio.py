@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from aeron_core._native import wire
+from aeron_core._native import peers, wire
 from aeron_core.client.action import Action
 from aeron_core.client.controlled_fragment_assembler import ControlledFragmentAssembler
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
@@ -113,22 +113,26 @@ async def async_offer(
     timeout: float | None = None,
     *,
     reserved_value: int = 0,
+    peer: int | None = None,
 ) -> int:
     """Offer until the message is accepted, and return the position of the stream.
 
-    Waits while nobody is connected and under back pressure. Raises TimeoutError after `timeout` seconds,
-    ClosedError for a closed publication, ClientError where the stream has no positions left.
+    Waits while nobody is connected, under back pressure, and while the queue of `peer` is full. Raises TimeoutError
+    after `timeout` seconds, NotConnectedError at once where `peer` is not connected, ClosedError for a closed
+    publication, ClientError where the stream has no positions left.
     """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
     while True:
-        position = publication.offer(data, reserved_value=reserved_value)
+        position = publication.offer(data, reserved_value=reserved_value, peer=peer)
         if position >= 0:
             return position
         if position == wire.RESULT_CLOSED:
             raise ClosedError(f"{publication!r} is closed")
         if position == wire.RESULT_MAX_POSITION_EXCEEDED:
             raise ClientError(f"{publication!r}: the stream has no positions left, add a new publication")
+        if position == peers.RESULT_NO_PEER:
+            raise NotConnectedError(f"{publication!r}: peer {peer} is not connected")
         if position == wire.RESULT_ADMIN_ACTION:
             continue
         if _now_s() >= deadline_s:

@@ -28,12 +28,16 @@ SECTIONS: Final = {
         "client.publication": ("Publication",),
         "client.exclusive_publication": ("ExclusivePublication",),
         "client.claim": ("Claim",),
+        "client.channel_peers": ("ChannelPeer",),
+        "client.peer_watch": ("PeerWatch", "PeerRefusal"),
         "logbuffer.results": (
             "NOT_CONNECTED",
             "BACK_PRESSURED",
             "ADMIN_ACTION",
             "CLOSED",
             "MAX_POSITION_EXCEEDED",
+            "NO_PEER",
+            "PEER_FULL",
         ),
     },
     "Subscribe": {

@@ -29,6 +29,7 @@ sys.path.insert(0, str(DOCS))
 import channel_page  # noqa: E402 - beside this program, however it is run
 import client_page  # noqa: E402
 import lumberjack_page  # noqa: E402
+import sp_page  # noqa: E402
 import spark_page  # noqa: E402
 import wire_pages  # noqa: E402
 from command_pages import command_pages  # noqa: E402
@@ -57,6 +58,15 @@ STREAM_COUNTERS = {
     "SENDER_NAKS_RECEIVED": ("snd-naks-received", "NAKs that a publication has received"),
     "RECEIVER_NAKS_SENT": ("rcv-naks-sent", "NAKs that an image has sent"),
     "MEDIA": ("...", "whatever a medium counts of one channel endpoint; the page of the medium says what"),
+    "PEER": (
+        "...",
+        "a peer of a channel endpoint: its session above, 0x80000000 while it is there, and the longest message "
+        "that it takes now; the key says where it is",
+    ),
+    "REFUSALS": (
+        "...",
+        "peers that a channel endpoint has turned away, or that have, for the reason of that name",
+    ),
 }
 
 #: Of the resolvers that come with aeron-core.
@@ -180,6 +190,7 @@ PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "reference/errors.md": errors_page,
     "reference/hooks.md": hooks_page,
     "reference/lumberjack.md": lumberjack_page.lumberjack_page,
+    "reference/sp.md": sp_page.sp_page,
     "reference/settings.md": settings_page,
     "reference/spark.md": spark_page.spark_page,
     "wire/cnc.md": wire_pages.cnc_page,

@@ -16,6 +16,7 @@ import typer
 from aeron_core.cli.backlog import backlog
 from aeron_core.cli.clean import clean
 from aeron_core.cli.demo import demo
+from aeron_core.cli.device import device
 from aeron_core.cli.driver import driver
 from aeron_core.cli.error_log import errors
 from aeron_core.cli.log_inspect import log_inspect
@@ -48,6 +49,7 @@ _COMMANDS = (
     record,
     replay,
     ship,
+    device,
     stat,
     streams,
     backlog,

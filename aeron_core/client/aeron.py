@@ -27,6 +27,7 @@ from aeron_core.client.handlers import (
     ImageHandler,
 )
 from aeron_core.client.operations import ClientOperations
+from aeron_core.client.peer_watch import PeerHandler, PeerHandlers, PeerWatch, RefusalHandler
 from aeron_core.settings.loader import load_client_settings
 
 if TYPE_CHECKING:
@@ -179,6 +180,26 @@ class Aeron:
         return self._woken(
             self._operations.add_subscription(channel, stream_id, on_available_image, on_unavailable_image)
         )
+
+    def watch_peers(
+        self,
+        resource: Publication | ExclusivePublication | Subscription,
+        *,
+        on_added: PeerHandler | None = None,
+        on_removed: PeerHandler | None = None,
+        on_refused: RefusalHandler | None = None,
+    ) -> PeerWatch:
+        """Hear of peers that come, go or are refused, those that are there first, until the watch is closed.
+
+        The handlers run on the thread of the client's conductor, which looks every 10 ms: on channels whose medium
+        tells its peers apart, as `aeron:sp` does.
+        """
+        handlers = PeerHandlers(on_added=on_added, on_removed=on_removed, on_refused=on_refused)
+        with self._conductor.lock:
+            self._conductor.check_open()
+            watch = PeerWatch(resource, handlers, self._conductor.counters)
+            self._conductor.peer_watches.add(watch)
+        return watch
 
     def add_counter(self, type_id: int, key: bytes = b"", label: str = "") -> Counter:
         """Add a counter that lives as long as this client, and wait for the driver."""

@@ -42,3 +42,9 @@ def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
 def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
     """Return the pieces of a message that is gathered."""
     return tuple(AtomicBuffer(part) for part in data)
+
+
+def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
+    """Return the bytes of a message, gathered or not."""
+    parts = data if isinstance(data, (list, tuple)) else (data,)
+    return sum(memoryview(part).nbytes for part in parts)

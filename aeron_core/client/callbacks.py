@@ -85,6 +85,10 @@ class Callbacks:
         if handler is not None:
             self._run(lambda: handler(frame))
 
+    def peer_event(self, handler: Callable[..., object], what: object) -> None:
+        """Tell of a peer of a channel."""
+        self._run(lambda: handler(what))
+
     def closed(self) -> None:
         """Tell of the end of the client, once."""
         handlers, self._close = self._close, []

@@ -25,6 +25,8 @@ _REASONS = {
     -3: "the log is turning to its next term (ADMIN_ACTION)",
     -4: "the publication is closed (CLOSED)",
     -5: "the stream has no positions left (MAX_POSITION_EXCEEDED)",
+    -7: "the peer is not connected (NO_PEER)",
+    -8: "the peer's queue leaves no room (PEER_FULL)",
 }
 
 

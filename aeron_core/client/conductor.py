@@ -20,6 +20,7 @@ from aeron_core.client.driver_listener import DriverListener
 from aeron_core.client.driver_proxy import DriverProxy
 from aeron_core.client.liveness import Liveness
 from aeron_core.client.log_buffers import LogBuffers
+from aeron_core.client.peer_watch import PeerWatches
 from aeron_core.client.registrations import Registration, Registrations
 from aeron_core.client.resources import Resources
 from aeron_core.concurrent.broadcast_receiver import LAPPED, BroadcastReceiver
@@ -66,6 +67,7 @@ class ClientConductor:
             ManyToOneRingBuffer(cnc.to_driver), find_semaphore(settings.aeron_dir, CONDUCTOR)
         )
         self.callbacks: Final = Callbacks(handlers, self.counters)
+        self.peer_watches: Final = PeerWatches(self.callbacks)
         self.registrations: Final = Registrations()
         self.resources: Final = Resources(
             LogBuffers(settings.resource_linger_duration_ns, pre_touch=settings.pre_touch_mapped_memory)
@@ -188,6 +190,9 @@ class ClientConductor:
             return 0
         now_ns = self.clock.nano_time()
         work = self._liveness.check(now_ns)
+        work += self.peer_watches.check(now_ns)
+        if self.is_closed:  # by a handler
+            return work
         work += self.registrations.check_deadlines(now_ns, self._driver_timeout_ns)
         return work + self.resources.log_buffers.sweep(now_ns)
 

@@ -13,7 +13,8 @@ import cython
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client._native import arguments
-from aeron_core.client.batch_arguments import boundaries_of, count_of, parts_of
+from aeron_core.client.batch_arguments import boundaries_of, count_of, length_of, parts_of
+from aeron_core.client.channel_peers import addressed
 from aeron_core.client.claim import Claim
 from aeron_core.client.publication_base import PublicationBase, refuse_length
 from aeron_core.client.publication_params import PublicationParams
@@ -34,13 +35,24 @@ class ExclusivePublication(PublicationBase):
         PublicationBase.__init__(self, params)
         self._appender = ExclusiveAppender(params.log, params.session_id, params.stream_id, params.limit)
 
-    def offer(self, data: Buffer | list[Buffer] | tuple[Buffer, ...], *, reserved_value: int = 0) -> int:
+    def offer(
+        self,
+        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        *,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
         """Append one message: any contiguous buffer, or a list or tuple of them that are put together.
 
-        Raises ValueError for a message longer than `max_message_length`.
+        `peer` is the session of who alone shall get it; then the result may be NO_PEER or PEER_FULL, too, and
+        `reserved_value` is the hops that the message has behind it. Raises ValueError for a message longer than
+        `max_message_length`, or where the channel's peers cannot be told apart.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
+        if peer is not None:
+            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            return self.refusal_of(peer, length_of(data)) or self.offer(data, reserved_value=value)
         if type(data) is bytes:
             position = self._appender.offer_bytes(data, arguments.field_of(reserved_value, "reserved_value"))
             if position > 0:
@@ -49,14 +61,16 @@ class ExclusivePublication(PublicationBase):
             return self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value"))
         return self._results.of(self._offer(data, arguments.field_of(reserved_value, "reserved_value")))
 
-    def try_claim(self, length: int) -> Claim:
+    def try_claim(self, length: int, *, peer: int | None = None) -> Claim:
         """Claim room for a message of `length` bytes, at most `max_payload_length`, to be written in place.
 
         The claim is false when there is no room: its `position` says why. It must be committed or aborted, as
-        `with` does. Raises ValueError for a longer message.
+        `with` does. `peer` is as for `offer`. Raises ValueError for a longer message.
         """
         if self.is_closed:
             return Claim(self, wire.RESULT_CLOSED, None)
+        if peer is not None:
+            return self._claim_for(arguments.int32_of(peer, "peer"), length)
         wanted = arguments.int32_of(length, "length")
         claim = self._take_claim()
         position = self._appender.claim(claim, wanted)
@@ -66,6 +80,15 @@ class ExclusivePublication(PublicationBase):
         if position == wire.RESULT_ERROR:
             refuse_length(length, self._log.max_payload_length, " to be claimed")
         return Claim(self, position, None)
+
+    def _claim_for(self, peer: int, length: int) -> Claim:
+        refusal = self.refusal_of(peer, length)
+        if refusal != 0:
+            return Claim(self, refusal, None)
+        claim = self.try_claim(length)
+        if claim:
+            claim.reserved_value = addressed(peer, 0)
+        return claim
 
     def offer_batch(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
 from aeron_core.client import channel_status
+from aeron_core.client.channel_peers import ChannelPeers
 from aeron_core.client.command_arguments import (
     channel_of,
     int32_of,
@@ -198,6 +199,10 @@ class ClientOperations:
     def channel_status(self, status_id: int) -> channel_status.ChannelStatus:
         """Return the state of a channel's endpoint."""
         return channel_status.channel_status(self._conductor.counters, status_id)
+
+    def channel_peers(self, status_id: int, registration_id: int) -> ChannelPeers:
+        """Return the peers of the channel of a publication, by the registration id that it has in the driver."""
+        return ChannelPeers(self._conductor.counters, status_id, registration_id)
 
     def local_addresses(self, status_id: int) -> list[str]:
         """Return the bound addresses of a channel."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from aeron_core.client.channel_peers import ChannelPeers
     from aeron_core.client.channel_status import ChannelStatus
     from aeron_core.client.counters import Counter
     from aeron_core.client.publication_base import PublicationBase
@@ -49,6 +50,9 @@ class ResourceOwner(Protocol):
 
     def channel_status(self, status_id: int) -> ChannelStatus:
         """Return the state of a channel's endpoint."""
+
+    def channel_peers(self, status_id: int, registration_id: int) -> ChannelPeers:
+        """Return the peers of the channel of a publication, by the registration id that it has in the driver."""
 
     def local_addresses(self, status_id: int) -> list[str]:
         """Return the bound addresses of a channel."""

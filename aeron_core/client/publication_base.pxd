@@ -23,10 +23,12 @@ cdef class PublicationBase:
     cdef Payload _payload
     cdef ReusedInt _results                          # what offers return
     cdef object _owner                               # the client's side that talks to the driver
+    cdef object _peers                               # ChannelPeers; None until somebody asks
     cdef BufferClaim _spare_claim                    # None while it is in use
 
     cdef int64_t _position(self) except? -1985229329
     cdef int64_t _check_result(self, int64_t result, int64_t length) except? -1985229329
     cdef BufferClaim _take_claim(self)
+    cpdef int64_t refusal_of(self, int32_t peer, int64_t length) except? -1985229329
 
 cpdef int refuse_length(int64_t length, int64_t maximum, str hint) except -1

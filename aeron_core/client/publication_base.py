@@ -14,6 +14,7 @@ from aeron_core.client.publication_params import PublicationParams
 from aeron_core.logbuffer.claim import BufferClaim
 
 if TYPE_CHECKING:
+    from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
     from aeron_core.client.channel_status import ChannelStatus
     from aeron_core.client.registrations import Registration
 
@@ -36,6 +37,7 @@ class PublicationBase:
         self._results = ReusedInt()
         self._owner = params.owner
         self._spare_claim: BufferClaim | None = None
+        self._peers: ChannelPeers | None = None
 
     @property
     def position(self) -> int:
@@ -97,6 +99,11 @@ class PublicationBase:
     def is_original(self) -> bool:
         """Whether this object's command made the stream, which later ones of the same channel share."""
         return self.registration_id == self.original_registration_id
+
+    @property
+    def peers(self) -> list[ChannelPeer]:
+        """Who is connected, where the channel's medium tells its peers apart; else none."""
+        return [] if self.is_closed else self.channel_peers().connected()
 
     def await_connected(self, timeout: float | None = None) -> None:
         """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None for ever."""
@@ -161,6 +168,24 @@ class PublicationBase:
     def give_claim_back(self, claim: BufferClaim) -> None:
         """Keep what a claim was made with for the next one. For claims."""
         self._spare_claim = claim
+
+    def refusal_of(self, peer: int, length: int) -> int:
+        """Return NO_PEER or PEER_FULL where a message of `length` bytes to a peer would not be taken now, else 0.
+
+        Raises ValueError where the channel's medium does not tell its peers apart.
+        """
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        channel_peers = self.channel_peers()
+        if not channel_peers.are_told_apart:
+            raise ValueError(f"peer={peer}: {self.channel} has no peers that a message could name")
+        return channel_peers.refusal(peer, length, self._position())
+
+    def channel_peers(self) -> ChannelPeers:
+        """Return what messages to peers are checked with, for who sends many of them."""
+        if self._peers is None:
+            self._peers = self._owner.channel_peers(self.channel_status_id, self.original_registration_id)
+        return self._peers
 
     def _position(self) -> int:
         return min(self._log.producer_position(), self._log.max_possible_position)

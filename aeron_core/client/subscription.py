@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import cython
 
 from aeron_core.client._native import arguments
+from aeron_core.client.channel_peers import ChannelPeer
 from aeron_core.client.image import (
     NO_LIMIT,
     BlockHandler,
@@ -79,6 +80,11 @@ class Subscription:
     def image_by_session_id(self, session_id: int) -> Image | None:
         """Return the image of that publication, or None."""
         return next((image for image in self._images if image.session_id == session_id), None)
+
+    @property
+    def peers(self) -> list[ChannelPeer]:
+        """Who has an image here: its session, and where it is."""
+        return [ChannelPeer(image.session_id, image.source_identity) for image in self.images]
 
     def await_connected(self, timeout: float | None = None) -> None:
         """Wait for the first image; raises NotConnectedError after `timeout` seconds, None for ever."""

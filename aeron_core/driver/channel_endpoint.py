@@ -13,6 +13,7 @@ from aeron_core.endpoint_params import EndpointParams
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
+    from aeron_core._native.peers import PeerCounter
     from aeron_core.driver.context import DriverContext
     from aeron_core.spi.endpoints import ChannelEndpoint as NativeEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
@@ -47,9 +48,24 @@ class ChannelEndpoint:
 
     def new_counter(self, name: str) -> Counter:
         """Return one more counter of the endpoint, for its medium; `free_counters` frees it."""
+        return self._new_counter(stream_counters.MEDIA, name)
+
+    def new_refusal_counter(self, name: str) -> Counter:
+        """Do the same for a counter of peers that were turned away, or have turned us away, for one reason."""
+        return self._new_counter(stream_counters.REFUSALS, name)
+
+    def new_peer_counter(self, name: str) -> PeerCounter:
+        """Do the same for a counter that tells clients of a peer, as long as there is one."""
+        counter = stream_counters.allocate_peer_counter(
+            self.context.counters, name, str(self.channel.uri), self.registration_id
+        )
+        self._media_counters.append(counter.counter)
+        return counter
+
+    def _new_counter(self, type_id: int, name: str) -> Counter:
         self._media_counters.append(
             stream_counters.allocate_media_counter(
-                self.context.counters, name, str(self.channel.uri), self.registration_id
+                self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
             )
         )
         return self._media_counters[-1]

@@ -104,6 +104,8 @@ class ReceiveEndpoint(ChannelEndpoint):
             open_datagrams=self.context.open_datagrams,
             streams=self.context.streams,
             new_counter=self.new_counter,
+            new_peer_counter=self.new_peer_counter,
+            new_refusal_counter=self.new_refusal_counter,
             free_counter=self.free_counter,
             watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
@@ -233,5 +235,6 @@ class ReceiveEndpoint(ChannelEndpoint):
     def _closed(self) -> None:
         self.is_closed = True
         self.transport.close_endpoint(self.native)
+        self.record_fault()
         self.context.receiver.forget(self.dispatcher)
         self.free_counters(self.status)

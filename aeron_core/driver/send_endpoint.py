@@ -66,6 +66,8 @@ class SendEndpoint(ChannelEndpoint):
             open_datagrams=self.context.open_datagrams,
             streams=self.context.streams,
             new_counter=self.new_counter,
+            new_peer_counter=self.new_peer_counter,
+            new_refusal_counter=self.new_refusal_counter,
             free_counter=self.free_counter,
             watch_datagrams=self.context.events.watch(),
             counters=self.context.system_counters.by_name(),
@@ -121,4 +123,6 @@ class SendEndpoint(ChannelEndpoint):
 
     def _closed(self) -> None:
         self.transport.close_endpoint(self.native)
+        # What could not be sent until then is known only now.
+        self.record_fault()
         self.free_counters(self.status)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from aeron_core._native import wire
+from aeron_core._native import peers, wire
 from aeron_core._native.counter import Counter
+from aeron_core._native.peers import PeerCounter
 
 if TYPE_CHECKING:
     from aeron_core.concurrent.counters import CounterRecord, CountersManager
@@ -33,6 +34,8 @@ SENDER_NAKS_RECEIVED: Final = 19
 RECEIVER_NAKS_SENT: Final = 20
 #: Ours: what a medium counts of one channel endpoint. Beyond what Aeron and its archive and cluster use.
 MEDIA: Final = 1020
+PEER: Final = peers.COUNTER_TYPE_PEER
+REFUSALS: Final = peers.COUNTER_TYPE_REFUSALS
 
 #: Those whose key tells session, stream and channel.
 STREAM_TYPES: Final = frozenset(
@@ -133,14 +136,22 @@ def allocate_stream_counter(  # noqa: PLR0913
 
 
 def allocate_media_counter(
-    manager: CountersManager, name: str, channel: str, registration_id: int
+    manager: CountersManager, type_id: int, name: str, channel: str, registration_id: int
 ) -> Counter:
     """Return a new counter of a channel endpoint; its key is that of a channel status."""
     text = channel.encode()[:_CHANNEL_KEY_CHANNEL_MAX]
     counter_id = manager.allocate(
-        MEDIA, f"{name}: {channel}", _i32(len(text)) + text, registration_id=registration_id
+        type_id, f"{name}: {channel}", _i32(len(text)) + text, registration_id=registration_id
     )
     return Counter(manager.values, counter_id)
+
+
+def allocate_peer_counter(
+    manager: CountersManager, name: str, channel: str, registration_id: int
+) -> PeerCounter:
+    """Return a new counter of a peer of a channel endpoint; its key says where the peer is, once there is one."""
+    counter_id = manager.allocate(PEER, f"{name}: {channel}", registration_id=registration_id)
+    return PeerCounter(Counter(manager.values, counter_id), manager.metadata)
 
 
 def allocate_channel_status(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aeron_core._native import wire
+from aeron_core._native import peers, wire
 
 NOT_CONNECTED: Final = wire.RESULT_NOT_CONNECTED
 """Nobody receives the stream."""
@@ -23,6 +23,12 @@ CLOSED: Final = wire.RESULT_CLOSED
 
 MAX_POSITION_EXCEEDED: Final = wire.RESULT_MAX_POSITION_EXCEEDED
 """The stream has no positions left: add a new publication."""
+
+NO_PEER: Final = peers.RESULT_NO_PEER
+"""The peer that the message names is not connected."""
+
+PEER_FULL: Final = peers.RESULT_PEER_FULL
+"""The queue of the peer that the message names may have no room for it: offer again later."""
 
 ERROR: Final = wire.RESULT_ERROR
 """The message is longer than allowed, or a block does not fit the stream."""

@@ -12,6 +12,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
+from aeron_core._native.peers import PeerCounter
 from aeron_core._native.streams import ByteStream, StreamListener
 from aeron_core.packet_loss import IncomingLosses
 from aeron_core.spi.endpoints import (
@@ -20,7 +21,7 @@ from aeron_core.spi.endpoints import (
     ReceiveDispatcher,
     SendChannelEndpoint,
 )
-from aeron_core.spi.stream_counter import detached_counter
+from aeron_core.spi.stream_counter import detached_counter, detached_peer_counter
 from aeron_core.uri import ChannelUri
 
 Resolve = Callable[[str, str], SocketAddress]
@@ -130,7 +131,10 @@ class EndpointParams:
     streams: StreamNetwork | None = None
     #: Returns a new counter of the endpoint, by a name that its label begins with; it goes with the endpoint.
     new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
-    #: Frees one of those before the endpoint goes.
+    #: The same for one that tells clients of a peer, and for one that counts peers turned away for a reason, its name.
+    new_peer_counter: Callable[[str], PeerCounter] = detached_peer_counter
+    new_refusal_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
+    #: Frees one of the first kind before the endpoint goes.
     free_counter: Callable[[Counter], None] = field(default=lambda _: None)
 
 

@@ -84,3 +84,22 @@ def test_a_name_is_not_resolved(host):
 def test_a_port_out_of_range_is_refused(port):
     with pytest.raises(ValueError, match=f"port={port}: must be from 0 to 65535"):
         SocketAddress.of("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [(b"/tmp/a socket", "/tmp/a socket"), (b"\0abstract", "@abstract"), (b"\0a\0b", "@a\0b")],
+)
+def test_an_address_of_a_unix_socket_keeps_its_path(path, text):
+    address = SocketAddress.unix(path)
+
+    assert (address.family, address.packed, address.port) == (socket.AF_UNIX, path, 0)
+    assert (str(address), address.as_tuple()) == (text, path)
+    assert address == SocketAddress.unix(path)
+    assert address != SocketAddress.unix(path + b"x")
+
+
+@pytest.mark.parametrize("length", [0, 108])
+def test_a_path_that_no_unix_socket_can_have_is_refused(length):
+    with pytest.raises(ValueError, match=f"path of {length} bytes: must have from 1 to 107"):
+        SocketAddress.unix(b"x" * length)

@@ -283,8 +283,8 @@ def _compatibility_page() -> str:
     lines = [
         "<!-- Written by `pytest tests/interop --write-compatibility`: do not edit. -->",
         "# Compatibility\n",
-        "What was seen to work with the C client and the C driver that pyaeron carries, and with writers and readers "
-        "of Lumberjack, each in a process of its own. "
+        "What was seen to work with the C client and the C driver that pyaeron carries, with writers and readers of "
+        "Lumberjack, and with peers of SP PAIR, each in a process of its own. "
         "Every test of a row passed, or the row says otherwise.\n",
         "| mode | direction | result | tests |",
         "|---|---|---|---|",

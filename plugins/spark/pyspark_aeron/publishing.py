@@ -49,6 +49,14 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
     _await_sent(options, publication, timeout_s)
 
 
+def end_publication(options: SinkOptions, query: str) -> None:
+    """Close what was published on, if anything was; subscribers get what was offered all the same."""
+    if options.channel is not None:
+        publication = _publications.pop(_key(options, query), None)
+        if publication is not None:
+            publication.close()
+
+
 class _Place:
     """Which rows these are."""
 
@@ -93,16 +101,20 @@ def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn,
             offerer.offer(message)
 
 
-def _publication(options: SinkOptions, query: str) -> Publication:
+def _key(options: SinkOptions, query: str) -> tuple[str | None, str, int]:
     assert options.channel is not None
     uri = ChannelUri.parse(options.channel)
     if "session-id" not in uri.params:
         uri = ChannelUriBuilder(uri).session_id(session_id_of(query)).build()
-    key = (options.aeron_dir, str(uri), options.stream_id)
+    return options.aeron_dir, str(uri), options.stream_id
+
+
+def _publication(options: SinkOptions, query: str) -> Publication:
+    key = _key(options, query)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
         # Shared: a process that has committed before may be alive, or not missed yet, and the stream goes on.
-        publication = _client(options.aeron_dir).add_publication(str(uri), options.stream_id)
+        publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
         _publications[key] = publication
     return publication
 

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import (
 
 from aeron_core.recording import Archive
 from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
-from pyspark_aeron.publishing import publish
+from pyspark_aeron.publishing import end_publication, publish
 from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import (
     Staged,
@@ -51,7 +51,11 @@ class BatchWriter(DataSourceArrowWriter):
 
     def commit(self, messages: Messages) -> None:
         """Hand all rows on."""
-        _hand_on(self._options, _staged(messages), self._job, 0)
+        try:
+            _hand_on(self._options, _staged(messages), self._job, 0)
+        finally:
+            # The next job has a session of its own, of which a stream has one at a time.
+            end_publication(self._options, self._job)
         discard_all(staging_folder(self._options, self._job))
 
     def abort(self, messages: Messages) -> None:

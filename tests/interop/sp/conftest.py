@@ -1,15 +1,28 @@
-"""Programs of others that speak SP PAIR, by their names."""
+"""Programs of others that speak SP PAIR, by their names, and a driver of ours for them to talk to."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import sp_peers
+from sp_messages import checksum
 from sp_peers import PEERS, SpPeer
+
+import aeron_core
+from aeron_core.concurrent.error_log import read_errors
+from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+STREAM = 7
+#: Of a reserved value; the session of the peer is its upper half.
+NAMES_PEER = 0x100
+DEADLINE_S = 40
 
 
 def _missing(name: str, why: str) -> None:
@@ -72,3 +85,157 @@ def _of_debian(program: str, package: str) -> list[str]:
     if shutil.which(program) is None:
         _missing(program, f"on Debian, apt-get install {package}")
     return ["stdbuf", "-oL", program]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What came, from whom, and how many hops it had made."""
+
+    data: bytes
+    session_id: int
+    hops: int
+
+
+class OurPair:
+    """A driver with threads of its own, and a client with a subscription and a publication on one channel.
+
+    `url` is where others find it, or where it dials, as nng writes addresses.
+    """
+
+    def __init__(self, directory: Path, url: str, mode: str, keys: str = "") -> None:
+        self._driver = MediaDriver.launch({"aeron_dir": directory, "perform_storage_checks": False})
+        self.client = aeron_core.connect(directory)
+        self._directory = directory
+        channel = f"aeron:sp?{_address(url)}|mode={mode}{keys}"
+        self.received: list[Message] = []
+        self.subscription = self.client.add_subscription(channel, STREAM)
+        self.publication = self.client.add_exclusive_publication(channel, STREAM)
+        self._assembler = aeron_core.FragmentAssembler(self._on_message)
+        self._taken = 0
+        self._is_closed = False
+        self.url = url
+        if mode == "listen" and "://127.0.0.1:0" in url:
+            self.until(self.subscription.resolved_endpoint)
+            port = self.subscription.resolved_endpoint().rpartition(":")[2]
+            self.url = url.replace("127.0.0.1:0", f"127.0.0.1:{port}")
+
+    def _on_message(self, buffer: memoryview, header: aeron_core.Header) -> None:
+        self.received.append(Message(bytes(buffer), header.session_id, header.reserved_value & 0xFF))
+
+    def poll(self) -> None:
+        while self.subscription.poll(self._assembler, 1000):
+            pass
+
+    def until(self, condition: Callable[[], object], timeout: float = DEADLINE_S) -> None:
+        """Wait for what others do, and read what they send."""
+        deadline = time.monotonic() + timeout
+        while not condition():
+            assert time.monotonic() < deadline, f"did not happen within {timeout} s; {self.errors()}"
+            time.sleep(0.0005)
+
+    def take(self, count: int = 1) -> list[Message]:
+        """Wait for so many messages that were not taken before, and return them."""
+        until = self._taken + count
+        self.until(lambda: (self.poll(), len(self.received) >= until)[-1])
+        taken = self.received[self._taken : until]
+        self._taken = until
+        return taken
+
+    def texts(self, count: int = 1) -> list[str]:
+        """Wait for so many messages and return their text."""
+        return [message.data.decode("latin-1") for message in self.take(count)]
+
+    def checksum(self, count: int) -> str:
+        """Wait for so many messages and return their digest."""
+        return checksum(message.data for message in self.take(count))
+
+    def send(self, data: bytes | str, peer: int | None = None) -> None:
+        """Offer a message until it is taken, and read meanwhile."""
+        data = data.encode("latin-1") if isinstance(data, str) else data
+        value = 0 if peer is None else NAMES_PEER | peer << 32
+        self.until(lambda: (self.poll(), self.publication.offer(data, reserved_value=value) > 0)[-1])
+
+    def sessions(self) -> list[int]:
+        """Return the session ids of the peers that are there, in the order in which they came."""
+        return [image.session_id for image in self.subscription.images]
+
+    def await_peers(self, count: int = 1) -> list[int]:
+        """Wait until so many peers are there, and return their session ids."""
+        self.until(
+            lambda: len(self.subscription.images) == count and (not count or self.publication.is_connected)
+        )
+        return self.sessions()
+
+    def counted(self, name: str) -> int:
+        """Return the value of a counter of the medium."""
+        # Publication and subscription show the same socket, each in counters of its own.
+        return max(
+            record.value for record in self.client.counters_reader if record.label.startswith(f"sp-{name}:")
+        )
+
+    def errors(self) -> list[str]:
+        """Return what the distinct error log says."""
+        return [record.text for record in read_errors(CncFile.open(self._directory / CNC_FILE).error_log)]
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            self.client.close()
+            self._driver.close()
+
+
+def _address(url: str) -> str:
+    """Return the keys of a channel for an address of nng."""
+    scheme, _, rest = url.partition("://")
+    if scheme in ("ipc", "abstract"):
+        return f"transport={scheme}|path={rest}"
+    host, slash, path = rest.partition("/")
+    transport = scheme.removesuffix("+tcp")
+    return f"endpoint={host}|transport={transport}" + (f"|path={slash}{path}" if slash else "")
+
+
+@pytest.fixture
+def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
+    """Make our ends: `ours("listen", url, keys)`."""
+    made: list[OurPair] = []
+
+    def make(mode: str, url: str, keys: str = "") -> OurPair:
+        made.append(OurPair(aeron_dirs(), url, mode, keys))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def connected(ours, peer, url) -> Callable[..., tuple[OurPair, SpPeer]]:
+    """Connect one of ours, which listens or dials, with one of a library."""
+
+    def connect(
+        library: str, transport: str, role: str, keys: str = "", *, kind: str = "pair1"
+    ) -> tuple[OurPair, SpPeer]:
+        their = peer(library, kind)
+        if role == "listen":
+            our = ours("listen", url(transport), keys)
+            their.dial(our.url)
+        else:
+            our = ours("dial", their.listen(url(transport)), keys)
+        our.await_peers()
+        their.await_event("joined")
+        return our, their
+
+    return connect
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Callable[[str], str]:
+    """Where to listen, by the name of the transport."""
+    return {
+        "tcp": "tcp://127.0.0.1:0",
+        "ipc": f"ipc://{tmp_path}/pair",
+        "abstract": f"abstract://{tmp_path.name}-{os.getpid()}",
+        "tls": "tls+tcp://127.0.0.1:0",
+        "ws": "ws://127.0.0.1:0/pair",
+        "wss": "wss://127.0.0.1:0/pair",
+    }.__getitem__

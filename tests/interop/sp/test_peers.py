@@ -8,19 +8,12 @@ from sp_messages import checksum_of
 pytestmark = pytest.mark.interop
 
 
-def address(transport, tmp_path):
-    """Return where to listen."""
-    return {"tcp": "tcp://127.0.0.1:0", "ipc": f"ipc://{tmp_path}/pair", "ws": "ws://127.0.0.1:0/pair"}[
-        transport
-    ]
-
-
 @pytest.mark.parametrize("transport", ["tcp", "ipc"])
 @pytest.mark.parametrize(("one", "other"), [("pynng", "nng"), ("nng", "mangos"), ("mangos", "pynng")])
-def test_peers_exchange_messages(peer, tmp_path, one, other, transport):
+def test_peers_exchange_messages(peer, url, one, other, transport):
     listener, dialer = peer(one), peer(other)
 
-    dialer.dial(listener.listen(address(transport, tmp_path)))
+    dialer.dial(listener.listen(url(transport)))
     listener.tell("receive", count=200, timeout=20)
     dialer.tell("receive", count=200, timeout=20)
     sent = [each.send(first=first, count=200) for each, first in ((listener, 0), (dialer, 500))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from aeron_media.streams.tls_contexts import TlsContexts
 from aeron_media.streams.tls_parameters import TlsParameters
 from aeron_media.streams.ws_params import WsParams
 from aeron_media.streams.ws_streams import WsStreams
+from plain_pair import Pair
 from relayed_ends import RelayedEnds, failure, fault, receive, wait_for
 
 from aeron_core._native.address import SocketAddress
@@ -19,44 +19,9 @@ pytestmark = pytest.mark.interop
 
 ECHO = Path(__file__).parent / "peers" / "nng_echo.py"
 SUBPROTOCOLS = {"pair0": "pair.sp.nanomsg.org", "pair1": "pair1.sp.nanomsg.org"}
-NUMBERS = {"pair0": 16, "pair1": 17}
 LIMIT = 64 << 20
 #: Around the lengths that WebSocket writes otherwise, with and without a header of 4 bytes; nng's fragments; 16 MiB.
 LENGTHS = [1, 121, 122, 123, 125, 126, 127, 65531, 65532, 65533, 65535, 65536, 65537, 200_000, 16 << 20]
-
-
-class Pair:
-    """Our end of a connection: speaks SP as over TCP."""
-
-    def __init__(self, probe, protocol):
-        self.probe = probe
-        self._header = struct.pack(">I", 1) if protocol == "pair1" else b""
-        self._greeting = b"\0SP\0" + struct.pack(">HH", NUMBERS[protocol], 0)
-        assert receive(probe, 8) == self._greeting
-        probe.send(self._greeting)
-        self._heard = bytearray()
-
-    def send(self, body):
-        self._pass_on(struct.pack(">Q", len(self._header) + len(body)) + self._header + body)
-
-    def _pass_on(self, data):
-        sent = 0
-        while sent < len(data):
-            sent += self.probe.send(data[sent : sent + 65536])
-            self._heard += self.probe.receive() or b""
-
-    def receive(self):
-        self._await(8)
-        (length,) = struct.unpack(">Q", self._heard[:8])
-        self._await(8 + length)
-        message = bytes(self._heard[8 : 8 + length])
-        del self._heard[: 8 + length]
-        assert message.startswith(self._header)
-        return message[len(self._header) :]
-
-    def _await(self, length):
-        while len(self._heard) < length:
-            self._heard += wait_for(self.probe.receive, 30)
 
 
 class Meeting(RelayedEnds):

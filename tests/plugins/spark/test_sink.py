@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark_aeron import publishing, sink
-from pyspark_aeron.sink import StreamWriter
+from pyspark_aeron.sink import BatchWriter, StreamWriter
 from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import Task, stage, staging_folder
 
@@ -257,6 +257,17 @@ def test_a_repetition_has_the_same_values(published):
     query.commit(3, query.stage(3, 0, b"a", b"b"))
 
     assert read()[:2] == read()[2:]
+
+
+def test_one_job_after_the_other_publishes_on_a_channel(published):
+    query, read = published()
+
+    for payload in (b"a", b"b"):
+        job = BatchWriter(query.options)
+        rows = pa.RecordBatch.from_arrays([pa.array([payload], pa.binary())], names=["payload"])
+        job.commit([stage(query.options, [rows], Task(job._job, 0, 0))])
+
+    assert sorted(payload for payload, *_ in read()) == [b"a", b"b"]
 
 
 def test_a_query_that_has_run_for_years_goes_on(published):

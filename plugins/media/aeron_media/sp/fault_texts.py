@@ -18,10 +18,12 @@ _TEXTS: Final = {
     phases.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
     phases.REJECTED: "a subscriber has rejected its image",
     phases.EVICTED: "it is gone, and nobody took the last {value} bytes that it had sent",
+    phases.UNFINISHED: "a message of which {value} bytes have come was not gone on with for message-timeout=",
     phases.NO_PEER: "message of {value} bytes for a peer that is not connected: it goes to no other",
     phases.PEER_FULL: "message of {value} bytes for a peer whose queue of {limit} is full; peer-queue= sets it",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit}; max-message= sets it",
     phases.UNSENT: "it is gone, and {value} bytes that were queued for it are lost",
+    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: it has not taken them within linger=",
 }
 _NAMES: Final = {wire.PROTOCOL_PAIR0: "PAIR0", wire.PROTOCOL_PAIR1: "PAIR1"}
 

@@ -2,7 +2,7 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport positions, streams
+from aeron_core._native cimport peers, positions, streams
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.byte_queue cimport ByteQueue
@@ -61,6 +61,7 @@ cdef class Output:
     cdef bint enqueue(self, LogBuffer log, LogMessage message) except -1 nogil
     @cython.locals(longest=int64_t)
     cdef int64_t room(self) noexcept nogil
+    cdef int64_t longest(self) noexcept nogil
     cdef bint flush(self) except -1 nogil
     @cython.locals(left=int64_t)
     cdef int64_t end(self) noexcept nogil

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import cython
 from cython.cimports.cpython.ref import PyObject
 
-from aeron_core._native import positions, streams
+from aeron_core._native import peers, positions, streams
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.byte_queue import ByteQueue
 from aeron_media.sp._native import phases, tallies, wire
@@ -63,11 +63,11 @@ class Output:
         if message.payload_length > self._max_message_length:
             return phases.MESSAGE_TOO_LONG
         if (
-            message.reserved_value & wire.RESERVED_HAS_PEER
-            and message.reserved_value >> wire.RESERVED_PEER_SHIFT != session_id
+            message.reserved_value & peers.RESERVED_HAS_PEER
+            and message.reserved_value >> peers.RESERVED_PEER_SHIFT != session_id
         ):
             return phases.NO_PEER
-        if self._has_hops and message.reserved_value & wire.RESERVED_HOPS_MASK == wire.MAX_HOPS:
+        if self._has_hops and message.reserved_value & peers.RESERVED_HOPS_MASK == wire.MAX_HOPS:
             return phases.HOPS_SPENT
         return phases.NO_REASON
 
@@ -134,7 +134,7 @@ class Output:
             return False
         hops = -1
         if self._has_hops:
-            hops = (message.reserved_value & wire.RESERVED_HOPS_MASK) + 1
+            hops = (message.reserved_value & peers.RESERVED_HOPS_MASK) + 1
             length += wire.HOPS_LENGTH
         wire.write_head(self._queue, self._has_type, length, hops)
         if is_direct:
@@ -240,6 +240,10 @@ class Output:
             if self._queue.size == 0
             else self._queue_length - self._queue.size
         )
+
+    def longest(self) -> int:
+        """Return how long a message may be that the queue still takes, below 0 for none."""
+        return self.room() - self._head_length
 
     def flush(self) -> bool:
         """Send what is queued; return whether nothing is left."""

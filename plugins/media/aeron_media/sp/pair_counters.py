@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import cython
 from cython.cimports.cpython.ref import PyObject
@@ -12,6 +12,9 @@ from aeron_core._native.counter import Counter
 from aeron_core._native.pointers import PointerList
 from aeron_media.sp._native import phases, tallies
 from aeron_media.sp._native.tallies import Tallies
+
+if TYPE_CHECKING:
+    from aeron_core.spi.media import EndpointParams
 
 #: Of connections, on both sides.
 CONNECTIONS: Final = {
@@ -27,6 +30,17 @@ CONNECTIONS: Final = {
     tallies.LOST: "sp-lost",
     tallies.MEMORY: "sp-memory",
 }
+#: Those of them that count peers turned away, by us or by them.
+REFUSALS: Final = frozenset(
+    {
+        tallies.REFUSED,
+        tallies.REFUSALS,
+        tallies.MISMATCHED,
+        tallies.MALFORMED,
+        tallies.SILENT,
+        tallies.TURNED_AWAY,
+    }
+)
 RECEIVING: Final = {
     tallies.MESSAGES_IN: "sp-messages-received",
     tallies.BYTES_IN: "sp-bytes-received",
@@ -49,8 +63,12 @@ SENDING: Final = {
 class PairCounters:
     """Counters of one endpoint, by the place of what they show."""
 
-    def __init__(self, new_counter: Callable[[str], Counter], kinds: Sequence[dict[int, str]]) -> None:
-        self._counters = {place: new_counter(name) for kind in kinds for place, name in kind.items()}
+    def __init__(self, params: EndpointParams, kinds: Sequence[dict[int, str]]) -> None:
+        self._counters = {
+            place: (params.new_refusal_counter if place in REFUSALS else params.new_counter)(name)
+            for kind in kinds
+            for place, name in kind.items()
+        }
         self._shown = PointerList()
         for place in range(tallies.COUNT):
             counter = self._counters.get(place)

@@ -33,6 +33,7 @@ class PairParams:
     max_message_length: int = 1 << 20
     peer_queue_length: int = 1 << 20
     handshake_timeout_ns: int = 10 * S
+    message_timeout_ns: int = 30 * S
     backoff_init_ns: int = S // 10
     backoff_max_ns: int = 5 * S
 

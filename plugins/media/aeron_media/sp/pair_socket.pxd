@@ -2,18 +2,19 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core._native cimport peers
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.byte_queue cimport MemoryBudget
 from aeron_core._native.cell cimport AtomicLong
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
 from aeron_core._native.spin_lock cimport SpinLock
 from aeron_core._native.streams cimport ByteStream, StreamListener
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.protocol.frames.status_message cimport StatusMessage
-from aeron_media.sp._native cimport phases, tallies, wire
+from aeron_media.sp._native cimport phases, tallies
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.dialer cimport Dialer
 from aeron_media.sp.pair_stream cimport PairStream
@@ -50,14 +51,19 @@ cdef class PairSocket:
     cdef SpinLock _sending
     cdef AtomicLong _receivers          # whether the receiver keeps connections
     cdef AtomicLong _has_peer
+    cdef AtomicLong _has_publisher
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
     cdef int32_t _next                  # where the walk goes on, after one that raised
 
+    @cython.locals(unsent=int64_t)
+    cdef int32_t _finish(self, Peer peer) except -1
     cdef int64_t keep(self, int64_t now_ns) except -1 nogil
     cdef int64_t keep_without_receiver(self, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t, index=int32_t)
     cdef int64_t _keep(self, int64_t now_ns) except -1 nogil
+    @cython.locals(index=int32_t)
+    cdef int32_t _flush_queues(self) except -1 nogil
     cdef int32_t _accept(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _evict(self, int64_t now_ns) except -1 nogil
@@ -68,6 +74,7 @@ cdef class PairSocket:
     cdef int32_t _watch(self, Peer peer) except -1 nogil
     cdef bint _follow(self, Peer peer, int64_t now_ns) except -1 nogil
     cdef int32_t _admit(self, Peer peer, int64_t now_ns) except -1 nogil
+    cdef int32_t _introduce(self, Peer peer) except -1 nogil
     @cython.locals(unsent=int64_t)
     cdef int32_t _leave(self, Peer peer, int64_t now_ns) except -1 nogil
     cdef int32_t _count_peers(self) except -1 nogil
@@ -78,14 +85,12 @@ cdef class PairSocket:
     cdef int32_t reject(self, int32_t session_id) except -1 nogil
     cdef bint has_peer(self) noexcept nogil
     cdef int64_t advance(self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
-    cdef int64_t _send_to_partner(
-        self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns
-    ) except -1 nogil
+    cdef int64_t _send_to_partner(self, PairStream stream, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int64_t _distribute(self, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(reason=int32_t)
     cdef int32_t _put(self, LogBuffer log) except -1 nogil
-    @cython.locals(value=int64_t)
     cdef int32_t _show_room(self, Peer peer) except -1 nogil
+    cdef int64_t _room(self, Peer peer) noexcept nogil
     @cython.locals(index=int32_t)
     cdef int32_t forget(self, PairStream stream) except -1 nogil

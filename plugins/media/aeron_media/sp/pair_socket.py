@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING
 import cython
 from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import peers
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.cell import AtomicLong
-from aeron_core._native.counter import Counter
+from aeron_core._native.peers import PeerCounter
 from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core._native.spin_lock import SpinLock
-from aeron_core.spi.stream_counter import detached_counter
-from aeron_media.sp._native import phases, tallies, wire
+from aeron_core.spi.stream_counter import detached_peer_counter
+from aeron_media.sp._native import phases, tallies
 from aeron_media.sp.dialer import Dialer
 from aeron_media.sp.pair_stream import PairStream
 from aeron_media.sp.peer import Peer
@@ -86,6 +87,7 @@ class PairSocket:
         self._sending = SpinLock()
         self._receivers = AtomicLong(0)
         self._has_peer = AtomicLong(0)
+        self._has_publisher = AtomicLong(0)
         self._readiness = ReadinessSet()
         descriptor = self._listener.descriptor() if listener is not None else aeron_wire.NO_DESCRIPTOR
         self._is_listener_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
@@ -115,19 +117,29 @@ class PairSocket:
         finally:
             self._keeping.give()
 
-    def show_rooms(self, counters: list[Counter]) -> None:
-        """Have counters say which peers there are and what each takes, one for each slot."""
+    def attach_publisher(self, counters: list[PeerCounter]) -> None:
+        """Have the sender send, and counters say to clients which peers there are."""
+        self._has_publisher.set_release(1)
+        self.show_rooms(counters)
+
+    def detach_publisher(self) -> None:
+        """Let go of those counters; what is queued goes on to peers as long as there is the socket."""
+        self.show_rooms([detached_peer_counter("sp-room") for _ in self.peers])
+        self._has_publisher.set_release(0)
+
+    def show_rooms(self, counters: list[PeerCounter]) -> None:
+        """Have counters say which peers there are and what each takes, one for each slot.
+
+        A monogamous socket may have one for all of them.
+        """
         self._sending.take()
         try:
             for peer, counter in zip(self.peers, counters, strict=True):
                 cython.cast(Peer, peer).room = counter
-                self._show_room(cython.cast(Peer, peer))
+                if cython.cast(Peer, peer).is_among_peers:
+                    self._introduce(cython.cast(Peer, peer))
         finally:
             self._sending.give()
-
-    def hide_rooms(self) -> None:
-        """Let go of the counters of `show_rooms`."""
-        self.show_rooms([detached_counter(0, "sp-room") for _ in self.peers])
 
     def local_addresses(self) -> list[str]:
         """Return where the socket listens."""
@@ -146,8 +158,16 @@ class PairSocket:
         if self._listens:
             self._listener.close()
         for peer in self.peers:
-            cython.cast(Peer, peer).output.flush()
+            if cython.cast(Peer, peer).is_among_peers:
+                self._finish(cython.cast(Peer, peer))
             cython.cast(Peer, peer).close()
+
+    def _finish(self, peer: Peer) -> int:
+        peer.output.flush()
+        unsent = peer.output.end()
+        if unsent > 0:
+            self._losses.keep(phases.CLOSED_WITH, unsent, 0, 0, peer.address)
+        return 0
 
     # Who keeps connections
 
@@ -189,8 +209,18 @@ class PairSocket:
             if self._follow(cython.cast(Peer, self._active.at(index)), now_ns):
                 self._next = index
         self._next = 0
+        if self._has_publisher.get_acquire() == 0:
+            self._flush_queues()
         self.tallies.put(tallies.MEMORY, self._budget.used)
         return received
+
+    def _flush_queues(self) -> int:
+        """Send what is queued for peers, in place of the sender, which has nothing to send any more; return 0."""
+        if self._sending.try_take():
+            for index in range(self._up.size):
+                cython.cast(Peer, self._up.at(index)).output.flush()
+            self._sending.give()
+        return 0
 
     def _accept(self, now_ns: int) -> int:
         for _ in range(phases.ACCEPTS_PER_TURN):
@@ -296,17 +326,22 @@ class PairSocket:
         peer.is_among_peers = True
         self._up.append(cython.cast(cython.pointer(PyObject), peer))
         self._count_peers()
-        self._show_room(peer)
+        self._introduce(peer)
         self._sending.give()
         return 0
+
+    def _introduce(self, peer: Peer) -> int:
+        return peer.room.admit(peer.session_id, self._room(peer), peer.address)
 
     def _leave(self, peer: Peer, now_ns: int) -> int:
         self._sending.take()
         self._up.remove(cython.cast(cython.pointer(PyObject), peer))
         peer.is_among_peers = False
         unsent = peer.output.end()
+        # Not before: the number of a closed descriptor may be another connection's at once.
+        peer.stream.close(False)
         self._count_peers()
-        self._show_room(peer)
+        peer.room.leave()
         self._sending.give()
         self.tallies.add(tallies.LOST, 1)
         if unsent > 0:
@@ -337,7 +372,7 @@ class PairSocket:
             self.tallies.add(tallies.MISMATCHED, 1)
         elif reason in (phases.NOT_SP, phases.NO_MESSAGE):
             self.tallies.add(tallies.MALFORMED, 1)
-        elif reason in (phases.SILENT, phases.NOT_CONNECTED):
+        elif reason in (phases.SILENT, phases.NOT_CONNECTED, phases.UNFINISHED):
             self.tallies.add(tallies.SILENT, 1)
         elif reason == phases.REFUSED_BY_PEER:
             self.tallies.add(tallies.REFUSALS, 1)
@@ -373,19 +408,16 @@ class PairSocket:
         try:
             if stream.is_cut:
                 position = cython.cast(Peer, self._first).output.settle(stream, log, position)
-            if self._up.size == 0:
+            if self._up.size == 0 or not cython.cast(Peer, self._up.at(0)).is_confirmed(now_ns):
                 return position
             if self._is_polyamorous:
                 return self._distribute(log, position)
-            return self._send_to_partner(stream, log, position, now_ns)
+            return self._send_to_partner(stream, log, position)
         finally:
             self._sending.give()
 
-    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int, now_ns: int) -> int:
-        partner = self._up.at(0)
-        if not cython.cast(Peer, partner).is_confirmed(now_ns):
-            return position
-        answer: int = cython.cast(Peer, partner).output.draw(stream, log, position)
+    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int) -> int:
+        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(stream, log, position)
         return answer
 
     def _distribute(self, log: LogBuffer, position: int) -> int:
@@ -403,8 +435,8 @@ class PairSocket:
     def _put(self, log: LogBuffer) -> int:
         """Queue a message for whom it is for; return 0."""
         peer = self._up.at(0)
-        if self._message.reserved_value & wire.RESERVED_HAS_PEER:
-            peer = self._sessions.get(self._message.reserved_value >> wire.RESERVED_PEER_SHIFT)
+        if self._message.reserved_value & peers.RESERVED_HAS_PEER:
+            peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
             if peer == cython.NULL or not cython.cast(Peer, peer).is_among_peers:
                 peer = self._first
                 cython.cast(Peer, peer).output.pass_over(phases.NO_PEER, self._message.payload_length)
@@ -419,12 +451,11 @@ class PairSocket:
         return 0
 
     def _show_room(self, peer: Peer) -> int:
-        value = 0
-        if peer.is_among_peers:
-            value = wire.room_value(peer.session_id, peer.output.room())
-        if value != peer.room.get():
-            peer.room.set_release(value)
-        return 0
+        return peer.room.show(peer.session_id, self._room(peer))
+
+    def _room(self, peer: Peer) -> int:
+        """Return how long a message may be that is taken now; a monogamous socket leaves what it cannot take."""
+        return peer.output.longest() if self._is_polyamorous else peers.ROOM_MASK
 
     def forget(self, stream: PairStream) -> int:
         """Do without a stream; return 0."""

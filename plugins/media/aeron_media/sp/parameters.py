@@ -143,6 +143,9 @@ class PairParameters(TlsParameters):
     handshake_timeout: Duration = Field(
         10 * S, alias="handshake-timeout", description="For a connection, and for the peer's greeting."
     )
+    message_timeout: Duration = Field(
+        30 * S, alias="message-timeout", description="For more of a message that was begun."
+    )
     backoff_init: Duration = Field(
         100 * MS, alias="backoff-init", description="Before the first new attempt."
     )

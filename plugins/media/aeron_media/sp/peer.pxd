@@ -5,7 +5,7 @@ from aeron_core._native cimport streams
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.byte_queue cimport ByteQueue
-from aeron_core._native.counter cimport Counter
+from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.streams cimport ByteStream
 # Before `wire`: else Cython leaves out the functions of that one.
 from aeron_media.sp.output cimport Output
@@ -19,7 +19,7 @@ cdef class Peer:
     cdef readonly ByteStream stream
     cdef readonly SocketAddress address
     cdef readonly Output output
-    cdef Counter room
+    cdef PeerCounter room
     cdef readonly Feed feed                 # None while nobody subscribes
     cdef readonly bint is_fed
     cdef readonly int32_t session_id
@@ -48,6 +48,8 @@ cdef class Peer:
     cdef ByteQueue _input                   # what has come and was not handed on
     cdef int64_t _wanted                    # bytes of the message that is not whole yet, 0 for not known
     cdef bint _is_blocked                   # a whole message waits for room
+    cdef int64_t _message_timeout_ns
+    cdef int64_t _heard_ns                  # when bytes came last, or the peer was waited for no longer
     cdef int64_t _starved_ns                # since when there is no memory, 0 for there is
     cdef int64_t _phase_ns                  # since when the phase lasts
 
@@ -69,6 +71,7 @@ cdef class Peer:
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t)
     cdef int64_t _read_ahead(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _look_for_silence(self, int64_t now_ns) except -1 nogil
     cdef int32_t _starve(self, int64_t now_ns) except -1 nogil
     cdef int32_t _on_nothing(self, int64_t result, int64_t now_ns) except -1 nogil
     @cython.locals(at=int64_t, length=int64_t)

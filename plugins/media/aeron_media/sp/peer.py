@@ -19,7 +19,7 @@ from aeron_core._native import streams
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.byte_queue import ByteQueue
-from aeron_core.spi.stream_counter import detached_counter
+from aeron_core.spi.stream_counter import detached_peer_counter
 from aeron_media.sp._native import phases, tallies, wire
 from aeron_media.sp.output import Output
 
@@ -44,8 +44,8 @@ class Peer:
         self.stream = stream
         self.address = SocketAddress()
         self.output = Output(params, stream, self.address)
-        #: Says to clients what the peer takes; see `wire.room_value`.
-        self.room = detached_counter(0, "sp-room")
+        #: Says to clients of the peer; see `peers.pxd`.
+        self.room = detached_peer_counter("sp-room")
         self.is_fed = False
         self._tallies = params.tallies
         self._protocol = params.protocol
@@ -58,6 +58,7 @@ class Peer:
         self._accepts_zero_hops = params.accepts_zero_hops
         self._confirms = params.confirms
         self._handshake_timeout_ns = params.handshake_timeout_ns
+        self._message_timeout_ns = params.message_timeout_ns
         longest = params.max_message_length + params.prefix_length + params.hops_length
         self._input = ByteQueue(params.budget, longest + 2 * phases.READ_LENGTH)
         self.phase = phases.PHASE_FREE
@@ -80,6 +81,7 @@ class Peer:
         self._greeted_length = 0
         self._wanted = 0
         self._starved_ns = 0
+        self._heard_ns = now_ns
         self._phase_ns = now_ns
         self.has_news = True
         self.is_watched = False
@@ -130,6 +132,7 @@ class Peer:
                 self._on_nothing(streams.STREAM_FAILED, now_ns)
             else:
                 received = self._read(now_ns)
+                self._look_for_silence(now_ns)
         elif self.phase == phases.PHASE_DRAINING:
             self._drain(now_ns)
         if self.is_fed and self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
@@ -212,6 +215,7 @@ class Peer:
                 self._on_nothing(received, now_ns)
                 break
             total += received
+            self._heard_ns = now_ns
             if not self._parse(now_ns):
                 break
             if received < length:
@@ -234,6 +238,14 @@ class Peer:
             return 0
         return received
 
+    def _look_for_silence(self, now_ns: int) -> int:
+        if self.phase != phases.PHASE_UP or self._input.size == 0 or self._is_blocked or self._starved_ns:
+            # Nothing was begun, or it is for us that the peer waits.
+            self._heard_ns = now_ns
+        elif now_ns - self._heard_ns > self._message_timeout_ns:
+            self.fail(phases.UNFINISHED, self._input.size, 0, now_ns)
+        return 0
+
     def _starve(self, now_ns: int) -> int:
         if self._starved_ns == 0:
             self._starved_ns = now_ns
@@ -247,7 +259,6 @@ class Peer:
             return 0
         if self.is_dialed and not self.has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
             return self.fail(phases.REFUSED_BY_PEER, 0, 0, now_ns)
-        self.stream.close(False)
         self._enter(phases.PHASE_DRAINING, now_ns)
         return self._drain(now_ns)
 
@@ -339,11 +350,15 @@ class Peer:
         return self._vanish(now_ns)
 
     def fail(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Give the connection up, for one of `phases` or what the operating system says; return 0."""
+        """Give the connection up, for one of `phases` or what the operating system says; return 0.
+
+        The stream of one who is among the peers is closed by the socket, once the sender does not use it any more.
+        """
         self.end_reason = reason
         self.end_value = value
         self.end_limit = limit
-        self.stream.close(False)
+        if not self.is_among_peers:
+            self.stream.close(False)
         return self._vanish(now_ns)
 
     def refuse(self, now_ns: int) -> int:

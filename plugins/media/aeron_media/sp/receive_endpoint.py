@@ -35,7 +35,7 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         self._dispatcher = params.dispatcher
         self._lease = lease
         self._socket: PairSocket = lease.socket
-        self._counters = PairCounters(params.new_counter, [CONNECTIONS, RECEIVING])
+        self._counters = PairCounters(params, [CONNECTIONS, RECEIVING])
         self._tallies = self._socket.tallies
         self._bytes_received = params.counters["bytes_received"]
         self._now_ns = params.clock.nano_time()

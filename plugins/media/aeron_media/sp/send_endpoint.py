@@ -13,24 +13,25 @@ from aeron_media.sp.pair_socket import PairSocket
 from aeron_media.sp.pair_stream import PairStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from aeron_core._native.counter import Counter
+    from aeron_core.spi.media import EndpointParams
     from aeron_media.sp.socket_lease import SocketLease
 
 
 class PairSendEndpoint(SendChannelEndpoint):
     """Used by the sender's thread, but for what `ChannelEndpoint` promises."""
 
-    def __init__(self, lease: SocketLease, new_counter: Callable[[str], Counter]) -> None:
+    def __init__(self, lease: SocketLease, params: EndpointParams) -> None:
         self._lease = lease
         self._socket: PairSocket = lease.socket
-        self._counters = PairCounters(new_counter, [CONNECTIONS, SENDING])
+        self._counters = PairCounters(params, [CONNECTIONS, SENDING])
         self._tallies = self._socket.tallies
+        slots = len(self._socket.peers)
         if self._socket.params.is_polyamorous:
-            self._socket.show_rooms(
-                [new_counter(f"sp-room {index}") for index in range(len(self._socket.peers))]
+            self._socket.attach_publisher(
+                [params.new_peer_counter(f"sp-room {slot}") for slot in range(slots)]
             )
+        else:
+            self._socket.attach_publisher([params.new_peer_counter("sp-room 0")] * slots)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""
@@ -42,8 +43,7 @@ class PairSendEndpoint(SendChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        if self._socket.params.is_polyamorous:
-            self._socket.hide_rooms()
+        self._socket.detach_publisher()
         self._lease.end()
 
     def new_stream_state(self) -> PairStream:

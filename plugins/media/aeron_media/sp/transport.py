@@ -109,6 +109,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
         max_message_length=keys.max_message_length,
         peer_queue_length=keys.peer_queue,
         handshake_timeout_ns=keys.handshake_timeout,
+        message_timeout_ns=keys.message_timeout,
         backoff_init_ns=keys.backoff_init,
         backoff_max_ns=keys.backoff_max,
     )
@@ -141,7 +142,7 @@ class PairTransport(MediaTransport):
         """See `MediaTransport.open_send_endpoint`."""
         lease = self._lease(params)
         try:
-            return PairSendEndpoint(lease, params.new_counter)
+            return PairSendEndpoint(lease, params)
         except BaseException:
             lease.end()
             raise
@@ -198,8 +199,13 @@ def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:
             path=keys.path or "/",
             max_message_length=keys.max_message_length + keys.protocol.hops_length,
         )
-        return WsStreams(params, channel.tls, handshake_timeout_ns=keys.handshake_timeout)
-    return TlsStreams(channel.tls) if channel.tls else None
+        return WsStreams(
+            params,
+            channel.tls,
+            handshake_timeout_ns=keys.handshake_timeout,
+            message_timeout_ns=keys.message_timeout,
+        )
+    return TlsStreams(channel.tls, handshake_timeout_ns=keys.handshake_timeout) if channel.tls else None
 
 
 def _system_streams(keys: PairParameters) -> StreamNetwork:

@@ -12,7 +12,8 @@ Backpressure: of each direction at most one read is held, and nothing is read wh
 one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
 
 Not here: the protocol (`session`), and who waits for the sockets (`stream_relay`).
-Invariant: a socket that has hung up is waited for no more, so none of them is reported without end.
+Invariant: a socket that has hung up is waited for no more, so none of them is reported without end. What one that has
+hung up has still to say is read turn by turn (`is_unread`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.relay_faults import FaultKind, RelayFaults
+from aeron_media.streams.relay_faults import FaultKind
+from aeron_media.streams.relay_params import RelayParams
 from aeron_media.streams.session import Session, SessionError
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Bytes of one read, some TLS records.
 CHUNK_LENGTH: Final = 1 << 16
-#: Reads of one connection before others have their turn.
+#: Reads from one agent before other connections have their turn.
 READS_PER_TURN: Final = 16
 #: For what is left to be sent when the agent has closed its end. Our own number: a slow link, not a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
@@ -63,7 +65,7 @@ class RelayedConnection:
         plain: socket.socket | None,
         session: Session,
         peer: SocketAddress,
-        faults: RelayFaults,
+        params: RelayParams,
     ) -> None:
         self.wire = wire
         self.plain = plain
@@ -75,12 +77,17 @@ class RelayedConnection:
         #: When it is given up, None where it may take any time.
         self.deadline: float | None = None
         self._session = session
-        self._faults = faults
+        self._params = params
+        self._faults = params.faults
         self.phase = Phase.SHAKING
         self.wire_hangs = False
+        #: There may be more to read from a wire that has hung up, which is not reported again.
+        self.is_unread = False
         self._to_wire = memoryview(b"")
         self._to_plain = memoryview(b"")
         self._has_heard = False
+        # Since a message that was begun was last looked at.
+        self._has_heard_more = False
         self._peer_has_ended = False
         self._agent_has_ended = False
         self._has_said_so = False
@@ -112,6 +119,7 @@ class RelayedConnection:
 
     def work(self, now: float) -> None:
         """Move what can be moved."""
+        self.is_unread = False
         try:
             if self.phase is Phase.CONNECTING:
                 self._connect()
@@ -119,6 +127,7 @@ class RelayedConnection:
                 self._shake()
             if self.phase is Phase.RELAYING:
                 self._relay_inbound()
+                self._look_for_silence(now)
             if self.phase in (Phase.CLOSING, Phase.PARTING):
                 self._discard_inbound()
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
@@ -130,6 +139,9 @@ class RelayedConnection:
         except OSError as error:
             # Who connects and leaves, as health checks do, is no fault.
             self._fail(error.errno or errno.EIO)
+        except Exception as error:  # one connection's trouble must not end the others
+            self._faults.keep(f"a fault of this program: {error!r}", self.peer)
+            self._fail(errno.EIO)
 
     def on_plain_hangs(self, now: float) -> None:
         """Take it that the agent has closed its end; what it has sent before is still to be delivered."""
@@ -146,10 +158,16 @@ class RelayedConnection:
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
 
-    def on_overdue(self, limit_s: float) -> None:
-        """Take it that the deadline has passed; `limit_s` was the time for handshakes."""
+    def on_overdue(self, now: float) -> None:
+        """Take it that the deadline has passed."""
+        if self.phase is Phase.RELAYING:
+            length, limit = self._session.held_length, self._params.message_limit_s
+            text = f"a message of which {length} bytes have come was not gone on with for {limit:g} s"
+            self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
+            return
         if self.phase is Phase.SHAKING:
-            text = f"no {self._session.protocol} handshake within {limit_s:g} s"
+            limit = self._params.handshake_limit_s
+            text = f"no {self._session.protocol} handshake within {limit:g} s"
             self._faults.keep(text, self.peer, FaultKind.TIMEOUT)
         self._fail(errno.ETIMEDOUT)
 
@@ -203,18 +221,30 @@ class RelayedConnection:
                 self._peer_has_ended = True
                 self._end_plain()
             else:
-                # One that has hung up is not reported again: all it has must be read now.
-                if reads == READS_PER_TURN and not self.wire_hangs:
+                if reads == self._session.reads_per_turn:
+                    self.is_unread = self.wire_hangs
                     return
                 reads += 1
                 received = self._receive()
                 if received is None:
                     return
+                self._has_heard_more = True
                 self._session.feed(received)
+
+    def _look_for_silence(self, now: float) -> None:
+        if self._session.held_length == 0 or self._to_plain:
+            # Nothing was begun, or it is for us that the peer waits.
+            self.deadline = None
+        elif self._has_heard_more or self.deadline is None:
+            self.deadline = now + self._params.message_limit_s
+        self._has_heard_more = False
 
     def _discard_inbound(self) -> None:
         reads = 0
-        while not self._peer_has_ended and (reads < READS_PER_TURN or self.wire_hangs):
+        while not self._peer_has_ended:
+            if reads == self._session.reads_per_turn:
+                self.is_unread = self.wire_hangs
+                return
             reads += 1
             received = self._receive()
             if received is None:
@@ -321,7 +351,7 @@ class RelayedConnection:
     def _part(self) -> None:
         if not self._send():
             return
-        if self._peer_has_ended or self.wire_hangs:
+        if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
             self.phase = Phase.DONE
         elif self._is_deaf:
             self.wire.shutdown(socket.SHUT_WR)

@@ -24,6 +24,9 @@ class SessionError(Exception):
 class Session(ABC):
     """Use by one thread. Methods raise SessionError."""
 
+    #: Reads of the wire before other connections have their turn: fewer, where little can make much work.
+    reads_per_turn = 16
+
     @property
     @abstractmethod
     def protocol(self) -> str:
@@ -33,6 +36,11 @@ class Session(ABC):
     def awaits_answer(self) -> bool:
         """Whether the peer has still to answer that no more will be written."""
         return False
+
+    @property
+    def held_length(self) -> int:
+        """Bytes of a message of the peer that was begun and must be gone on with; 0 where there is none."""
+        return 0
 
     @abstractmethod
     def feed(self, data: bytes) -> None:

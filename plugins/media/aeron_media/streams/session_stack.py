@@ -16,6 +16,7 @@ class SessionStack(Session):
     def __init__(self, lower: Session, upper: Session) -> None:
         self._lower = lower
         self._upper = upper
+        self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
         self._lower_is_shaken = False
         self._lower_is_at_fault = False
 
@@ -28,6 +29,11 @@ class SessionStack(Session):
     def awaits_answer(self) -> bool:
         """See `Session.awaits_answer`."""
         return self._upper.awaits_answer
+
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return self._upper.held_length
 
     def feed(self, data: bytes) -> None:
         """See `Session.feed`."""

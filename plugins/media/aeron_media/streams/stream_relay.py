@@ -17,19 +17,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.relays import hand_over, take_over
-from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relay_params import RelayParams
 from aeron_media.streams.relayed_connection import (
     CLOSING_LIMIT_S,
     Phase,
     RelayedConnection,
     hangs,
 )
-from aeron_media.streams.session import Session
 
 #: Connections that may be in their handshakes, or be parted with; those beyond wait in the kernel's backlog. Our own
 #: number: as many as the connections of an endpoint, unless it is told otherwise.
@@ -38,20 +36,6 @@ MAX_HANDSHAKES: Final = 256
 LISTENER_PAUSE_S: Final = 0.1
 
 Connect = Callable[[SocketAddress], socket.socket]
-
-
-@dataclass(frozen=True)
-class RelayParams:
-    """What a relay is made from; `name` is that of its thread.
-
-    `new_session` is called by the thread, and may raise OSError and ValueError. TCP and the session's handshake
-    must come about within `handshake_limit_s`.
-    """
-
-    name: str
-    new_session: Callable[[SocketAddress], Session]
-    faults: RelayFaults
-    handshake_limit_s: float
 
 
 class StreamRelay:
@@ -78,6 +62,8 @@ class StreamRelay:
         self._shaking: set[RelayedConnection] = set()
         # Those whose agents have nothing to do with them any more.
         self._parting: set[RelayedConnection] = set()
+        # Those that are worked on without being reported.
+        self._unread: set[RelayedConnection] = set()
         # Those that have a deadline.
         self._timed: set[RelayedConnection] = set()
         # Hands are shaken, and there is no room to tell the agent.
@@ -130,8 +116,11 @@ class StreamRelay:
                 self._on_control(events, now)
             elif self._listener is not None and descriptor == self._listener.fileno():
                 self._accept(now)
+        for connection in list(self._unread):
+            connection.work(now)
+            self._settle(connection)
         for connection in [each for each in self._timed if _is_overdue(each, now)]:
-            connection.on_overdue(self._params.handshake_limit_s)
+            connection.on_overdue(now)
             self._settle(connection)
         if self._is_closing and now >= self._closing_deadline:
             for connection in list(self._connections):
@@ -139,6 +128,8 @@ class StreamRelay:
         self._close_done()
 
     def _timeout(self) -> float | None:
+        if self._unread:
+            return 0.0
         deadlines = [each.deadline for each in self._timed if each.deadline is not None]
         if self._is_closing:
             deadlines.append(self._closing_deadline)
@@ -235,7 +226,7 @@ class StreamRelay:
             if plain is not None:
                 _refuse(plain, errno.EPROTO)
             return
-        connection = RelayedConnection(wire, plain, session, peer, self._faults)
+        connection = RelayedConnection(wire, plain, session, peer, self._params)
         connection.deadline = now + self._params.handshake_limit_s
         self._connections.add(connection)
         self._shaking.add(connection)
@@ -278,6 +269,10 @@ class StreamRelay:
             self._on_shaken(connection)
         if connection.phase is Phase.PARTING and connection not in self._parting:
             self._on_parting(connection)
+        if connection.is_unread:
+            self._unread.add(connection)
+        else:
+            self._unread.discard(connection)
         if connection.deadline is None:
             self._timed.discard(connection)
         else:
@@ -330,6 +325,7 @@ class StreamRelay:
         self._connections.discard(connection)
         self._shaking.discard(connection)
         self._parting.discard(connection)
+        self._unread.discard(connection)
         self._timed.discard(connection)
         if connection in self._unheard:
             self._unheard.remove(connection)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aeron_media.streams.relay_faults import FaultKind, RelayFaults
+from aeron_media.streams.relay_params import RelayParams
 from aeron_media.streams.relayed_streams import RelayedStreams
-from aeron_media.streams.stream_relay import RelayParams
 
 if TYPE_CHECKING:
     from aeron_media.streams.tls_contexts import TlsContexts

@@ -38,6 +38,8 @@ class WsSession(Session):
     """See `Session`; `now` returns seconds of a clock that only runs forward."""
 
     protocol = "WebSocket"
+    # Ten thousand empty messages fit into one.
+    reads_per_turn = 1
 
     def __init__(
         self, params: WsParams, *, server_side: bool, now: Callable[[], float] = time.monotonic
@@ -68,6 +70,11 @@ class WsSession(Session):
     def awaits_answer(self) -> bool:
         """See `Session.awaits_answer`."""
         return self._state is ConnectionState.LOCAL_CLOSING
+
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return len(self._message)
 
     @property
     def _state(self) -> ConnectionState:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
 from aeron_media.streams.relay_faults import RelayFaults
+from aeron_media.streams.relay_params import RelayParams
 from aeron_media.streams.relayed_streams import RelayedStreams
 from aeron_media.streams.session_stack import SessionStack
-from aeron_media.streams.stream_relay import RelayParams
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: For TCP, TLS and WebSocket to come about. Source: nng gives SP so long on every transport.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
+#: For more of a message that was begun. Our own number, that of SP over TCP.
+MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 
 
 class WsStreams(RelayedStreams):
@@ -32,6 +34,7 @@ class WsStreams(RelayedStreams):
         contexts: TlsContexts | None = None,
         *,
         handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS,
+        message_timeout_ns: int = MESSAGE_TIMEOUT_NS,
     ) -> None:
         try:
             from aeron_media.streams.ws_session import WsSession  # noqa: PLC0415 - it needs wsproto
@@ -47,6 +50,8 @@ class WsStreams(RelayedStreams):
                 return SessionStack(contexts.new_session(faults), session) if contexts else session
 
             name = "ws" if contexts is None else "wss"
-            return RelayParams(name, new_session, faults, handshake_limit_s=handshake_timeout_ns / 1e9)
+            return RelayParams(
+                name, new_session, faults, handshake_timeout_ns / 1e9, message_timeout_ns / 1e9
+            )
 
         super().__init__(relay(server_side=True), relay(server_side=False))

@@ -6,7 +6,10 @@ Not here: what is shown of them (display).
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -49,12 +52,13 @@ class PipelineRun:
 
         Raises PipelineError with what Spark says where one fails; the others are stopped then.
         """
-        spark = session(
-            self._pipeline.master,
-            name=self._pipeline.name,
-            settings=self._pipeline.settings,
-            local_checkpoints="://" not in self._pipeline.checkpoint,
-        )
+        with _interrupts_kept():
+            spark = session(
+                self._pipeline.master,
+                name=self._pipeline.name,
+                settings=self._pipeline.settings,
+                local_checkpoints="://" not in self._pipeline.checkpoint,
+            )
         try:
             try:
                 queries = build(self._pipeline, spark).start()
@@ -98,6 +102,17 @@ class PipelineRun:
                 self._seen[key] = mark
                 # Looks into archives, which is too much for what was seen before.
                 yield BatchProgress.of(document, self._look_up)
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Undo what Spark makes of SIGINT when it starts: a KeyboardInterrupt within whatever it does then."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if before is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 class _LogFile:

@@ -22,19 +22,19 @@ class NngSocket:
         self._socket.on_new_pipe = self._on_new_pipe
 
     def _on_new_pipe(self, pipe: nng.Pipe) -> None:
-        number = pipe.id
-
         def on_status_change() -> None:
-            tell("left" if pipe.status == nng.PipeStatus.REMOVED else "joined", pipe=number)
+            tell("left", pipe=pipe.id)
 
         pipe.on_status_change = on_status_change
+        # It is called on a thread of its own: by now the pipe may be active, or gone.
+        tell("joined", pipe=pipe.id)
+        if pipe.status == nng.PipeStatus.REMOVED:
+            tell("left", pipe=pipe.id)
 
     def listen(self, url: str) -> str:
         listener = self._socket.add_listener(url)
         listener.start()
-        if not url.startswith("tcp"):
-            return url
-        return f"{url.rpartition(':')[0]}:{listener.port}"
+        return url.replace(":0", f":{listener.port}") if "://127.0.0.1:0" in url else url
 
     def dial(self, url: str) -> None:
         self._socket.add_dialer(url, reconnect_min_ms=50, reconnect_max_ms=200).start(block=False)

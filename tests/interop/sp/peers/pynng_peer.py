@@ -1,8 +1,9 @@
 """pynng, the binding of nng 1.
 
-    pynng_peer.py pair0|pair1|poly [OPTION=NUMBER...]
+    pynng_peer.py pair0|pair1|poly [serve=FILE] [trust=FILE]
 
-Options are attributes of a pynng socket, such as `recv_max_size`.
+With `serve`, it listens with the certificate and the key of a file; with `trust`, it dials whom the authorities of a
+file vouch for.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ class PynngSocket:
     """One socket; `poly` is a PAIR1 socket of several peers."""
 
     def __init__(self, kind: str, options: list[str]) -> None:
-        chosen = {name: int(value) for name, value in (option.split("=") for option in options)}
         made = pynng.Pair0() if kind == "pair0" else pynng.Pair1(polyamorous=kind == "poly")
         made.send_timeout = SEND_TIMEOUT_MS
         # A dialer that was refused or left comes back soon enough for a test.
         made.reconnect_time_min = 50
         made.reconnect_time_max = 200
-        for name, value in chosen.items():
-            setattr(made, name, value)
+        for option in options:
+            made.tls_config = _tls(*option.split("="))
         made.add_post_pipe_connect_cb(lambda pipe: tell("joined", pipe=pipe.id))
         made.add_post_pipe_remove_cb(lambda pipe: tell("left", pipe=pipe.id))
         self._socket = made
@@ -34,9 +34,7 @@ class PynngSocket:
 
     def listen(self, url: str) -> str:
         listener = self._socket.listen(url)
-        if not url.startswith("tcp"):
-            return url
-        return f"{url.rpartition(':')[0]}:{_port_of(listener)}"
+        return url.replace(":0", f":{_port_of(listener)}") if ":0" in url else url
 
     def dial(self, url: str) -> None:
         self._socket.dial(url, block=False)
@@ -55,6 +53,17 @@ class PynngSocket:
 
     def close(self) -> None:
         self._socket.close()
+
+
+def _tls(role: str, file: str) -> pynng.TLSConfig:
+    if role == "serve":
+        return pynng.TLSConfig(pynng.TLSConfig.MODE_SERVER, cert_key_file=file)
+    return pynng.TLSConfig(
+        pynng.TLSConfig.MODE_CLIENT,
+        ca_files=[file],
+        server_name="localhost",
+        auth_mode=pynng.TLSConfig.AUTH_MODE_REQUIRED,
+    )
 
 
 def _port_of(listener: pynng.Listener) -> int:

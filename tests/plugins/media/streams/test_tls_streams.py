@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import pytest
 from aeron_media.streams import relayed_connection, stream_relay
+from aeron_media.streams.relay_params import RelayParams
 from aeron_media.streams.tls_contexts import TlsContexts
 from aeron_media.streams.tls_parameters import TlsParameters
 from aeron_media.streams.tls_streams import TlsStreams
@@ -269,7 +270,7 @@ def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(cer
     def connect(peer):
         raise OSError(errno.ENETUNREACH, "no way")
 
-    relay = stream_relay.StreamRelay(stream_relay.RelayParams("tls", None, None, 10), connect=connect)
+    relay = stream_relay.StreamRelay(RelayParams("tls", None, None, 10), connect=connect)
     for closes in (True, False):
         ours, theirs = socket.socketpair()
         if closes:

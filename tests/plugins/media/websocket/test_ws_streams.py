@@ -359,6 +359,20 @@ def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints):
         assert fault(network).reason == "no WebSocket handshake within 0.05 s"
 
 
+def test_a_peer_that_stalls_within_a_message_is_parted_with(any_endpoints):
+    network, listener = any_endpoints.listen({"message_timeout_ns": 50_000_000})
+    _, caller = any_endpoints.caller()
+    caller.connect(listener.local_address())
+    wait_for(caller.is_connected)
+    # The first fragment goes, the rest never comes.
+    send_all(caller, GREETING + plain(bytes(100_000))[:70_000])
+    taken = any_endpoints.taken(listener)
+    assert receive(taken, 8) == GREETING
+    assert failure(taken.receive) == errno.ECONNRESET
+    said = fault(network).reason
+    assert said == "a message of which 65536 bytes have come was not gone on with for 0.05 s"
+
+
 def test_a_peer_that_leaves_in_the_handshake_is_named(endpoints):
     network, listener = endpoints.listen()
     with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as peer:

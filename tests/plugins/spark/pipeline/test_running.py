@@ -1,4 +1,4 @@
-"""Whole pipelines in processes of their own."""
+"""Whole pipelines, most of them in processes of their own."""
 
 import json
 import os
@@ -8,6 +8,8 @@ import sys
 
 import pytest
 from pyarrow import parquet
+from pyspark_aeron.pipeline.definition import load_pipeline
+from pyspark_aeron.pipeline.running import PipelineError, PipelineRun
 
 PIPELINE = """
 name = "packages"
@@ -90,36 +92,49 @@ def _written_files(tmp_path):
 
 
 @pytest.mark.system
-def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, number):
     written.append(b"error: disk")
     process = start("run", pipeline(trigger="100 ms"), "--json")
     first = process.stdout.readline()
-    process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=60)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=180)
 
     assert (process.returncode, json.loads(first)["query"]) == (0, "errors"), err
+    assert "KeyboardInterrupt" not in err
 
 
-@pytest.mark.system
-def test_a_query_that_fails_ends_the_pipeline_with_its_reason(pipeline, written):
+@pytest.fixture
+def failure(spark, monkeypatch):
+    """Return a function that gives what a pipeline says that fails, in the session of the tests, which stays."""
+
+    def run(file):
+        monkeypatch.setattr(type(spark), "stop", lambda session: None)
+        # Without settings of its own, which would stay, too.
+        loaded = load_pipeline(file).model_copy(update={"settings": {}})
+        with pytest.raises(PipelineError) as caught:
+            PipelineRun(loaded).run(lambda seconds: False, lambda progress: None)
+        return str(caught.value)
+
+    return run
+
+
+def test_a_query_that_fails_ends_the_pipeline_with_its_reason(failure, pipeline, written):
     written.append(b"a" * 100)
     with (written.folder / "0-0.rec").open("r+b") as file:
         file.truncate(40)
 
-    code, _, err = run("run", pipeline())
+    message = failure(pipeline())
 
-    assert code == 1
-    assert "error: query errors has failed: " in err
-    assert "ends at position 40: must go on to 160" in err
+    assert message.startswith("query errors has failed: ")
+    assert "ends at position 40: must go on to 160" in message
 
 
-@pytest.mark.system
-def test_sql_that_is_wrong_is_said(pipeline, written):
-    code, _, err = run("run", pipeline(text="txt"))
+def test_sql_that_is_wrong_is_said(failure, pipeline, written):
+    message = failure(pipeline(text="txt"))
 
-    assert code == 1
-    assert "error: pipeline packages: " in err
-    assert "`txt` cannot be resolved" in err
+    assert message.startswith("pipeline packages: ")
+    assert "`txt` cannot be resolved" in message
 
 
 @pytest.mark.system

@@ -24,12 +24,14 @@ cpdef enum:
     REJECTED = -30          # by a subscriber
     CUT_OFF = -31           # the publication whose message was on its way is gone
     EVICTED = -32           # nobody took what it had sent
+    UNFINISHED = -33        # a message was begun and not gone on with
     # Of messages, not of connections
     NO_PEER = -40
     PEER_FULL = -41
     MESSAGE_TOO_LONG = -42  # for max-message of this end
     HOPS_SPENT = -43        # the next would be more than the header holds
     UNSENT = -44            # bytes that were queued for a peer that is gone
+    CLOSED_WITH = -45       # bytes that were queued for a peer when the socket was closed
 
 cpdef enum:
     READ_LENGTH = 65536              # of one receive call, unless a message is longer

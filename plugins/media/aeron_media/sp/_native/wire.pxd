@@ -30,18 +30,6 @@ cpdef enum:
     MAX_HOPS = 255
     DEFAULT_TTL = 8
 
-# The reserved value of a message to be sent: the hops that it has behind it, and which peer it is for.
-cpdef enum:
-    RESERVED_HOPS_MASK = 0xFF
-    RESERVED_HAS_PEER = 0x100
-    RESERVED_PEER_SHIFT = 32
-
-# The value of a counter that tells clients of a peer: its session, that it is there, and how many bytes it takes.
-cpdef enum:
-    ROOM_SESSION_SHIFT = 32
-    ROOM_IS_PEER = 0x80000000
-    ROOM_MASK = 0x7FFFFFFF
-
 
 cdef enum:
     LONGEST = 0x7FFFFFFFFFFFFFFF
@@ -75,7 +63,3 @@ cdef inline void write_head(ByteQueue queue, bint has_type, int64_t payload_leng
         queue.write_u8(0)
         queue.write_u8(0)
         queue.write_u8(<uint8_t>hops)
-
-cdef inline int64_t room_value(int32_t session_id, int64_t room) noexcept nogil:
-    cdef int64_t bounded = min(max(room, 0), <int64_t>ROOM_MASK)
-    return (<int64_t>session_id << ROOM_SESSION_SHIFT) | <int64_t>ROOM_IS_PEER | bounded

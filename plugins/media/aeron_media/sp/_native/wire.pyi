@@ -18,16 +18,9 @@ MAX_PREFIX_LENGTH: Final[int]
 HOPS_LENGTH: Final[int]
 MAX_HOPS: Final[int]
 DEFAULT_TTL: Final[int]
-RESERVED_HOPS_MASK: Final[int]
-RESERVED_HAS_PEER: Final[int]
-RESERVED_PEER_SHIFT: Final[int]
-ROOM_SESSION_SHIFT: Final[int]
-ROOM_IS_PEER: Final[int]
-ROOM_MASK: Final[int]
 
 # C functions: only compiled modules see them.
 def get_u64(buffer: AtomicBuffer, offset: int) -> int: ...
 def get_u32(buffer: AtomicBuffer, offset: int) -> int: ...
 def get_u16(buffer: AtomicBuffer, offset: int) -> int: ...
 def write_head(queue: ByteQueue, has_type: bool, payload_length: int, hops: int) -> None: ...
-def room_value(session_id: int, room: int) -> int: ...

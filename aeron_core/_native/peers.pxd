@@ -1,0 +1,60 @@
+# What clients and media with several peers on one channel agree upon: which peer a message is for, and which there are.
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.counter cimport Counter
+
+# Results of an offer to a peer, besides those of any offer in `wire`.
+cpdef enum:
+    RESULT_NO_PEER = -7
+    RESULT_PEER_FULL = -8
+
+# The reserved value of a message to be sent: the hops that it has behind it, and the session of the peer it is for.
+cpdef enum:
+    RESERVED_HOPS_MASK = 0xFF
+    RESERVED_HAS_PEER = 0x100
+    RESERVED_PEER_SHIFT = 32
+
+# Types of counters, of our own: a place for a peer of a channel endpoint, and how many it has turned away or was turned
+# away by, for one reason. Their registration id is the endpoint's.
+cpdef enum:
+    COUNTER_TYPE_PEER = 1021
+    COUNTER_TYPE_REFUSALS = 1022
+
+# The value of a counter of a peer: its session, that it is there, and how long a message may be that it takes now.
+# Its key: the length of the text, then where the peer is, `host:port` as a rule.
+cpdef enum:
+    ROOM_SESSION_SHIFT = 32
+    ROOM_IS_PEER = 0x80000000
+    ROOM_MASK = 0x7FFFFFFF
+    PEER_KEY_TEXT_OFFSET = 4
+    PEER_KEY_TEXT_MAX_LENGTH = 108
+
+
+cdef inline int64_t room_value(int32_t session_id, int64_t room) noexcept nogil:
+    cdef int64_t bounded = min(max(room, 0), <int64_t>ROOM_MASK)
+    return (<int64_t>session_id << ROOM_SESSION_SHIFT) | <int64_t>ROOM_IS_PEER | bounded
+
+cdef inline int64_t reserved_for(int32_t session_id, int64_t hops) noexcept nogil:
+    return (<int64_t>session_id << RESERVED_PEER_SHIFT) | RESERVED_HAS_PEER | (hops & RESERVED_HOPS_MASK)
+
+
+@cython.final
+cdef class PeerCounter:
+    cdef readonly Counter counter
+    cdef AtomicBuffer _metadata      # of all counters
+    cdef int64_t _key_offset         # in it
+
+    cdef int32_t admit(self, int32_t session_id, int64_t room, SocketAddress address) except -1 nogil
+    cdef inline int32_t show(self, int32_t session_id, int64_t room) except -1 nogil:
+        cdef int64_t value = room_value(session_id, room)
+        if value != self.counter.get():
+            self.counter.set_release(value)
+        return 0
+    cdef inline int32_t leave(self) except -1 nogil:
+        self.counter.set_release(0)
+        return 0

@@ -1,0 +1,33 @@
+"""See `peers.pxd` and `peers.pyx`."""
+
+from typing import Final, final
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.counter import Counter
+
+RESULT_NO_PEER: Final[int]
+RESULT_PEER_FULL: Final[int]
+RESERVED_HOPS_MASK: Final[int]
+RESERVED_HAS_PEER: Final[int]
+RESERVED_PEER_SHIFT: Final[int]
+COUNTER_TYPE_PEER: Final[int]
+COUNTER_TYPE_REFUSALS: Final[int]
+ROOM_SESSION_SHIFT: Final[int]
+ROOM_IS_PEER: Final[int]
+ROOM_MASK: Final[int]
+PEER_KEY_TEXT_OFFSET: Final[int]
+PEER_KEY_TEXT_MAX_LENGTH: Final[int]
+
+# C functions: only compiled modules see them.
+def room_value(session_id: int, room: int) -> int: ...
+def reserved_for(session_id: int, hops: int) -> int: ...
+
+@final
+class PeerCounter:
+    counter: Counter
+    def __init__(self, counter: Counter, metadata: AtomicBuffer) -> None: ...
+    # C methods: only compiled modules see them.
+    def admit(self, session_id: int, room: int, address: SocketAddress) -> int: ...
+    def show(self, session_id: int, room: int) -> int: ...
+    def leave(self) -> int: ...

@@ -1,0 +1,21 @@
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport peers
+from aeron_core._native.counter cimport Counter
+from aeron_core._native.pointers cimport PointerList
+
+
+@cython.final
+cdef class ChannelPeers:
+    cdef object _reader               # of the driver's counters
+    cdef list _counters               # keeps what the pointers point to
+    cdef PointerList _slots           # Counter, one for each peer that there may be
+    cdef Counter _sender_position
+    cdef int32_t _last                # slot that was found last
+
+    @cython.locals(waiting=int64_t, value=int64_t)
+    cpdef int64_t refusal(self, int32_t session_id, int64_t length, int64_t position) noexcept nogil
+    @cython.locals(value=int64_t, index=int32_t)
+    cdef int64_t _find(self, int32_t session_id) noexcept nogil

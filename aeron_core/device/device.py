@@ -1,0 +1,212 @@
+"""A device joins two PAIR channels: what peers of one say goes on to peers of the other, with its hops.
+
+    peer ◄──► [first channel] ◄── Device ──► [second channel] ◄──► peer
+
+Each message goes over the wire with one hop more than it came with, and who receives it discards it beyond its limit:
+so loops end. Where one side takes no more, the other is not read on in that direction, and in that one alone. Where
+both channels are the same, messages go back to where they come from.
+
+Not here: a thread. Who calls `do_work` decides how often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aeron_core._native import peers, wire
+from aeron_core.device.forwarder import Forwarder
+from aeron_core.device.ties import Ties
+from aeron_core.uri import ChannelUri
+from aeron_core.values import parse_bool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aeron_core.client.aeron import Aeron
+    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.image import Image
+    from aeron_core.client.subscription import Subscription
+
+_GONE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What has gone on in one direction."""
+
+    messages: int = 0
+    bytes: int = 0
+    too_long: int = 0
+    """Messages that the other side's term-length= cannot carry: they are lost."""
+    left: int = 0
+    """Messages that were taken and have not gone on."""
+
+
+class DeviceSide:
+    """A channel, both ways: a subscription and a publication of its own."""
+
+    def __init__(self, subscription: Subscription, publication: ExclusivePublication) -> None:
+        self.channel = publication.channel
+        self.is_polyamorous = parse_bool(ChannelUri.parse(self.channel).get("poly", "false") or "false")
+        self.subscription = subscription
+        self.publication = publication
+        self.peers = publication.channel_peers()
+
+    @classmethod
+    def open(cls, aeron: Aeron, channel: str, stream_id: int) -> DeviceSide:
+        """Add what it takes to a client, and wait for the driver."""
+        subscription = aeron.add_subscription(channel, stream_id)
+        try:
+            return cls(subscription, aeron.add_exclusive_publication(channel, stream_id))
+        except BaseException:
+            subscription.close()
+            raise
+
+    def sessions(self) -> list[int]:
+        """Return who lives."""
+        return [peer.session_id for peer in self.peers.connected()]
+
+    def close(self) -> None:
+        """Give the channel back; the driver sends what it has."""
+        self.subscription.close()
+        self.publication.close()
+
+
+class _Direction:
+    """From one side to the other."""
+
+    def __init__(self, index: int, source: DeviceSide, target: DeviceSide, ties: Ties) -> None:
+        self._index = index
+        self._source = source
+        self._target = target
+        self._ties = ties
+        self._is_tied = source.is_polyamorous or target.is_polyamorous
+        self._forwarders: dict[int, Forwarder] = {}
+        self._chosen: dict[int, int] = {}  # by the image's correlation id
+        self._past = Traffic()  # of images that are gone
+
+    @property
+    def traffic(self) -> Traffic:
+        """What has gone on so far."""
+        every = list(self._forwarders.values())
+        return Traffic(
+            self._past.messages + sum(each.messages for each in every),
+            self._past.bytes + sum(each.bytes for each in every),
+            self._past.too_long + sum(each.too_long for each in every),
+            sum(each.left() for each in every),
+        )
+
+    def do_work(self, *, reads: bool = True) -> int:
+        """Take messages on; return how many. Without `reads` none that was not read before."""
+        before = self.traffic.messages
+        for forwarder in list(self._each()):
+            if (reads and forwarder.has_messages()) or forwarder.left():
+                self._forward(forwarder)
+        return self.traffic.messages - before
+
+    def _each(self) -> Iterator[Forwarder]:
+        images = self._source.subscription.images
+        for image in images:
+            if image.correlation_id not in self._forwarders:
+                self._forwarders[image.correlation_id] = self._new_forwarder(image)
+        if len(self._forwarders) > len(images):
+            self._forget({image.correlation_id for image in images})
+        return iter(self._forwarders.values())
+
+    def _new_forwarder(self, image: Image) -> Forwarder:
+        return Forwarder(image, self._target.publication, self._target.peers)
+
+    def _forget(self, living: set[int]) -> None:
+        for key, forwarder in list(self._forwarders.items()):
+            if key not in living and forwarder.left() == 0:
+                self._past = Traffic(
+                    self._past.messages + forwarder.messages,
+                    self._past.bytes + forwarder.bytes,
+                    self._past.too_long + forwarder.too_long,
+                )
+                del self._forwarders[key]
+                self._chosen.pop(key, None)
+
+    def _forward(self, forwarder: Forwarder) -> None:
+        if not self._is_tied:
+            forwarder.forward(False, 0)
+            return
+        key = forwarder.image.correlation_id
+        session = self._chosen.get(key)
+        # Who is the one peer of the other side is told by asking: messages to it are not addressed.
+        if session is None or not self._target.is_polyamorous:
+            session = self._choose(forwarder.image.session_id)
+            if session is None:
+                return
+            self._chosen[key] = session
+        if forwarder.forward(self._target.is_polyamorous, session) in _GONE:
+            del self._chosen[key]
+
+    def _choose(self, session: int) -> int | None:
+        there = self._target.sessions()
+        if self._source is self._target:
+            return session if session in there else None
+        return self._ties.choose(self._index, session, self._source.sessions(), there)
+
+
+class Device:
+    """Of two channels, or of one that answers itself; one thread uses it."""
+
+    def __init__(self, first: DeviceSide, second: DeviceSide | None = None) -> None:
+        self._sides = [first] if second is None else [first, second]
+        ties = Ties()
+        self._directions = [
+            _Direction(index, side, self._sides[index - 1], ties) for index, side in enumerate(self._sides)
+        ]
+
+    @classmethod
+    def join(cls, aeron: Aeron, first: str, second: str, stream_id: int = 1001) -> Device:
+        """Return a device of two channels; `stream_id` may be any, as peers know of none.
+
+        Waits for the driver, and raises what `Aeron.add_subscription` does.
+        """
+        side = DeviceSide.open(aeron, first, stream_id)
+        try:
+            return cls(side, None if second == first else DeviceSide.open(aeron, second, stream_id))
+        except BaseException:
+            side.close()
+            raise
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The two channels, or the one."""
+        return tuple(side.channel for side in self._sides)
+
+    @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """What has gone on, from each of the channels."""
+        return tuple(direction.traffic for direction in self._directions)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether a channel is gone, with the driver or the client."""
+        return any(side.subscription.is_closed for side in self._sides)
+
+    def do_work(self) -> int:
+        """Take on what has come; return how many messages."""
+        return sum(direction.do_work() for direction in self._directions)
+
+    def settle(self) -> bool:
+        """Take on what was read, and no more; return whether nothing is left of it here or in the driver."""
+        for direction in self._directions:
+            direction.do_work(reads=False)
+        return all(each.left == 0 for each in self.traffic) and all(
+            side.peers.unsent_length(side.publication.position) <= 0 for side in self._sides
+        )
+
+    def close(self) -> None:
+        """Give the channels back."""
+        for side in self._sides:
+            side.close()
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,85 @@
+"""Takes the messages of one image on to a publication, hops included, as fast as that takes them.
+
+Not here: which image goes where. Invariant: no message is left out or changes its place; what has no room stays, and
+the image is not read on, so that its sender waits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import cython
+
+from aeron_core._native import peers, wire
+from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.image import Image
+from aeron_core.logbuffer.message_batch import MessageBatch
+
+if TYPE_CHECKING:
+    from aeron_core.client.channel_peers import ChannelPeers
+
+# Invented numbers: a batch stays within the second-level cache of current processors.
+_BATCH_MESSAGES: Final = 1024
+_BATCH_LENGTH: Final = 1 << 17
+
+
+class Forwarder:
+    """One thread uses it."""
+
+    def __init__(self, image: Image, publication: ExclusivePublication, channel_peers: ChannelPeers) -> None:
+        self.image = image
+        self.messages = 0
+        self.bytes = 0
+        self.too_long = 0
+        self._publication = publication
+        self._appender = self._publication._appender
+        self._peers = channel_peers
+        self._batch = MessageBatch(_BATCH_MESSAGES, _BATCH_LENGTH)
+        self._next = 0
+
+    def has_messages(self) -> bool:
+        """Return whether a message waits to go on, having looked for one."""
+        if self._next < self._batch.count:
+            return True
+        self._batch.clear()
+        self._next = 0
+        if self.image.poll_into(self._batch, _BATCH_MESSAGES) == 0 and self.image.required_length > 0:
+            self._batch = MessageBatch(_BATCH_MESSAGES, self.image.required_length)
+            self.image.poll_into(self._batch, _BATCH_MESSAGES)
+        return self._batch.count > 0
+
+    def forward(self, is_addressed: bool, session_id: int) -> int:
+        """Send what waits, to that peer if it is addressed; return 0, or why not all of it has gone."""
+        if self._publication.is_closed:
+            return wire.RESULT_CLOSED
+        with cython.nogil:
+            result = self._forward(is_addressed, session_id)
+        return result  # noqa: RET504 - Python must not be asked to return without the GIL
+
+    def left(self) -> int:
+        """Return how many messages wait that were read."""
+        return self._batch.count - self._next
+
+    def _forward(self, is_addressed: bool, session_id: int) -> int:
+        while self._next < self._batch.count:
+            begin = self._batch.boundaries.get_i64(self._next * 8)
+            length = self._batch.boundaries.get_i64(self._next * 8 + 8) - begin
+            hops = self._batch.reserved_values.get_i64(self._next * 8) & peers.RESERVED_HOPS_MASK
+            result = 0
+            if is_addressed:
+                result = self._peers.refusal(session_id, length, self._appender.position())
+                hops = peers.reserved_for(session_id, hops)
+            if result == 0:
+                result = self._appender.offer(self._batch.data, begin, length, hops)
+            if result == wire.RESULT_ERROR:
+                self.too_long += 1
+            elif result == wire.RESULT_ADMIN_ACTION:
+                # The log has turned to its next term.
+                continue
+            elif result < 0:
+                return result
+            else:
+                self.messages += 1
+                self.bytes += length
+            self._next += 1
+        return 0

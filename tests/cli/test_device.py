@@ -1,0 +1,84 @@
+"""A device in a process of its own, between two plain sockets that speak PAIR."""
+
+import json
+import signal
+import socket
+import struct
+
+import pytest
+
+pytestmark = pytest.mark.system
+
+GREETING = b"\0SP\0\0\x11\0\0"
+
+
+def message(body, hops=1):
+    return struct.pack(">QI", 4 + len(body), hops) + body
+
+
+@pytest.fixture
+def listener():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        yield server
+
+
+def joined(listener):
+    """Return a connection of the device that was greeted."""
+    connection, _ = listener.accept()
+    connection.settimeout(60)
+    connection.sendall(GREETING)
+    assert received(connection, len(GREETING)) == GREETING
+    return connection
+
+
+def received(connection, length):
+    come = b""
+    while len(come) < length:
+        come += connection.recv(length - len(come)) or pytest.fail(f"closed after {come!r}")
+    return come
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_device_joins_two_peers_and_a_signal_ends_it_in_order(start, listener, number):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(60)
+        channels = [
+            f"aeron:sp?endpoint=127.0.0.1:{server.getsockname()[1]}|mode=dial" for server in (listener, other)
+        ]
+        process = start("device", *channels, "--json")
+        with joined(listener) as first, joined(other) as second:
+            first.sendall(message(b"forth") * 100)
+            assert received(second, 100 * len(message(b"forth"))) == message(b"forth", 2) * 100
+            second.sendall(message(b"back", 3))
+            assert received(first, len(message(b"back"))) == message(b"back", 4)
+            process.popen.send_signal(number)
+            outcome = process.ended()
+    assert outcome.code == 0, outcome.err
+    report = json.loads(outcome.out)
+    assert [(each["from"], each["messages"], each["left"]) for each in report["directions"]] == [
+        (channels[0], 100, 0),
+        (channels[1], 1, 0),
+    ]
+    assert (report["messages"], report["bytes"]) == (101, 504)
+
+
+def test_a_device_of_a_running_driver_ends_with_an_error_when_that_ends(
+    start, running_driver, listener, aeron
+):
+    _, directory = running_driver
+    channel = f"aeron:sp?endpoint=127.0.0.1:{listener.getsockname()[1]}|mode=dial"
+    process = start("device", channel, channel, "-d", directory)
+    with joined(listener) as peer:
+        peer.sendall(message(b"echo"))
+        assert received(peer, len(message(b"echo"))) == message(b"echo", 2)
+        assert aeron("terminate", "-d", directory).code == 0
+        outcome = process.ended()
+    assert outcome.code == 1
+    assert "error: the media driver is gone" in outcome.err
+
+
+def test_a_channel_that_the_driver_refuses_is_told_in_one_line(start):
+    outcome = start("device", "aeron:sp?endpoint=127.0.0.1:1|mode=perhaps", "aeron:ipc").ended()
+    assert outcome.code == 1
+    assert len(outcome.err.splitlines()) == 1

@@ -1,0 +1,44 @@
+"""Our end of a connection, by hand: speaks SP as over TCP, through a stream as the compiled agents have it."""
+
+from __future__ import annotations
+
+import struct
+
+from relayed_ends import receive, wait_for
+
+NUMBERS = {"pair0": 16, "pair1": 17}
+
+
+class Pair:
+    """`hops` are those of what the peer sends."""
+
+    def __init__(self, probe, protocol, hops=1):
+        self.probe = probe
+        self._header = struct.pack(">I", 1) if protocol == "pair1" else b""
+        self._heard_header = struct.pack(">I", hops) if protocol == "pair1" else b""
+        self._greeting = b"\0SP\0" + struct.pack(">HH", NUMBERS[protocol], 0)
+        assert receive(probe, 8) == self._greeting
+        probe.send(self._greeting)
+        self._heard = bytearray()
+
+    def send(self, body):
+        self._pass_on(struct.pack(">Q", len(self._header) + len(body)) + self._header + body)
+
+    def _pass_on(self, data):
+        sent = 0
+        while sent < len(data):
+            sent += self.probe.send(data[sent : sent + 65536])
+            self._heard += self.probe.receive() or b""
+
+    def receive(self):
+        self._await(8)
+        (length,) = struct.unpack(">Q", self._heard[:8])
+        self._await(8 + length)
+        message = bytes(self._heard[8 : 8 + length])
+        del self._heard[: 8 + length]
+        assert message.startswith(self._heard_header)
+        return message[len(self._header) :]
+
+    def _await(self, length):
+        while len(self._heard) < length:
+            self._heard += wait_for(self.probe.receive, 30)

@@ -1,0 +1,140 @@
+"""Messages between ours and others: every one arrives once, in order, as it was sent, whoever listens."""
+
+from __future__ import annotations
+
+import pytest
+from sp_messages import body, checksum_of
+
+pytestmark = pytest.mark.interop
+
+LIBRARIES = ["pynng", "nng", "mangos"]
+MEGABYTES = 16 << 20
+#: As long as messages of 16 MiB ask for.
+LONG = "|max-message=16m|term-length=128m"
+#: mangos says that the first hop is number 0.
+KEYS = {"mangos": "|accept-zero-hop=true"}
+
+
+@pytest.mark.parametrize("role", ["listen", "dial"])
+@pytest.mark.parametrize(
+    ("library", "transport"),
+    [
+        *((library, transport) for library in LIBRARIES for transport in ("tcp", "ipc")),
+        # mangos has no abstract addresses.
+        ("pynng", "abstract"),
+        ("nng", "abstract"),
+    ],
+)
+@pytest.mark.compatible("SP PAIR1 over {transport}", "{library} ↔ our driver, which {role}s")
+def test_messages_of_all_lengths_go_both_ways(connected, library, transport, role):
+    our, their = connected(library, transport, role, LONG + KEYS.get(library, ""))
+
+    for length in (1, 2, 1000, 65_536, MEGABYTES):
+        our.send(body(3, length))
+        their.send(first=3, count=1, length=length)
+        assert their.receive()["checksum"] == checksum_of(1, 3, length)
+        assert our.checksum(1) == checksum_of(1, 3, length)
+
+    assert our.errors() == []
+
+
+@pytest.mark.parametrize("role", ["listen", "dial"])
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.compatible("SP PAIR1 over {transport}", "{library} ↔ our driver, which {role}s")
+def test_ten_thousand_messages_go_both_ways_at_once(connected, library, transport, role):
+    count = 10_000
+    our, their = connected(library, transport, role, KEYS.get(library, ""))
+
+    their.tell("receive", count=count, timeout=30)
+    their.tell("send", first=70, count=count)
+    for index in range(count):
+        our.send(body(index))
+
+    assert our.checksum(count) == checksum_of(count, 70)
+    assert their.await_event("received")["checksum"] == checksum_of(count)
+    assert our.errors() == []
+
+
+@pytest.mark.parametrize(
+    ("library", "role"),
+    [
+        ("pynng", "listen"),
+        ("pynng", "dial"),
+        ("nng", "listen"),
+        ("nng", "dial"),
+        ("mangos", "listen"),  # it does not tell which port it got
+    ],
+)
+@pytest.mark.compatible("SP PAIR1 over ws", "{library} ↔ our driver, which {role}s")
+def test_messages_go_both_ways_over_websocket(connected, library, role):
+    our, their = connected(library, "ws", role, KEYS.get(library, ""))
+
+    # Where the length of a frame has more bytes, and where nng begins to cut messages into several.
+    for length in (1, 121, 122, 125, 126, 65_531, 65_532, 65_536, 200_000):
+        our.send(body(3, length))
+        their.send(first=3, count=1, length=length)
+        assert their.receive()["checksum"] == checksum_of(1, 3, length)
+        assert our.checksum(1) == checksum_of(1, 3, length)
+
+    assert our.errors() == []
+
+
+@pytest.mark.parametrize("role", ["listen", "dial"])
+@pytest.mark.parametrize("library", ["nng", "mangos"])  # pynng cannot receive them
+@pytest.mark.compatible("SP PAIR1 over tcp", "{library} ↔ our driver, which {role}s")
+def test_messages_without_a_body_go_both_ways(connected, library, role):
+    our, their = connected(library, "tcp", role, KEYS.get(library, ""))
+
+    our.send(b"")
+    our.send(b"after it")
+    their.send("")
+    their.send("after it")
+
+    assert their.texts(2) == ["", "after it"]
+    assert our.texts(2) == ["", "after it"]
+
+
+@pytest.mark.compatible("SP PAIR1 over tcp", "pynng ↔ our driver, which listens")
+def test_pynng_sends_a_message_without_a_body(connected):
+    our, their = connected("pynng", "tcp", "listen")
+
+    their.send("")
+
+    assert our.texts() == [""]
+
+
+@pytest.mark.parametrize("role", ["listen", "dial"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_hop_of_a_message_is_told(connected, library, role):
+    our, their = connected(library, "tcp", role, KEYS.get(library, ""))
+
+    their.send("hello")
+
+    (message,) = our.take()
+    assert message.hops == (0 if library == "mangos" else 1)
+    assert [message.session_id] == our.sessions()
+
+
+def test_without_accepting_hop_zero_what_mangos_sends_is_counted_and_discarded(connected):
+    our, their = connected("mangos", "tcp", "listen")
+
+    their.send("hello")
+    our.until(lambda: our.counted("discards-zero-hops") == 1)
+    our.send("to mangos")
+
+    assert their.texts() == ["to mangos"]
+    assert our.received == []
+
+
+@pytest.mark.parametrize("role", ["listen", "dial"])
+def test_a_message_longer_than_allowed_ends_the_connection_and_is_told(connected, role):
+    our, their = connected("pynng", "tcp", role, "|max-message=1000")
+
+    their.send(first=0, count=1, length=1001)
+
+    their.await_event("left")
+    our.until(lambda: any("1001" in text and "max-message" in text for text in our.errors()))
+    their.await_event("joined")
+    their.send(first=0, count=1, length=1000)
+    assert our.checksum(1) == checksum_of(1, 0, 1000)

@@ -1,0 +1,109 @@
+"""An endpoint with several peers: each is an image, and the session id of the image names it."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.interop
+
+
+def named_peers(our, peers):
+    """Have each peer say its number; return session ids in the order of the peers."""
+    for number, each in enumerate(peers):
+        each.send(str(number))
+    return [message.session_id for message in sorted(our.take(len(peers)), key=lambda message: message.data)]
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
+def test_a_message_goes_to_the_peer_that_is_named_and_to_no_other(ours, peer, url, transport):
+    our = ours("listen", url(transport), "|poly=true")
+    peers = [peer("pynng") for _ in range(3)]
+    for each in peers:
+        each.dial(our.url)
+    sessions = named_peers(our, peers)
+    assert len(set(sessions)) == 3
+
+    for session in reversed(sessions):
+        for number in range(100):
+            our.send(f"{session} {number}", peer=session)
+
+    expected = [[f"{session} {number}" for number in range(100)] for session in sessions]
+    for each, texts in zip(peers, expected, strict=True):
+        came = each.receive(100)
+        assert [message["text"] for message in came["messages"]] == texts[:64]
+        assert came["count"] == 100
+        # Nothing else is there for it.
+        assert each.receive(1, timeout=0.1)["count"] == 0
+
+
+@pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
+def test_a_message_for_a_peer_that_is_gone_goes_to_nobody_and_is_told(ours, peer, url):
+    our = ours("listen", url("tcp"), "|poly=true")
+    gone, left = peer("pynng"), peer("pynng")
+    for each in (gone, left):
+        each.dial(our.url)
+    session, other = named_peers(our, [gone, left])
+
+    gone.kill()
+    our.until(lambda: our.sessions() == [other])
+    our.send("to nobody", peer=session)
+    our.send("to the other", peer=other)
+
+    assert left.texts() == ["to the other"]
+    our.until(lambda: our.counted("unsent-no-peer") == 1)
+
+
+@pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
+def test_what_names_nobody_goes_to_the_peer_that_came_first_while_it_is_there(ours, peer, url):
+    our = ours("listen", url("tcp"), "|poly=true")
+    first, second = peer("pynng"), peer("pynng")
+    first.dial(our.url)
+    our.await_peers(1)
+    second.dial(our.url)
+    our.await_peers(2)
+
+    our.send("one")
+    our.send("two")
+    assert first.texts(2) == ["one", "two"]
+    first.kill()
+    our.await_peers(1)
+    our.send("three")
+
+    assert second.texts() == ["three"]
+
+
+@pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
+def test_a_peer_that_reads_nothing_does_not_hold_up_another(ours, peer, url):
+    our = ours("listen", url("ipc"), "|poly=true|peer-queue=256k")
+    slow, quick = peer("pynng"), peer("pynng")
+    for each in (slow, quick):
+        each.dial(our.url)
+    session, other = named_peers(our, [slow, quick])
+
+    our.until(lambda: (our.send(bytes(65_536), peer=session), our.counted("unsent-peer-full"))[-1])
+    for number in range(1000):
+        our.send(f"{number}", peer=other)
+
+    assert quick.receive(1000)["count"] == 1000
+
+
+@pytest.mark.parametrize("role", ["listen", "dial"])
+@pytest.mark.compatible("SP PAIR1, several peers", "pynng ↔ our drivers, which {role}")
+def test_several_of_ours_are_the_peers_of_a_polyamorous_pynng(ours, peer, url, role):
+    their = peer("pynng", "poly")
+    where = [their.listen(url("tcp"))] * 3 if role == "dial" else [url("tcp")] * 3
+    pairs = [ours(role, each) for each in where]
+    if role == "listen":
+        for our in pairs:
+            their.dial(our.url)
+    for our in pairs:
+        our.await_peers()
+
+    for number, our in enumerate(pairs):
+        our.send(str(number))
+    messages = sorted(their.receive(3)["messages"], key=lambda message: message["text"])
+    for message in messages:
+        their.send(f"to {message['text']}", pipe=message["pipe"])
+
+    assert [our.texts() for our in pairs] == [["to 0"], ["to 1"], ["to 2"]]

@@ -1,0 +1,154 @@
+"""Peers that go and come again: killed, restarted, in the middle of a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sp_messages import body, checksum_of
+
+import aeron_core
+
+pytestmark = pytest.mark.interop
+
+SOON = "|backoff-init=10ms|backoff-max=50ms"
+MEGABYTES = 16 << 20
+LONG = "|max-message=16m|term-length=128m"
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.parametrize("library", ["pynng", "nng", "mangos"])
+@pytest.mark.compatible("SP PAIR1, restarts", "our driver → {library}")
+def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, library, transport):
+    first = peer(library)
+    where = first.listen(url(transport))
+    our = ours("dial", where, f"{SOON}|accept-zero-hop=true")
+    (session,) = our.await_peers()
+    first.send("before")
+    assert our.texts() == ["before"]
+
+    first.kill()
+    our.await_peers(0)
+    again = peer(library)
+    if library == "mangos" and transport == "ipc":
+        # It does not replace the file that a dead one left.
+        Path(where.removeprefix("ipc://")).unlink()
+    again.listen(where)
+
+    (other,) = our.await_peers()
+    assert other != session
+    our.send("after")
+    again.send("after")
+    assert our.texts() == ["after"]
+    assert again.texts() == ["after"]
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc", "abstract"])
+@pytest.mark.parametrize("library", ["pynng", "nng"])
+@pytest.mark.compatible("SP PAIR1, restarts", "{library} → our driver")
+def test_a_peer_dials_us_again_after_we_were_started_anew(ours, peer, url, library, transport):
+    our = ours("listen", url(transport))
+    their = peer(library)
+    their.dial(our.url)
+    our.await_peers()
+    our.send("before")
+    assert their.texts() == ["before"]
+
+    our.close()
+    their.await_event("left")
+    again = ours("listen", our.url)
+
+    again.await_peers()
+    again.send("after")
+    their.send("after")
+    assert their.texts() == ["after"]
+    assert again.texts() == ["after"]
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.compatible("SP PAIR1, restarts", "our driver → pynng")
+def test_we_dial_again_after_we_were_started_anew(ours, peer, url, transport):
+    their = peer("pynng")
+    where = their.listen(url(transport))
+    our = ours("dial", where)
+    our.await_peers()
+
+    our.close()
+    again = ours("dial", where)
+
+    again.await_peers()
+    again.send("after")
+    assert their.texts() == ["after"]
+
+
+def test_we_dial_a_peer_that_is_not_there_yet(ours, peer, tmp_path):
+    where = f"ipc://{tmp_path}/pair"
+    our = ours("dial", where, SOON)
+    their = peer("pynng")
+
+    their.listen(where)
+
+    our.await_peers()
+    our.send("hello")
+    assert their.texts() == ["hello"]
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.compatible("SP PAIR1, kills", "pynng → our driver")
+def test_of_a_peer_killed_in_mid_message_whole_messages_are_delivered(ours, peer, url, transport):
+    our = ours("listen", url(transport), LONG)
+    killed = peer("pynng")
+    killed.dial(our.url)
+    our.await_peers()
+
+    # More than there is room for before anything is read, so that one of them is on its way.
+    killed.tell("send", first=0, count=20, length=MEGABYTES)
+    our.until(lambda: _received(our) > 2 * MEGABYTES)
+    killed.kill()
+    our.until(lambda: (our.poll(), not our.sessions())[-1])
+    our.poll()
+
+    came = [message.data for message in our.received]
+    assert 2 <= len(came) < 20
+    assert came == [body(index, MEGABYTES) for index in range(len(came))]
+    served = peer("pynng")
+    served.dial(our.url)
+    our.await_peers()
+    served.send(first=0, count=100)
+    our.take(len(came))
+    assert our.checksum(100) == checksum_of(100)
+
+
+def _received(our):
+    return max(
+        (record.value for record in our.client.counters_reader if record.label.startswith("rcv-hwm")),
+        default=0,
+    )
+
+
+@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.compatible("SP PAIR1, kills", "our driver → pynng")
+def test_of_our_driver_killed_in_mid_message_whole_messages_are_delivered(our_driver, peer, url, transport):
+    their = peer("pynng")
+    where = their.listen(url(transport))
+    keys = where.removeprefix("tcp://").removeprefix("ipc://")
+    keys = f"endpoint={keys}" if transport == "tcp" else f"transport=ipc|path={keys}"
+    channel = f"aeron:sp?{keys}|mode=dial{LONG}|{SOON[1:]}"
+    with aeron_core.connect(our_driver()) as aeron:
+        publication = aeron.add_exclusive_publication(channel, 7)
+        publication.await_connected(20)
+        offered = 0
+        # Nobody reads: what is offered is on its way when there is no more room.
+        while publication.offer(body(offered, MEGABYTES)) > 0:
+            offered += 1
+        (driver,) = our_driver.peers
+        driver.kill()
+
+    came = their.receive(offered, timeout=3)
+    assert came["count"] < offered
+    assert came["checksum"] == checksum_of(came["count"], 0, MEGABYTES)
+    with aeron_core.connect(our_driver()) as aeron:
+        publication = aeron.add_exclusive_publication(channel, 7)
+        publication.await_connected(20)
+        assert publication.offer(b"next") > 0
+        assert their.texts() == ["next"]

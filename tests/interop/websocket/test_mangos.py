@@ -1,0 +1,86 @@
+"""WebSocket with mangos, the other implementation: it masks, closes and answers by itself."""
+
+from __future__ import annotations
+
+import pytest
+import sp_peers
+from aeron_media.streams.ws_params import WsParams
+from aeron_media.streams.ws_streams import WsStreams
+from plain_pair import Pair
+from relayed_ends import RelayedEnds, wait_for
+from sp_messages import body, checksum
+
+from aeron_core._native.address import SocketAddress
+
+pytestmark = pytest.mark.interop
+
+SUBPROTOCOLS = {"pair0": "pair.sp.nanomsg.org", "pair1": "pair1.sp.nanomsg.org"}
+LENGTHS = [1, 121, 122, 126, 65532, 65536, 200_000]
+
+
+@pytest.fixture(scope="session")
+def program():
+    made = sp_peers.make_mangos()
+    if made is None:
+        pytest.skip("mangos is not tried: there is no Go here")
+    return made
+
+
+@pytest.fixture(params=["pair1", "pair0"])
+def protocol(request):
+    return request.param
+
+
+@pytest.fixture
+def mangos(program, protocol):
+    peer = sp_peers.SpPeer(program, protocol)
+    peer.await_event("ready")
+    yield peer
+    peer.stop()
+
+
+@pytest.fixture
+def ends():
+    made = RelayedEnds()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["dials", "listens"])
+def pair(request, mangos, protocol, ends):
+    """Our end of a connection with mangos."""
+    if request.param == "dials":
+        url = mangos.listen("ws://127.0.0.1:0/x")
+        host = url.removeprefix("ws://").removesuffix("/x")
+        network = WsStreams(WsParams(SUBPROTOCOLS[protocol], host, "/x", 1 << 20))
+        probe = ends.caller_of(network)
+        probe.connect(SocketAddress.of("127.0.0.1", int(host.rpartition(":")[2])))
+        wait_for(probe.is_connected)
+    else:
+        network = WsStreams(WsParams(SUBPROTOCOLS[protocol], "127.0.0.1", "/x", 1 << 20))
+        listener = ends.listen_on(network)
+        mangos.dial(f"ws://127.0.0.1:{listener.local_address().as_tuple()[1]}/x")
+        probe = ends.taken(listener)
+    # Its first hop has the number 0.
+    return Pair(probe, protocol, hops=0)
+
+
+def test_messages_of_mangos_arrive(mangos, pair):
+    for index, length in enumerate(LENGTHS):
+        mangos.send(first=index, count=1, length=length)
+        assert pair.receive() == body(index, length)
+
+
+def test_messages_for_mangos_arrive(mangos, pair):
+    bodies = [body(index, length) for index, length in enumerate(LENGTHS)]
+    mangos.tell("receive", count=len(bodies), timeout=20)
+    for each in bodies:
+        pair.send(each)
+    assert mangos.await_event("received")["checksum"] == checksum(bodies)
+
+
+def test_mangos_sees_our_end_part(mangos, pair):
+    pair.send(b"hello")
+    assert mangos.texts() == ["hello"]
+    pair.probe.close()
+    mangos.await_event("left")

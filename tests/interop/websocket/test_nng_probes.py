@@ -1,0 +1,62 @@
+"""What nng answers to the probes of the page about the wire."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from plain_websocket import whole_frames_of
+from websocket_probes import FRAMES, LIMIT, REQUESTS, answers, words_for
+
+pytestmark = pytest.mark.interop
+
+ECHO = Path(__file__).parent / "peers" / "nng_echo.py"
+#: For what may be said, or not.
+PATIENCE_S = 1.0
+
+
+@pytest.fixture
+def nng(start, nng_python):
+    """The port of an endpoint that takes messages of so many bytes, and sends them back."""
+    peer = start(nng_python, ECHO, "listen", "ws://127.0.0.1:0/x", "pair1", LIMIT)
+    peer.await_line("listening ")
+    (line,) = [line for line in peer.lines if line.startswith("listening ")]
+    return int(line.split()[1])
+
+
+def heard(sock):
+    """Return what comes until the connection ends, or nothing more does."""
+    sock.settimeout(PATIENCE_S)
+    data = b""
+    try:
+        while piece := sock.recv(65536):
+            data += piece
+    except TimeoutError:
+        pass
+    return data
+
+
+def head_from(sock):
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += sock.recv(1)
+    return head
+
+
+@pytest.mark.parametrize("row", REQUESTS)
+def test_nng_answers_a_request_as_the_page_says(nng, row):
+    with socket.create_connection(("127.0.0.1", nng), timeout=10) as sock:
+        sock.sendall(REQUESTS[row](f"127.0.0.1:{nng}"))
+        said = heard(sock)
+    assert (said.split()[1].decode() if said else "closed") == answers("request")[row][1]
+
+
+@pytest.mark.parametrize("row", FRAMES)
+def test_nng_answers_frames_as_the_page_says(nng, row):
+    with socket.create_connection(("127.0.0.1", nng), timeout=10) as sock:
+        sock.sendall(REQUESTS["as above"](f"127.0.0.1:{nng}"))
+        assert head_from(sock).startswith(b"HTTP/1.1 101")
+        sock.sendall(FRAMES[row])
+        said = whole_frames_of(heard(sock))
+    assert words_for(said) == answers("frames")[row][1]

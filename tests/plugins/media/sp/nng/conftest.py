@@ -1,0 +1,174 @@
+"""Drivers with an SP channel each, and peers that a test plays byte by byte, on a simulated network."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+
+import pytest
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.testing.pair import MS, S, Simulation
+
+ADDRESS = SocketAddress.of("127.0.0.1", 5555)
+CHANNEL = "aeron:sp?endpoint=127.0.0.1:5555"
+STREAM = 7
+PAIR0, PAIR1 = 16, 17
+#: Of a reserved value.
+NAMES_PEER = 0x100
+
+
+def greeting(protocol):
+    return b"\0SP\0" + struct.pack(">HH", protocol, 0)
+
+
+class WirePeer:
+    """The other end of a connection, which says what it is told to."""
+
+    def __init__(self, end, protocol=PAIR1):
+        self.end = end
+        # What the network can hold on the way is no concern here.
+        end.capacity = 1 << 24
+        self.protocol = protocol
+        self.rest = b""
+        self.has_ended = False
+
+    def greet(self):
+        self.end.send(greeting(self.protocol))
+
+    def say(self, body, hops=1):
+        """Send a message with its header, which PAIR0 does not have."""
+        self.say_payload((struct.pack(">I", hops) if self.protocol == PAIR1 else b"") + body)
+
+    def say_payload(self, payload):
+        self.end.send(struct.pack(">Q", len(payload)) + payload)
+
+    def greeting(self):
+        """Return what the driver began with."""
+        self._take()
+        begun, self.rest = self.rest[:8], self.rest[8:]
+        return begun
+
+    def heard(self):
+        """Return the messages that have come, behind the greeting, as (hops, body)."""
+        self._take()
+        found = []
+        while len(self.rest) >= 8:
+            (length,) = struct.unpack(">Q", self.rest[:8])
+            if len(self.rest) < 8 + length:
+                break
+            payload, self.rest = self.rest[8 : 8 + length], self.rest[8 + length :]
+            has_hops = self.protocol == PAIR1
+            hops = struct.unpack(">I", payload[:4])[0] if has_hops else None
+            found.append((hops, payload[4:] if has_hops else payload))
+        return found
+
+    def bodies(self):
+        return [body for _, body in self.heard()]
+
+    def _take(self):
+        while (data := self.end.receive(1 << 20)) is not None:
+            if not data:
+                self.has_ended = True
+                return
+            self.rest += data
+
+    def is_turned_away(self):
+        self._take()
+        return self.has_ended
+
+    def leave(self):
+        self.end.close()
+
+
+class Endpoint:
+    """A driver with one client, which publishes and subscribes on one channel."""
+
+    def __init__(self, simulation, mode, keys):
+        self.simulation = simulation
+        self.driver = simulation.add_driver()
+        self.client = self.driver.connect()
+        channel = f"{CHANNEL}|mode={mode}{keys}"
+        self.subscription = simulation.result(self.client.add_subscription_async(channel, STREAM))
+        self.publication = simulation.result(self.client.add_exclusive_publication_async(channel, STREAM))
+        self.messages = []
+        self.is_polling = True
+
+    def poll(self):
+        if self.is_polling:
+            self.subscription.poll(self._on_message, 100)
+
+    def _on_message(self, buffer, header):
+        self.messages.append(
+            SimpleNamespace(
+                body=bytes(buffer), hops=header.reserved_value & 0xFF, session_id=header.session_id
+            )
+        )
+
+    def bodies(self):
+        return [message.body for message in self.messages]
+
+    def sessions(self):
+        return [image.session_id for image in self.subscription.images]
+
+    def offer(self, *bodies, peer=None, hops=0):
+        """Offer each until it is taken, for a peer by its session where one is named."""
+        value = hops if peer is None else hops | NAMES_PEER | peer << 32
+        for body in bodies:
+            self.simulation.run_until(
+                lambda body=body: self.publication.offer(body, reserved_value=value) > 0
+            )
+
+    def counted(self, name):
+        # Publication and subscription show the same socket, each in counters of its own.
+        return max(record.value for record in self.driver.find_counters(f"sp-{name}:"))
+
+    def errors(self):
+        return [record.text for record in self.driver.errors()]
+
+
+class Pairing(Simulation):
+    """Endpoints and wire peers at one address."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.endpoints = []
+        self.listener = None
+
+    def endpoint(self, mode="listen", keys=""):
+        self.endpoints.append(Endpoint(self, mode, keys))
+        return self.endpoints[-1]
+
+    def peer(self, protocol=PAIR1, *, greets=True):
+        """Dial the endpoint that listens."""
+        made = WirePeer(self.streams.dial(ADDRESS), protocol)
+        if greets:
+            made.greet()
+            self.run()
+            assert made.greeting() == greeting(protocol)
+        return made
+
+    def serve(self):
+        self.listener = self.streams.serve(ADDRESS)
+
+    def accept(self, protocol=PAIR1, *, greets=True):
+        """Take the connection of the endpoint that dials."""
+        taken = []
+        self.run_until(lambda: taken.append(self.listener.accept()) or taken[-1])
+        made = WirePeer(taken[-1][0], protocol)
+        if greets:
+            made.greet()
+            self.run()
+            assert made.greeting() == greeting(protocol)
+        return made
+
+    def run(self, duration_ns=200 * MS):
+        # Long waits are for deadlines, which need no fine steps.
+        self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
+        self.run_for(duration_ns, lambda: [each.poll() for each in self.endpoints])
+
+
+@pytest.fixture
+def pairing(tmp_path):
+    with Pairing(tmp_path) as made:
+        yield made

@@ -1,0 +1,138 @@
+"""What nng expects of a polyamorous PAIR1 socket, and results where nng is silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from aeron_core.logbuffer import results
+from aeron_core.testing.pair import S
+
+POLY = "|poly=true"
+
+
+def named(pairing, ours, count):
+    """Return peers with the sessions by which they are known."""
+    peers = []
+    for number in range(count):
+        peer = pairing.peer()
+        peer.say(b"%d" % number)
+        pairing.run()
+        peers.append((peer, ours.messages[-1].session_id))
+    return peers
+
+
+def test_replies_go_to_whom_a_message_came_from(pairing):
+    ours = pairing.endpoint(keys=POLY)
+    peers = named(pairing, ours, 3)
+
+    for _, session_id in reversed(peers):
+        ours.offer(b"to %d" % session_id, peer=session_id)
+    pairing.run()
+
+    assert [peer.bodies() for peer, _ in peers] == [[b"to %d" % session_id] for _, session_id in peers]
+
+
+def test_what_is_for_a_peer_that_left_goes_nowhere_and_that_is_counted(pairing):
+    ours = pairing.endpoint(keys=POLY)
+    (gone, session_id), (other, _) = named(pairing, ours, 2)
+
+    gone.leave()
+    ours.offer(b"before it was noticed", peer=session_id)
+    pairing.run()
+    ours.offer(b"after", peer=session_id)
+    ours.offer(b"next")
+    pairing.run()
+
+    assert other.bodies() == [b"next"]
+    assert ours.counted("unsent-no-peer") >= 1
+
+
+def test_what_is_for_nobody_in_particular_goes_to_the_first_and_then_to_the_next(pairing):
+    ours = pairing.endpoint(keys=POLY)
+    (first, _), (second, _), (third, _) = named(pairing, ours, 3)
+
+    ours.offer(b"one", b"two")
+    pairing.run()
+    first.leave()
+    pairing.run()
+    ours.offer(b"three")
+    pairing.run()
+
+    assert first.bodies() == [b"one", b"two"]
+    assert second.bodies() == [b"three"]
+    assert third.bodies() == []
+
+
+def test_a_peer_that_does_not_read_never_holds_back_who_offers(pairing):
+    ours = pairing.endpoint(keys=f"{POLY}|peer-queue=8k")
+    (slow, session_id), (quick, other) = named(pairing, ours, 2)
+    slow.end.capacity = 0
+
+    for number in range(100):
+        ours.offer(b"%d" % number + bytes(1000), peer=session_id)
+        ours.offer(b"%d" % number, peer=other)
+
+    pairing.run()
+    assert quick.bodies() == [b"%d" % number for number in range(100)]
+    # What there was room for arrives when it reads again.
+    slow.end.capacity = 1 << 24
+    pairing.run()
+    came = slow.bodies()
+    assert came == [b"%d" % number + bytes(1000) for number in range(len(came))]
+    assert 0 < len(came) < 20
+    assert ours.counted("unsent-peer-full") == 100 - len(came)
+
+
+def test_without_any_peer_nothing_is_taken(pairing):
+    ours = pairing.endpoint(keys=POLY)
+
+    assert ours.publication.offer(b"hello") == results.NOT_CONNECTED
+
+
+def test_an_unknown_peer_is_no_other(pairing):
+    ours = pairing.endpoint(keys=POLY)
+    ((peer, session_id),) = named(pairing, ours, 1)
+
+    ours.offer(b"to nobody", peer=session_id + 1)
+    pairing.run()
+
+    assert peer.bodies() == []
+    assert ours.counted("unsent-no-peer") == 1
+
+
+def test_hops_count_from_one_whoever_the_message_is_for(pairing):
+    ours = pairing.endpoint(keys=POLY)
+    ((peer, session_id),) = named(pairing, ours, 1)
+
+    ours.offer(b"named", peer=session_id)
+    ours.offer(b"not named")
+    pairing.run()
+
+    assert peer.heard() == [(1, b"named"), (1, b"not named")]
+
+
+def test_closing_with_messages_that_nobody_has_read_ends_everything(pairing):
+    ours = pairing.endpoint(keys=f"{POLY}|term-length=64k|max-message=8k")
+    (peer, _), _ = named(pairing, ours, 2)
+    ours.is_polling = False
+    for number in range(200):
+        peer.say(b"%d" % number + bytes(1000))
+    pairing.run()
+
+    ours.subscription.close()
+    ours.publication.close()
+    pairing.run(20 * S)
+
+    assert peer.is_turned_away()
+
+
+@pytest.mark.parametrize("keys", ["", "|ttl=3"])
+def test_each_peer_is_an_image_of_its_own(pairing, keys):
+    ours = pairing.endpoint(keys=POLY + keys)
+    peers = named(pairing, ours, 3)
+
+    assert sorted(ours.sessions()) == sorted(session_id for _, session_id in peers)
+    peers[1][0].leave()
+    pairing.run(3 * S)
+
+    assert sorted(ours.sessions()) == sorted(session_id for _, session_id in (peers[0], peers[2]))

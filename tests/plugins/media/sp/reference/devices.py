@@ -1,0 +1,62 @@
+"""Devices on a simulated network, between peers that a test plays."""
+
+from __future__ import annotations
+
+from pairing import Pairing, greeting, heard
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.device import Device, DeviceSide
+
+FIRST_PORT = 5600
+STREAM = 1
+
+
+def listening(port, keys=""):
+    return f"aeron:sp?endpoint=127.0.0.1:{port}|mode=listen{keys}"
+
+
+def dialing(port, keys=""):
+    return f"aeron:sp?endpoint=127.0.0.1:{port}|mode=dial{keys}"
+
+
+class Devices(Pairing):
+    """A driver whose client has devices, all of which work in each round."""
+
+    def __init__(self, directory):
+        super().__init__(directory, subscribes=False, publishes=False)
+        self.devices = []
+        self.are_working = True
+
+    def poll(self):
+        if self.are_working:
+            for device in self.devices:
+                device.do_work()
+
+    def add(self, *channels):
+        sides = [
+            DeviceSide(
+                self.result(self.client.add_subscription_async(channel, STREAM)),
+                self.result(self.client.add_exclusive_publication_async(channel, STREAM)),
+            )
+            for channel in channels
+        ]
+        self.devices.append(Device(*sides))
+        return self.devices[-1]
+
+    def serve(self, port):
+        return self.streams.serve(SocketAddress.of("127.0.0.1", port))
+
+    def join_port(self, port):
+        """Return a peer that has connected to a port, and has greeted."""
+        peer = self.streams.dial(SocketAddress.of("127.0.0.1", port))
+        self.say(peer, greeting())
+        assert heard(peer, 8) == greeting()
+        return peer
+
+    def accept_at(self, listener):
+        """Return a peer that was connected to, and has greeted."""
+        self.listener = listener
+        peer = self.accept()
+        self.say(peer, greeting())
+        assert heard(peer, 8) == greeting()
+        return peer

@@ -1,0 +1,167 @@
+"""Messages to one of several peers: what `offer` says, who gets them, and who is shown to be there."""
+
+from __future__ import annotations
+
+import pytest
+from pairing import LISTENING, heard, message
+
+import aeron_core
+
+POLY = "|poly=true"
+
+
+def sessions(pair):
+    return [peer.session_id for peer in pair.publication.peers]
+
+
+def joined(pair):
+    """Return a peer that joins, and its session."""
+    before = sessions(pair)
+    peer = pair.join()
+    [session] = [session for session in sessions(pair) if session not in before]
+    return peer, session
+
+
+def test_a_message_goes_to_the_peer_that_it_names_and_to_no_other(pairing):
+    pair = pairing(keys=POLY)
+    first, first_session = joined(pair)
+    second, second_session = joined(pair)
+    pair.offer(b"to the second", peer=second_session)
+    pair.offer(b"to the first", peer=first_session)
+    assert heard(first) == message(b"to the first")
+    assert heard(second) == message(b"to the second")
+
+
+def test_the_session_of_a_received_message_addresses_the_answer(pairing):
+    pair = pairing(keys=POLY)
+    pair.join()
+    asking = pair.join()
+    pair.say(asking, message(b"question"))
+    pair.offer(b"answer", peer=pair.received[0].session_id)
+    assert heard(asking) == message(b"answer")
+
+
+def test_hops_of_a_message_to_a_peer_go_on(pairing):
+    pair = pairing(keys=POLY)
+    peer, session = joined(pair)
+    pair.offer(b"m", peer=session, reserved_value=3)
+    assert heard(peer) == message(b"m", hops=4)
+
+
+@pytest.mark.parametrize("hops", [-1, 256, 1 << 40])
+def test_hops_beyond_the_header_are_refused(pairing, hops):
+    pair = pairing(keys=POLY)
+    _peer, session = joined(pair)
+    with pytest.raises(ValueError, match=f"reserved_value={hops}: must be the hops .* from 0 to 255"):
+        pair.publication.offer(b"m", peer=session, reserved_value=hops)
+
+
+@pytest.mark.parametrize("keys", ["", POLY])
+def test_a_message_to_who_is_not_there_is_refused_at_once(pairing, keys):
+    pair = pairing(keys=keys)
+    peer, session = joined(pair)
+    assert pair.publication.offer(b"m", peer=session ^ (1 << 20)) == aeron_core.NO_PEER
+    peer.close()
+    pair.run()
+    assert pair.publication.offer(b"m", peer=session) == aeron_core.NO_PEER
+    assert pair.counted("unsent-no-peer") == 0
+
+
+def test_a_message_may_name_the_one_peer_of_a_monogamous_socket(pairing):
+    pair = pairing()
+    peer, session = joined(pair)
+    pair.offer(b"m", peer=session)
+    assert heard(peer) == message(b"m")
+
+
+def test_a_full_peer_is_told_at_once_loses_nothing_and_holds_up_nobody(pairing):
+    pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=1k")
+    slow, slow_session = joined(pair)
+    quick, quick_session = joined(pair)
+    slow.capacity = 0
+    accepted = 0
+    for _ in range(100):
+        result = pair.publication.offer(bytes(100), peer=slow_session)
+        if result == aeron_core.PEER_FULL:
+            break
+        accepted += result > 0
+        pair.run(10)
+    assert result == aeron_core.PEER_FULL
+    assert accepted >= 30
+    pair.offer(b"quick", peer=quick_session)
+    assert heard(quick) == message(b"quick")
+
+    slow.capacity = 1 << 20
+    pair.run()
+    assert pair.hear(slow, accepted * len(message(bytes(100)))) == message(bytes(100)) * accepted
+    assert pair.counted("unsent-peer-full") == 0
+    assert pair.publication.offer(b"again", peer=slow_session) > 0
+
+
+def test_what_the_driver_has_not_taken_yet_counts_as_queued(pairing):
+    pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=1k")
+    _peer, session = joined(pair)
+    results = [pair.publication.offer(bytes(1000), peer=session) for _ in range(10)]
+    assert [result for result in results if result > 0] == results[:3]
+    assert set(results[3:]) == {aeron_core.PEER_FULL}
+    pair.run()
+    assert pair.counted("unsent-peer-full") == 0
+
+
+def test_an_empty_queue_takes_the_longest_message(pairing):
+    pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=8k")
+    peer, session = joined(pair)
+    pair.offer(bytes(8192), peer=session)
+    assert pair.hear(peer, len(message(bytes(8192)))) == message(bytes(8192))
+
+
+def test_a_claim_may_name_its_peer(pairing):
+    pair = pairing(keys=POLY)
+    pair.join()
+    peer, session = joined(pair)
+    with pair.publication.try_claim(5, peer=session) as claim:
+        claim.buffer[:] = b"claim"
+    pair.run()
+    assert heard(peer) == message(b"claim")
+
+
+def test_a_claim_for_who_is_not_there_says_why(pairing):
+    pair = pairing(keys=POLY)
+    _peer, session = joined(pair)
+    claim = pair.publication.try_claim(5, peer=session ^ (1 << 20))
+    assert not claim
+    assert claim.position == aeron_core.NO_PEER
+    with pytest.raises(aeron_core.NoClaimError, match="the peer is not connected"):
+        claim.buffer  # noqa: B018 - it raises
+
+
+def test_an_exclusive_publication_may_name_peers_too(pairing):
+    pair = pairing(keys=POLY, publishes=False)
+    pair.publication = pair.result(pair.client.add_exclusive_publication_async(pair.channel, 7))
+    pair.join()
+    peer, session = joined(pair)
+    pair.offer([b"in ", b"parts"], peer=session)
+    assert heard(peer) == message(b"in parts")
+    assert pair.publication.offer(b"m", peer=session ^ (1 << 20)) == aeron_core.NO_PEER
+
+
+def test_a_channel_without_peers_of_its_own_says_so(pairing):
+    pair = pairing()
+    publication = pair.result(pair.client.add_publication_async("aeron:ipc", 7))
+    assert publication.peers == []
+    with pytest.raises(ValueError, match="peer=1: aeron:ipc has no peers that a message could name"):
+        publication.offer(b"m", peer=1)
+
+
+@pytest.mark.parametrize("keys", ["", POLY])
+def test_a_publication_says_who_is_connected_and_where_it_is(pairing, keys):
+    pair = pairing(LISTENING, keys)
+    assert pair.publication.peers == []
+    peer, session = joined(pair)
+    [shown] = pair.publication.peers
+    assert shown.session_id == session
+    assert shown.source_identity == str(peer.address)
+
+    peer.close()
+    pair.run()
+    assert pair.publication.peers == []

@@ -1,0 +1,190 @@
+"""Devices between peers: hops, both directions, back-pressure, which peer goes with which, and loops."""
+
+from __future__ import annotations
+
+import pytest
+from devices import FIRST_PORT, Devices, dialing, listening
+from pairing import heard, message
+
+from aeron_core.testing.pair import S
+
+POLY = "|poly=true"
+A, B = 5700, 5800
+
+
+@pytest.fixture
+def devices(tmp_path):
+    with Devices(tmp_path) as simulation:
+        yield simulation
+
+
+def chain(devices, length):
+    """Return the peers before the first and behind the last of so many devices in a row."""
+    end = devices.serve(FIRST_PORT + length)
+    for number in range(length):
+        devices.add(listening(FIRST_PORT + number), dialing(FIRST_PORT + number + 1))
+    before = devices.join_port(FIRST_PORT)
+    return before, devices.accept_at(end)
+
+
+@pytest.mark.parametrize("length", range(1, 8))
+def test_each_device_adds_a_hop_in_both_directions(devices, length):
+    before, behind = chain(devices, length)
+    devices.run(1 * S)
+    devices.say(before, message(b"forth"))
+    devices.say(behind, message(b"back"))
+    devices.run(1 * S)
+    assert heard(behind) == message(b"forth", hops=1 + length)
+    assert heard(before) == message(b"back", hops=1 + length)
+
+
+def test_seven_devices_lead_to_a_reader_with_a_ttl_of_8_and_the_eighth_is_one_too_many(devices):
+    before, behind = chain(devices, 7)
+    devices.run(1 * S)
+    # What the eighth, a reader of ttl 8 itself, would be sent.
+    devices.say(before, message(b"just"))
+    devices.say(before, message(b"beyond", hops=2))
+    devices.run(1 * S)
+    assert heard(behind) == message(b"just", hops=8) + message(b"beyond", hops=9)
+
+    devices.say(before, message(b"discarded", hops=3))
+    devices.run(1 * S)
+    assert heard(behind) == b""
+    assert devices.counted("discards-ttl") == 1
+
+
+def test_messages_of_any_length_go_on_whole_and_in_order(devices):
+    term = "|term-length=8m"
+    end = devices.serve(B)
+    devices.add(listening(A, term), dialing(B, term))
+    before, behind = devices.join_port(A), devices.accept_at(end)
+    bodies = [bytes(length) for length in (0, 1, 1376, 1377, 65536, 300_000, 3)]
+    for body in bodies:
+        devices.say(before, message(body))
+    expected = b"".join(message(body, hops=2) for body in bodies)
+    assert devices.hear(behind, len(expected)) == expected
+
+
+def test_what_the_other_side_cannot_carry_is_counted_and_the_next_goes_on(devices):
+    end = devices.serve(B)
+    device = devices.add(listening(A, "|term-length=8m"), dialing(B, "|term-length=64k"))
+    before, behind = devices.join_port(A), devices.accept_at(end)
+    devices.say(before, message(bytes(100_000)) + message(b"next"))
+    devices.run(1 * S)
+    assert heard(behind) == message(b"next", hops=2)
+    assert device.traffic[0].too_long == 1
+
+
+def test_back_pressure_of_one_side_holds_that_direction_alone_and_loses_nothing(devices):
+    end = devices.serve(B)
+    device = devices.add(listening(A, "|term-length=64k"), dialing(B, "|term-length=64k"))
+    before, behind = devices.join_port(A), devices.accept_at(end)
+    behind.capacity = 0
+    body = bytes(1000)
+    sent = b""
+    for _ in range(2000):
+        taken = before.send(message(body)[len(sent) % len(message(body)) :])
+        sent += bytes(taken)
+        devices.run(1_000_000)
+        if taken == 0:
+            break
+    assert taken == 0
+    devices.say(behind, message(b"back"))
+    assert heard(before) == message(b"back", hops=2)
+
+    behind.capacity = 1 << 20
+    whole = len(sent) // len(message(body))
+    assert devices.hear(behind, whole * len(message(body))) == message(body, hops=2) * whole
+    assert device.traffic[0].messages == whole
+
+
+def test_peers_of_both_sides_are_tied_for_as_long_as_both_live(devices):
+    devices.add(listening(A, POLY), listening(B, POLY))
+    clients = [devices.join_port(A) for _ in range(2)]
+    servers = [devices.join_port(B) for _ in range(2)]
+    for number, client in enumerate(clients):
+        devices.say(client, message(b"from %d" % number))
+    devices.run(1 * S)
+    for number, server in enumerate(servers):
+        assert heard(server) == message(b"from %d" % number, hops=2)
+        devices.say(server, message(b"to %d" % number))
+    devices.run(1 * S)
+    for number, client in enumerate(clients):
+        assert heard(client) == message(b"to %d" % number, hops=2)
+
+    for _ in range(3):
+        devices.say(clients[1], message(b"again"))
+    assert heard(servers[0]) == b""
+    assert heard(servers[1]) == message(b"again", hops=2) * 3
+
+
+def test_a_peer_whose_partner_has_gone_gets_another(devices):
+    devices.add(listening(A, POLY), listening(B, POLY))
+    client = devices.join_port(A)
+    servers = [devices.join_port(B) for _ in range(2)]
+    devices.say(client, message(b"one"))
+    assert heard(servers[0]) == message(b"one", hops=2)
+    servers[0].close()
+    devices.run(1 * S)
+    devices.say(client, message(b"two"))
+    devices.run(1 * S)
+    assert heard(servers[1]) == message(b"two", hops=2)
+    devices.say(servers[1], message(b"reply"))
+    assert heard(client) == message(b"reply", hops=2)
+
+
+def test_a_slow_peer_of_a_device_holds_up_no_other(devices):
+    device = devices.add(listening(A, POLY), listening(B, f"{POLY}|peer-queue=4k|max-message=1k"))
+    clients = [devices.join_port(A) for _ in range(2)]
+    servers = [devices.join_port(B) for _ in range(2)]
+    for number, client in enumerate(clients):
+        devices.say(client, message(b"%d" % number))
+        heard(servers[number])
+    servers[0].capacity = 0
+    for _ in range(20):
+        devices.say(clients[0], message(bytes(1000)))
+    devices.say(clients[1], message(b"quick"))
+    devices.run(1 * S)
+    assert heard(servers[1]) == message(b"quick", hops=2)
+    assert device.traffic[0].left > 0
+
+    servers[0].capacity = 1 << 20
+    assert devices.hear(servers[0], 20 * len(message(bytes(1000)))) == message(bytes(1000), hops=2) * 20
+    assert devices.counted("unsent-peer-full") == 0
+
+
+@pytest.mark.parametrize("keys", ["", POLY])
+def test_a_device_of_one_channel_sends_back_to_who_has_sent(devices, keys):
+    devices.add(listening(A, keys))
+    peers = [devices.join_port(A) for _ in range(2 if keys else 1)]
+    for number, peer in enumerate(peers):
+        devices.say(peer, message(b"%d" % number))
+    devices.run(1 * S)
+    for number, peer in enumerate(peers):
+        assert heard(peer) == message(b"%d" % number, hops=2)
+
+
+def test_a_loop_of_devices_ends_with_the_ttl(devices):
+    # Of which each sends to the other what comes from it.
+    devices.add(listening(A))
+    devices.add(dialing(A))
+    devices.run(1 * S)
+    stream = devices.result(devices.client.add_publication_async(listening(A), 1))
+    devices.until(lambda: stream.offer(b"round and round") > 0)
+    devices.run(1 * S)
+    # Each of the two has seen it four times; the ninth hop is one too many.
+    assert devices.counted("messages-received") == 4
+    assert devices.counted("discards-ttl") == 1
+
+
+def test_a_device_settles_when_all_that_it_has_taken_was_sent(devices):
+    end = devices.serve(B)
+    device = devices.add(listening(A), dialing(B))
+    before, behind = devices.join_port(A), devices.accept_at(end)
+    behind.capacity = 0
+    devices.say(before, message(b"late"))
+    assert not device.settle()
+    behind.capacity = 1 << 20
+    devices.run(1 * S)
+    assert device.settle()
+    assert heard(behind) == message(b"late", hops=2)

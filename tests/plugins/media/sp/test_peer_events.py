@@ -1,0 +1,95 @@
+"""What a program is told of peers that come, go and are refused."""
+
+from __future__ import annotations
+
+import pytest
+from pairing import PAIR0, greeting, heard
+
+from aeron_core.errors import ClosedError
+from aeron_core.testing.pair import S
+
+POLY = "|poly=true"
+
+
+class Told:
+    """What the handlers of a watch were called with."""
+
+    def __init__(self, pair, resource, **handlers):
+        self.added, self.removed, self.refused = [], [], []
+        given = {
+            "on_added": self.added.append,
+            "on_removed": self.removed.append,
+            "on_refused": self.refused.append,
+        }
+        self.watch = pair.client.watch_peers(resource, **{**given, **handlers})
+
+
+@pytest.mark.parametrize("resource", ["publication", "subscription"])
+def test_a_program_is_told_of_peers_that_come_and_go(pairing, resource):
+    pair = pairing(keys=POLY)
+    first = pair.join()
+    told = Told(pair, getattr(pair, resource))
+    second = pair.join()
+    assert [peer.source_identity for peer in told.added] == [str(first.address), str(second.address)]
+    assert told.removed == []
+
+    first.close()
+    # An image stays for a while.
+    pair.run(15 * S)
+    assert told.removed == told.added[:1]
+
+
+@pytest.mark.parametrize("resource", ["publication", "subscription"])
+def test_a_program_is_told_why_a_peer_was_refused(pairing, resource):
+    pair = pairing()
+    told = Told(pair, getattr(pair, resource))
+    pair.join()
+    for protocol in (17, PAIR0):
+        peer = pair.dial()
+        pair.say(peer, greeting(protocol))
+        heard(peer)
+    assert [(refusal.reason, refusal.count) for refusal in told.refused] == [
+        ("sp-refused", 1),
+        ("sp-mismatched", 1),
+    ]
+    assert len(told.added) == 1
+
+
+def test_a_watch_that_was_closed_tells_nothing_more(pairing):
+    pair = pairing(keys=POLY)
+    told = Told(pair, pair.publication)
+    told.watch.close()
+    pair.join()
+    assert told.added == []
+
+
+def test_a_watch_ends_with_what_it_watches(pairing):
+    pair = pairing(keys=POLY, subscribes=False)
+    told = Told(pair, pair.publication)
+    pair.join()
+    pair.publication.close()
+    pair.run()
+    assert told.removed == told.added
+
+
+def test_a_handler_that_raises_is_reported_and_the_others_are_called(pairing):
+    pair = pairing()
+    fault = ValueError("mine")
+
+    def fail(_peer):
+        raise fault
+
+    told = Told(pair, pair.publication, on_added=fail)
+    peer = pair.join()
+    peer.close()
+    pair.run()
+    assert pair.driver.client_errors == [fault]
+    assert len(told.removed) == 1
+
+
+def test_a_closed_client_watches_nothing(pairing):
+    pair = pairing()
+    publication = pair.publication
+    pair.client.close()
+    with pytest.raises(ClosedError):
+        pair.client.watch_peers(publication)

@@ -1,0 +1,188 @@
+"""A socket with several peers: each is an image, is sent what names it, and holds up nobody else."""
+
+from __future__ import annotations
+
+import pytest
+from pairing import DIALING, greeting, heard, is_gone, message
+
+from aeron_core.testing.pair import MS, S
+
+HAS_PEER = 0x100
+
+
+def to(session_id, hops=0):
+    """Return the reserved value of a message for one peer."""
+    return session_id << 32 | HAS_PEER | hops
+
+
+@pytest.fixture
+def poly(pairing):
+    return pairing(keys="|poly=true")
+
+
+def session_of(pair, peer):
+    """Return the session of a peer, which has said something to be told by."""
+    name = str(peer.address).encode()
+    pair.say(peer, message(name))
+    return next(received.session_id for received in reversed(pair.received) if received.body == name)
+
+
+def test_each_peer_is_an_image_of_its_own(poly):
+    peers = [poly.join() for _ in range(3)]
+    sessions = [session_of(poly, peer) for peer in peers]
+    assert len(set(sessions)) == 3
+    images = {image.session_id: image.source_identity for image in poly.subscription.images}
+    assert images == {session: str(peer.address) for session, peer in zip(sessions, peers, strict=True)}
+    assert poly.counted("peers") == 3
+
+
+def test_a_message_goes_to_the_peer_that_it_names_and_to_no_other(poly):
+    peers = [poly.join() for _ in range(3)]
+    sessions = [session_of(poly, peer) for peer in peers]
+    for number, session in enumerate(sessions):
+        poly.offer(b"to %d" % number, reserved_value=to(session))
+    assert [heard(peer) for peer in peers] == [message(b"to %d" % number) for number in range(3)]
+
+
+def test_a_message_that_names_nobody_goes_to_the_peer_that_is_there_longest(poly):
+    first, second = poly.join(), poly.join()
+    poly.offer(b"one")
+    poly.offer(b"two")
+    assert heard(first) == message(b"one") + message(b"two")
+    first.close()
+    poly.run()
+    poly.offer(b"three")
+    assert heard(second) == message(b"three")
+
+
+def test_a_message_for_a_peer_that_is_gone_goes_nowhere_and_is_counted(poly):
+    first, second = poly.join(), poly.join()
+    session = session_of(poly, first)
+    first.close()
+    poly.run()
+    poly.offer(b"too late", reserved_value=to(session))
+    assert heard(second) == b""
+    assert poly.counted("unsent-no-peer") == 1
+    assert any("for a peer that is not connected: it goes to no other" in error for error in poly.errors())
+
+
+def test_a_peer_that_does_not_read_holds_up_nobody_and_what_it_misses_is_counted(pairing):
+    pair = pairing(keys="|poly=true|peer-queue=4k|max-message=1k")
+    slow, quick = pair.join(), pair.join()
+    slow_session, quick_session = session_of(pair, slow), session_of(pair, quick)
+    slow.capacity = 0
+    body = bytes(1000)
+    for _ in range(10):
+        pair.offer(body, reserved_value=to(slow_session))
+        pair.offer(b"quick", reserved_value=to(quick_session))
+    pair.run()
+    assert heard(quick) == message(b"quick") * 10
+    slow.capacity = 1 << 20
+    pair.run()
+    came = heard(slow)
+    assert came == message(body) * 4
+    assert pair.counted("unsent-peer-full") == 6
+    assert any(
+        "for a peer whose queue of 4096 is full; peer-queue= sets it" in error for error in pair.errors()
+    )
+
+
+def test_messages_go_on_to_a_slow_peer_in_the_order_in_which_they_were_offered(poly):
+    peer = poly.join()
+    session = session_of(poly, peer)
+    peer.capacity = 100
+    bodies = [b"message %d" % number for number in range(100)]
+    for body in bodies:
+        poly.offer(body, reserved_value=to(session))
+    sent = b"".join(map(message, bodies))
+    assert poly.hear(peer, len(sent)) == sent
+
+
+def test_what_was_queued_for_a_peer_that_goes_is_told(poly):
+    peer = poly.join()
+    poly.join()
+    peer.capacity = 0
+    poly.offer(b"queued")
+    peer.close()
+    poly.run()
+    assert any("18 bytes that were queued for it are lost" in error for error in poly.errors())
+
+
+def test_hops_count_for_messages_that_name_a_peer(poly):
+    peer = poly.join()
+    poly.offer(b"m", reserved_value=to(session_of(poly, peer), hops=4))
+    assert heard(peer) == message(b"m", hops=5)
+
+
+def test_more_peers_than_may_be_are_turned_away_and_told_why(pairing):
+    pair = pairing(keys="|poly=true|max-connections=2")
+    peers = [pair.join(), pair.join()]
+    surplus = pair.dial()
+    assert is_gone(surplus)
+    assert pair.counted("turned-away") == 1
+    assert any("at most 2; max-connections= sets it" in error for error in pair.errors())
+    peers[0].close()
+    pair.run()
+    session_of(pair, pair.join())
+
+
+def test_a_slot_of_a_peer_that_is_gone_is_kept_for_what_it_has_sent_and_no_longer_than_that(pairing):
+    pair = pairing(keys="|poly=true|max-connections=1", subscribes=False)
+    peer = pair.join()
+    pair.say(peer, message(b"unread"))
+    peer.close()
+    pair.run(1 * S)
+    assert is_gone(pair.dial())
+    pair.run(31 * S)
+    pair.join()
+    assert any("nobody took the last" in error for error in pair.errors())
+
+
+def test_a_dialer_may_be_polyamorous_too(pairing):
+    pair = pairing(DIALING, "|poly=true")
+    peer = pair.accept()
+    pair.say(peer, greeting())
+    pair.offer(b"m", reserved_value=to(session_of(pair, peer)))
+    assert heard(peer) == greeting() + message(b"m")
+
+
+def test_a_message_that_names_another_peer_does_not_go_to_the_only_one(pairing):
+    pair = pairing()
+    peer = pair.join()
+    session = session_of(pair, peer)
+    pair.offer(b"for another", reserved_value=to(session + 1))
+    pair.offer(b"for you", reserved_value=to(session))
+    assert heard(peer) == message(b"for you")
+    assert pair.counted("unsent-no-peer") == 1
+
+
+def test_counters_say_which_peers_there_are_and_what_they_take(pairing):
+    pair = pairing(keys="|poly=true|peer-queue=4k|max-message=1k")
+    peer = pair.join()
+    session = session_of(pair, peer)
+    rooms = [record.value for record in pair.driver.find_counters("sp-room")]
+    assert [value >> 32 for value in rooms if value] == [session]
+    assert [value & 0x7FFFFFFF for value in rooms if value] == [4096]
+    peer.capacity = 0
+    pair.offer(bytes(1000), reserved_value=to(session))
+    [value] = [record.value for record in pair.driver.find_counters("sp-room") if record.value]
+    assert value & 0x7FFFFFFF == 4096 - len(message(bytes(1000)))
+    peer.close()
+    pair.run(100 * MS)
+    assert not any(record.value for record in pair.driver.find_counters("sp-room"))
+
+
+def test_messages_wait_until_a_peer_has_taken_us_where_that_is_asked_for(pairing):
+    pair = pairing(DIALING, "|poly=true|confirm=true|backoff-init=10ms")
+    peer = pair.accept()
+    pair.say(peer, greeting())
+    assert pair.publication.offer(b"first") > 0
+    pair.run(100 * MS)
+    assert heard(peer) == greeting()
+    peer.close()
+    pair.run()
+
+    peer = pair.accept()
+    pair.say(peer, greeting())
+    pair.run(300 * MS)
+    assert heard(peer) == greeting() + message(b"first")

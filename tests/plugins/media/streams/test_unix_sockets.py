@@ -1,0 +1,100 @@
+"""Unix sockets, by path and by name."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import stat
+import time
+
+import pytest
+from aeron_media.streams.unix_sockets import UnixStreams
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.spi.media import StreamOptions
+from aeron_core.testing.stream_probe import StreamProbe, accept
+
+
+def wait_for(condition, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
+    while not (result := condition()):
+        assert time.monotonic() < deadline, "nothing came"
+        select.select([], [], [], 0.001)
+    return result
+
+
+def listen(path, permissions=None):
+    return UnixStreams(permissions).listen(StreamOptions(SocketAddress.unix(path)))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return os.fsencode(tmp_path / "socket")
+
+
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_what_one_end_sends_the_other_receives(path, is_abstract):
+    address = b"\0" + path if is_abstract else path
+    listener = listen(address)
+    caller = StreamProbe(UnixStreams().new_stream())
+    caller.connect(listener.local_address())
+    taker, _ = wait_for(lambda: accept(listener))
+    wait_for(caller.is_connected)
+    assert caller.send(b"there") == 5
+    assert wait_for(taker.receive) == b"there"
+    assert taker.send(b"back") == 4
+    assert wait_for(caller.receive) == b"back"
+    assert listener.local_address() == SocketAddress.unix(address)
+    for end in (caller, taker, listener):
+        end.close()
+
+
+def test_a_path_goes_with_its_listener(path):
+    listener = listen(path)
+    assert stat.S_ISSOCK(os.lstat(path).st_mode)
+    listener.close()
+    assert not os.path.lexists(path)
+
+
+def test_a_path_that_is_another_listeners_by_now_stays(path):
+    first = listen(path)
+    os.unlink(path)
+    second = listen(path)
+    first.close()
+    assert os.path.lexists(path)
+    second.close()
+
+
+def test_a_path_that_nobody_listens_at_any_more_is_taken_over(path):
+    dead = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    dead.bind(path)
+    dead.close()
+    listen(path).close()
+
+
+def test_a_path_that_somebody_listens_at_is_left_alone(path):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as alive:
+        alive.bind(path)
+        alive.listen()
+        with pytest.raises(OSError, match=f"cannot listen at {os.fsdecode(path)}: Address already in use"):
+            listen(path)
+    assert os.path.lexists(path)
+
+
+def test_a_file_that_is_no_socket_is_left_alone(path, tmp_path):
+    (tmp_path / "socket").write_text("precious", encoding="utf-8")
+    with pytest.raises(OSError, match="cannot listen at"):
+        listen(path)
+    assert (tmp_path / "socket").read_text(encoding="utf-8") == "precious"
+
+
+def test_permissions_are_those_that_were_asked_for(path):
+    listener = listen(path, 0o600)
+    assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    listener.close()
+
+
+def test_a_directory_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        listen(os.fsencode(tmp_path / "nowhere" / "socket"))
