@@ -299,7 +299,9 @@ class TlsRelay:
             if sock is not None:
                 self._watch(sock, None)
                 self._by_descriptor.pop(sock.fileno(), None)
-        self._by_agent.pop(connection.agent_inode, None)
+        # The number may be another one's by now.
+        if self._by_agent.get(connection.agent_inode) is connection:
+            del self._by_agent[connection.agent_inode]
         self._connections.discard(connection)
         self._shaking.discard(connection)
         self._timed.discard(connection)
