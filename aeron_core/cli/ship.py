@@ -132,8 +132,8 @@ def _state_folder(channel: str, stream_id: int) -> Path:
 
 def _takes_objects_alone(channel: str) -> bool:
     """Return whether what is sent to a channel has to be JSON objects."""
-    uri = ChannelUri.parse(channel)
-    return uri.media == "lumberjack" and not uri.get_bool("wrap", False)
+    medium = ChannelUri.parse(channel)
+    return medium.media == "lumberjack" and not medium.get_bool("wrap", False)
 
 
 def _length_of(option: str, text: str) -> int:

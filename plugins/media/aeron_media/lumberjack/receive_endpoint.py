@@ -149,9 +149,10 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`; writers send again what was not acknowledged, wherever they find a reader."""
-        self._listener.close()
+        # Before the listener, by way of which those with TLS are aborted.
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).stream.close(True)
+        self._listener.close()
 
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""

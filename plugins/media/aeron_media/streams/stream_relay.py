@@ -321,7 +321,9 @@ class StreamRelay:
             if sock is not None:
                 self._watch(sock, None)
                 self._by_descriptor.pop(sock.fileno(), None)
-        self._by_agent.pop(connection.agent_inode, None)
+        # The number may be another one's by now.
+        if self._by_agent.get(connection.agent_inode) is connection:
+            del self._by_agent[connection.agent_inode]
         self._connections.discard(connection)
         self._shaking.discard(connection)
         self._parting.discard(connection)

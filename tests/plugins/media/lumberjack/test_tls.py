@@ -109,7 +109,9 @@ def files(certificates):
 
 def dial(port, context):
     return context.wrap_socket(
-        socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S), server_hostname="127.0.0.1"
+        socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT_S),
+        server_hostname="127.0.0.1",
+        suppress_ragged_eofs=False,
     )
 
 
@@ -189,6 +191,17 @@ def test_a_writer_that_leaves_in_its_handshake_is_counted(running, files):
         client.sendall(b"\x16\x03\x01")
     running.says("in the middle of the TLS handshake")
     running.counts("rejects-tls-other")
+
+
+def test_a_subscription_that_is_closed_resets_its_connections(running, files, python_context):
+    subscription, port = running.listen(f"{files['server']}|client-auth=none")
+    with dial(port, python_context()) as client:
+        client.sendall(window(2) + json_event(1, b"{}"))
+        running.take(subscription, 1)
+        subscription.close()
+        # A writer that sees an end in order could take it for one that its reader had meant.
+        with pytest.raises(OSError, match=r"(?i)reset|eof"):
+            client.recv(1)
 
 
 def test_a_writer_that_does_not_believe_us_is_counted(running, files, certificates):

@@ -1,0 +1,135 @@
+"""Events of a writer of Lumberjack: recorded and read, or read by a pipeline while they come."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from plain_codec import ack, compressed, json_event, window
+from pyarrow import ArrowInvalid, parquet
+from pyspark_aeron.decoders import decode
+
+from aeron_core.recording import Archive
+
+TIMEOUT_S = 240
+EVENTS = [
+    json.dumps({"@timestamp": "2026-01-31T12:00:00.000Z", "message": f"line {n}", "n": n}) for n in range(300)
+]
+PIPELINE = """
+name = "beats"
+master = "local[2]"
+checkpoint = "{folder}/checkpoint"
+trigger = "1 second"
+settings = {{ "spark.log.level" = "ERROR", "spark.sql.shuffle.partitions" = 1 }}
+
+[sources.beats]
+archive = "{folder}/spool"
+decode = "lumberjack"
+options = {{ live = true, channel = "{channel}", streamId = 7, aeronDir = "{aeron_dir}" }}
+
+[[steps]]
+name = "lines"
+sql = "SELECT message FROM beats WHERE message LIKE 'line%'"
+
+[[sinks]]
+from = "lines"
+format = "parquet"
+path = "{folder}/lines"
+"""
+
+
+def until(condition):
+    deadline_s = time.monotonic() + TIMEOUT_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+    return found
+
+
+def deliver(port):
+    """Send all events as one window, again until it is acknowledged, as writers do."""
+    frames = b"".join(json_event(number, event.encode()) for number, event in enumerate(EVENTS, 1))
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+                connection.sendall(window(len(EVENTS)) + compressed(frames))
+                answer = ack(0)
+                while answer == ack(0):
+                    answer = connection.recv(6, socket.MSG_WAITALL)
+                if answer:
+                    assert answer == ack(len(EVENTS))
+                    return
+        except OSError:
+            pass
+        time.sleep(0.1)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def core():
+    """Run the command until the test is over."""
+    processes = []
+
+    def start(*arguments):
+        processes.append(
+            subprocess.Popen(
+                [sys.executable, "-m", "aeron_core", *map(str, arguments)], stderr=subprocess.PIPE
+            )
+        )
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_S)
+
+
+@pytest.mark.system
+def test_a_lumberjack_channel_is_recorded_and_read_by_its_decoder(spark, core, driver, tmp_path):
+    port = free_port()
+    channel = f"aeron:lumberjack?endpoint=127.0.0.1:{port}|term-length=1m"
+    core("record", channel, 7, "--to", tmp_path / "archive", "-d", driver.aeron_dir)
+
+    deliver(port)
+
+    # What is acknowledged is on the disk.
+    recordings = Archive.open(tmp_path / "archive").recordings()
+    assert sum(recording.position > recording.start_position for recording in recordings) == 1
+    frame = spark.read.format("aeron").option("archive", str(tmp_path / "archive")).load()
+    rows = decode(frame, "lumberjack").orderBy("position").select("message", "_corrupt").collect()
+    assert [tuple(row) for row in rows] == [(f"line {n}", None) for n in range(len(EVENTS))]
+
+
+@pytest.mark.system
+def test_a_lumberjack_channel_is_a_live_source_of_a_pipeline(core, driver, tmp_path):
+    port = free_port()
+    channel = f"aeron:lumberjack?endpoint=127.0.0.1:{port}|term-length=1m"
+    path = tmp_path / "pipeline.toml"
+    path.write_text(PIPELINE.format(folder=tmp_path, channel=channel, aeron_dir=driver.aeron_dir))
+    core("pipeline", "run", path)
+    writer = threading.Thread(target=deliver, args=(port,), daemon=True)
+    writer.start()
+
+    def lines():
+        found = []
+        for file in (tmp_path / "lines").glob("*.parquet"):
+            # One that is still being written has no end that says what is in it.
+            with contextlib.suppress(ArrowInvalid):
+                found += parquet.read_table(file).column("message").to_pylist()
+        return found
+
+    until(lambda: sorted(lines()) == sorted(f"line {n}" for n in range(len(EVENTS))))
+    writer.join(TIMEOUT_S)
+    assert not writer.is_alive()
