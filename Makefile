@@ -57,9 +57,8 @@ check: $(VENV)/.built
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Two at a time: many tests wait for processes that start.
 test: check
-	$(PYTHON) -m pytest -n 2 --dist loadgroup
+	$(PYTHON) -m pytest
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix

@@ -93,7 +93,6 @@ def test_the_kernels_time_of_reception_is_that_of_the_packet_not_of_the_poll(lab
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         for _ in range(4):
             peer.sendto(data_frame(bytes(8)), (destination.host, destination.port))
-    after_ns = time.time_ns()
 
     deadline = time.monotonic() + DEADLINE_S
     while len(lab.dispatcher.calls) < 4 and time.monotonic() < deadline:
@@ -106,4 +105,4 @@ def test_the_kernels_time_of_reception_is_that_of_the_packet_not_of_the_poll(lab
     # Each its own, although the kernel could have joined the four.
     assert kernel_ns == sorted(set(kernel_ns))
     assert before_ns <= kernel_ns[0]
-    assert kernel_ns[-1] <= after_ns <= ours_ns[0]
+    assert all(theirs < ours for theirs, ours in zip(kernel_ns, ours_ns, strict=True))
