@@ -193,7 +193,9 @@ class ClientConductor:
         work += self.peer_watches.check(now_ns)
         if self.is_closed:  # by a handler
             return work
-        work += self.registrations.check_deadlines(now_ns, self._driver_timeout_ns)
+        if self.registrations:
+            beat_ns = self._liveness.driver_beat_ns(now_ns)
+            work += self.registrations.check_deadlines(beat_ns, self._driver_timeout_ns)
         return work + self.resources.log_buffers.sweep(now_ns)
 
     def _close(self, cause: AeronError | None, *, tells_driver: bool = True) -> None:

@@ -68,6 +68,10 @@ class Liveness:
         self._keep_alive(now_ms)
         return 1
 
+    def driver_beat_ns(self, now_ns: int) -> int:
+        """Return when the driver last said that it is alive, on the clock of `now_ns`."""
+        return now_ns - (self._clock.epoch_ms() - self._driver.heartbeat_ms) * _NS_PER_MS
+
     def _check_driver(self, now_ms: int) -> None:
         heartbeat_ms = self._driver.heartbeat_ms
         if heartbeat_ms < 0:

@@ -2,7 +2,7 @@
 
     awaiting -> registered    the driver answered, and what was asked for is there
              -> errored       the driver refused, or what it made could not be mapped
-             -> timed out     no answer within the driver timeout
+             -> timed out     no answer within the driver timeout, though the driver was alive after that
              -> cancelled     nobody wants it any more
 
 Invariant: what arrives for a registration that timed out or was cancelled is given back to the driver.
@@ -77,7 +77,7 @@ class Registration(Generic[T]):
         """Wait for what was asked for and return it; TimeoutError after `timeout` seconds.
 
         Raises RegistrationError when the driver refuses, DriverTimeoutError when it does not answer within
-        the driver timeout.
+        the driver timeout: it has closed the client where the driver is dead, and not where the driver lives.
         """
         self._awaiter.await_registration(self, timeout)
         value = self.poll()
@@ -131,11 +131,14 @@ class Registrations:
         """Return who waits for that answer and forget it, or None."""
         return self._pending.pop(correlation_id, None)
 
-    def check_deadlines(self, now_ns: int, timeout_ns: int) -> int:
-        """Give up what the driver has not answered in time; return how many."""
+    def check_deadlines(self, beat_ns: int, timeout_ns: int) -> int:
+        """Give up what the driver had not answered in time when it was last seen alive; return how many.
+
+        A driver that was not seen alive since the deadline may be dead: the client is closed for that then.
+        """
         count = 0
         for registration in list(self._pending.values()):
-            if now_ns < registration.deadline_ns:
+            if beat_ns < registration.deadline_ns:
                 continue
             if not registration.is_done:
                 registration.fail(

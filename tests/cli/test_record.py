@@ -12,6 +12,8 @@ import pytest
 import aeron_core
 from aeron_core.cli.quantities import duration_ns_of
 from aeron_core.cli.record import record
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive
 from aeron_core.recording.durability import Durability
 
@@ -302,6 +304,31 @@ def test_the_streams_of_the_next_driver_are_recorded_on(start, start_driver, tmp
     assert [document["recorded_bytes"] for document in json.loads(outcome.out)] == [64, 64]
     assert f"the media driver of {directory} is gone" in outcome.err
     assert f"there is a media driver in {directory} again" in outcome.err
+
+
+def test_a_driver_killed_before_its_first_answer_is_waited_for_as_any_other(start, start_driver, tmp_path):
+    driver, directory = start_driver()
+    ring = ManyToOneRingBuffer(CncFile.open(directory / "cnc.dat").to_driver)
+    driver.popen.send_signal(signal.SIGSTOP)
+    recorder = start("record", "aeron:ipc", 7, "--to", tmp_path / "a", "-d", directory)
+
+    def is_asked():
+        ring.consumer_heartbeat_ms = time.time_ns() // 1_000_000  # alive, and slow to answer
+        return ring.producer_position > ring.consumer_position
+
+    until(is_asked)
+    driver.popen.kill()
+    driver.popen.wait(DEADLINE_S)
+    start_driver()
+    with aeron_core.connect(directory) as client:
+        publication = client.add_exclusive_publication("aeron:ipc", 7)
+        offer(publication, [b"after"])
+        archive = archive_at(tmp_path / "a")
+        until(lambda: archive.recordings() and archive.recording(0).position)
+    recorder.popen.send_signal(signal.SIGTERM)
+
+    assert recorder.ended().code == 0
+    assert payloads(archive) == [b"after"]
 
 
 def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tmp_path):

@@ -125,6 +125,26 @@ def test_a_driver_that_does_not_answer_in_time_is_an_error_and_a_late_answer_is_
     assert command.registration_id == registration.registration_id
 
 
+def test_a_driver_that_died_with_the_command_unanswered_closes_the_client_before_the_answer_is_given_up(
+    aeron, double, clock
+):
+    registration = aeron.add_publication_async(IPC, 5)
+    clock.advance(SECOND)
+    double.beat()
+    seen = []
+    for _ in range(11):
+        aeron.do_work()
+        seen.append((registration.is_done, aeron.is_closed))
+        clock.advance(SECOND)
+
+    assert set(seen) == {(False, False)}
+    aeron.do_work()
+
+    assert aeron.is_closed
+    with pytest.raises(DriverTimeoutError, match="has been silent for 11000 ms"):
+        registration.poll()
+
+
 def test_a_registration_is_polled_until_it_is_there(aeron, double):
     registration = aeron.add_subscription_async(IPC, 5)
     assert registration.poll() is None
