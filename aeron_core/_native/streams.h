@@ -43,15 +43,10 @@ static inline int64_t ac_stream_send(int fd, const uint8_t *from, int64_t length
     return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
 }
 
-/* Two pieces that lie apart, in one call. */
-static inline int64_t ac_stream_send_pair(
-    int fd, const uint8_t *first, int64_t first_length, const uint8_t *second, int64_t second_length)
+/* Pieces that lie apart, in one call. */
+static inline int64_t ac_stream_send_vector(int fd, const struct iovec *pieces, int count)
 {
-    struct iovec pieces[2] = {
-        { .iov_base = (void *)first, .iov_len = (size_t)first_length },
-        { .iov_base = (void *)second, .iov_len = (size_t)second_length },
-    };
-    struct msghdr message = { .msg_iov = pieces, .msg_iovlen = 2 };
+    struct msghdr message = { .msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count };
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0)
     {

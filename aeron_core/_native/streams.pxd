@@ -1,5 +1,6 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from posix.uio cimport iovec
 
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
@@ -23,16 +24,9 @@ cdef class ByteStream:
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
     # Send as much of `length` bytes as there is room for; never blocks.
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil
-    # The same with two pieces, the second after the first; whatever one call can do, one call does.
-    cdef int64_t send_pair(
-        self,
-        AtomicBuffer first,
-        int64_t first_offset,
-        int64_t first_length,
-        AtomicBuffer second,
-        int64_t second_offset,
-        int64_t second_length,
-    ) except -1 nogil
+    # The same with pieces that lie apart, one after the other; whatever one call can do, one call does.
+    cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil
+    cdef int64_t _send_each(self, const iovec *pieces, int32_t count) except -1
     # Begin to connect a stream that is not open; 1, or STREAM_FAILED.
     cdef int32_t connect(self, SocketAddress address) except -1 nogil
     # STREAM_CONNECTING, STREAM_CONNECTED or STREAM_FAILED.

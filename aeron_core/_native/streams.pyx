@@ -6,6 +6,7 @@ peer or the operating system does is raised: it is a result, with `error_code` s
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from posix.uio cimport iovec
 
 
 import os
@@ -19,9 +20,7 @@ cdef extern from "streams.h" nogil:
         AC_STREAM_ENDED
     int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
     int64_t ac_stream_send(int fd, const uint8_t *source, int64_t length)
-    int64_t ac_stream_send_pair(
-        int fd, const uint8_t *first, int64_t first_length, const uint8_t *second, int64_t second_length
-    )
+    int64_t ac_stream_send_vector(int fd, const iovec *pieces, int count)
     void ac_stream_keep_alive(int fd)
     int ac_stream_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
     void ac_stream_send_at_once(int fd)
@@ -43,22 +42,24 @@ cdef class ByteStream:
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
         return _refuse()
 
-    cdef int64_t send_pair(
-        self,
-        AtomicBuffer first,
-        int64_t first_offset,
-        int64_t first_length,
-        AtomicBuffer second,
-        int64_t second_offset,
-        int64_t second_length,
-    ) except -1 nogil:
-        cdef int64_t sent = self.send(first, first_offset, first_length) if first_length > 0 else 0
-        cdef int64_t more
-        if sent < first_length:
-            return sent
-        more = self.send(second, second_offset, second_length)
-        # What has gone is told first; the failure comes again.
-        return sent + more if more >= 0 else (sent if sent > 0 else more)
+    cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil:
+        with gil:
+            return self._send_each(pieces, count)
+
+    cdef int64_t _send_each(self, const iovec *pieces, int32_t count) except -1:
+        cdef int64_t total = 0
+        cdef int64_t sent
+        cdef int32_t i
+        for i in range(count):
+            piece = AtomicBuffer.wrap(<uint8_t *>pieces[i].iov_base, pieces[i].iov_len, None, True)
+            sent = self.send(piece, 0, piece.capacity)
+            if sent < 0:
+                # What has gone is told first; the failure comes again.
+                return total if total > 0 else sent
+            total += sent
+            if sent < piece.capacity:
+                break
+        return total
 
     cdef int32_t connect(self, SocketAddress address) except -1 nogil:
         return _refuse()
@@ -132,25 +133,11 @@ cdef class DescriptorStream(ByteStream):
         sent = ac_stream_send(self._fd, buffer.at(offset, length), length)
         return sent if sent >= 0 else self._fail(sent)
 
-    cdef int64_t send_pair(
-        self,
-        AtomicBuffer first,
-        int64_t first_offset,
-        int64_t first_length,
-        AtomicBuffer second,
-        int64_t second_offset,
-        int64_t second_length,
-    ) except -1 nogil:
+    cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil:
         cdef int64_t sent
         if self._fd < 0:
             return self._fail(-ENOTCONN)
-        sent = ac_stream_send_pair(
-            self._fd,
-            first.at(first_offset, first_length),
-            first_length,
-            second.at(second_offset, second_length),
-            second_length,
-        )
+        sent = ac_stream_send_vector(self._fd, pieces, count)
         return sent if sent >= 0 else self._fail(sent)
 
     cdef int32_t end(self) except -1 nogil:

@@ -9,6 +9,7 @@ from aeron_core._native.byte_queue cimport ByteQueue
 from aeron_core._native.streams cimport ByteStream
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.sp._native cimport phases, tallies, wire
+from aeron_media.sp._native.draft cimport Draft
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.pair_stream cimport PairStream
 from aeron_media.streams.end_slot cimport EndSlot
@@ -34,9 +35,7 @@ cdef class Output:
     cdef int64_t _draft_length          # bytes of the wire
     cdef int64_t _end_position          # of the draft, in the log
     cdef int64_t _count                 # its messages
-    cdef int64_t _direct_offset         # frame that is being sent out of the log
-    cdef int64_t _direct_sent           # bytes of its payload that have gone
-    cdef int64_t _direct_left           # bytes of the whole message that have not
+    cdef Draft _draft
 
     cdef int32_t begin(self, int32_t session_id) noexcept nogil
     cdef int32_t reason_against(self, LogMessage message, int32_t session_id) noexcept nogil
@@ -49,7 +48,7 @@ cdef class Output:
         length=int64_t, is_direct=bint, hops=int64_t, offset=int64_t, left=int64_t, frame_length=int64_t, piece=int64_t
     )
     cdef bint _put(self, LogBuffer log, LogMessage message, bint may_be_direct) except -1 nogil
-    @cython.locals(frame_length=int64_t, piece=int64_t, sent=int64_t, queued=int64_t)
+    @cython.locals(sent=int64_t)
     cdef bint _send(self, LogBuffer log) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef bint _send_queue(self) except -1 nogil

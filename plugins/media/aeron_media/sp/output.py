@@ -1,8 +1,8 @@
 """What goes to one peer.
 
-To the one peer of a monogamous socket, messages are drawn from the log in drafts: short ones are put together, a long
-one is sent out of the log as it lies there. Publications get on when a draft has gone as a whole. If the peer goes in
-the middle of one, `settle` finds how many messages had gone; the next peer gets the others.
+To the one peer of a monogamous socket, messages are drawn from the log in drafts: short ones are put together, long
+ones are sent out of the log as they lie there. Publications get on when a draft has gone as a whole. If the peer goes
+in the middle of one, `settle` finds how many messages had gone; the next peer gets the others.
 
 To one of many peers, messages are put into its queue, so that a slow one holds up nobody.
 
@@ -20,6 +20,7 @@ from aeron_core._native import peers, positions, streams
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.byte_queue import ByteQueue
 from aeron_media.sp._native import phases, tallies, wire
+from aeron_media.sp._native.draft import Draft
 from aeron_media.sp.pair_stream import PairStream
 from aeron_media.streams.log_message import LogMessage
 
@@ -47,6 +48,7 @@ class Output:
         self._queue = ByteQueue(
             params.budget, max(params.peer_queue_length, phases.DRAFT_LENGTH + phases.DIRECT_LENGTH) + longest
         )
+        self._draft = Draft(self._queue)
         self._message = LogMessage()
         self._source = cython.NULL
 
@@ -110,7 +112,11 @@ class Output:
     def _compose(self, log: LogBuffer, position: int) -> bool:
         end = position
         self._count = 0
-        while self._queue.size < phases.DRAFT_LENGTH and self._direct_left == 0:
+        while (
+            self._queue.size < phases.DRAFT_LENGTH
+            and self._draft.body_length < phases.BODIES_LENGTH
+            and self._draft.takes_bodies()
+        ):
             if not self._message.look(log, end):
                 break
             if self._message.is_message:
@@ -123,7 +129,7 @@ class Output:
                     self._count += 1
             end += self._message.step
         self._end_position = end
-        self._draft_length = self._queue.size + self._direct_left
+        self._draft_length = self._draft.left()
         return end > position
 
     def _put(self, log: LogBuffer, message: LogMessage, may_be_direct: bool) -> bool:
@@ -138,9 +144,7 @@ class Output:
             length += wire.HOPS_LENGTH
         wire.write_head(self._queue, self._has_type, length, hops)
         if is_direct:
-            self._direct_offset = message.offset
-            self._direct_sent = 0
-            self._direct_left = message.payload_length
+            self._draft.add_body(message.offset, message.payload_length)
             return True
         offset = message.offset
         left = message.payload_length
@@ -154,29 +158,12 @@ class Output:
 
     def _send(self, log: LogBuffer) -> bool:
         """Send the draft; return whether all of it has gone."""
-        while self._direct_left > 0:
-            frame_length = log.buffer.get_i32(self._direct_offset)
-            piece = frame_length - aeron_wire.DATA_HEADER_LENGTH - self._direct_sent
-            sent = self._stream.send_pair(
-                self._queue.buffer,
-                self._queue.start,
-                self._queue.size,
-                log.buffer,
-                self._direct_offset + aeron_wire.DATA_HEADER_LENGTH + self._direct_sent,
-                piece,
-            )
+        while self._draft.left() > 0:
+            sent = self._draft.send(self._stream, log.buffer)
             if sent <= 0:
                 return self._on_nothing(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
-            queued = min(sent, self._queue.size)
-            self._queue.consume(queued)
-            sent -= queued
-            self._direct_sent += sent
-            self._direct_left -= sent
-            if sent == piece:
-                self._direct_offset += positions.align_frame(frame_length)
-                self._direct_sent = 0
-        return self._send_queue()
+        return True
 
     def _send_queue(self) -> bool:
         while self._queue.size > 0:
@@ -215,9 +202,9 @@ class Output:
         if self._source != cython.cast(cython.pointer(PyObject), source):
             return 0
         self._source = cython.NULL
-        if self._direct_left == 0:
+        if self._draft.body_length == 0:
             return 0
-        self._direct_left = 0
+        self._draft.drop_bodies()
         self.is_broken = True
         return 1
 
@@ -251,12 +238,12 @@ class Output:
 
     def end(self) -> int:
         """Give up what has not gone; return its bytes, 0 where a publication will send it again."""
-        left = self._queue.size + self._direct_left
+        left = self._draft.left()
         if self._source != cython.NULL:
             cython.cast(PairStream, self._source).cut(self._draft_length - left, self.session_id)
             self._source = cython.NULL
             left = 0
-        self._direct_left = 0
+        self._draft.drop_bodies()
         self._queue.consume(self._queue.size)
         self._queue.release()
         return left

@@ -44,6 +44,23 @@ def test_greeting_and_messages_may_come_byte_by_byte(pairing):
     assert pair.bodies() == [b"one", b""]
 
 
+@pytest.mark.parametrize("mtu", ["1408", "8k"])
+@pytest.mark.parametrize("capacity", [1000, 50_000, 1 << 20])
+def test_long_and_short_messages_go_in_order_however_little_the_peer_takes_at_a_time(pairing, mtu, capacity):
+    pair = pairing(keys="|term-length=8m", publishes=False)
+    keys = f"|term-length=8m|mtu={mtu}"  # its fragments may be more than go with one call
+    pair.publication = pair.result(pair.client.add_publication_async(pair.channel + keys, STREAM))
+    peer = pair.join()
+    lengths = [0, 20_000, 9000, 5, 8192, 8191, 300_000, 1, 65_536] * 2 + [8192] * 70
+    bodies = [bytes([number]) * length for number, length in enumerate(lengths)]
+    for body in bodies:
+        assert pair.publication.offer(body) > 0
+    expected = b"".join(message(body) for body in bodies)
+
+    peer.capacity = capacity
+    assert pair.hear(peer, len(expected)) == expected
+
+
 @pytest.mark.parametrize("length", [0, 1, 1407, 65504, 65536, 200_000])
 def test_messages_of_any_length_go_both_ways(pairing, length):
     pair = pairing(keys="|term-length=8m", publishes=False)

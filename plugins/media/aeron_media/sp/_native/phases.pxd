@@ -37,6 +37,7 @@ cpdef enum:
     READ_LENGTH = 65536              # of one receive call, unless a message is longer
     TURN_LENGTH = 1048576            # that one peer may bring before the next has its turn
     DRAFT_LENGTH = 65536             # that is put together for one send call
+    BODIES_LENGTH = 262144           # that are sent with it out of the log
     DIRECT_LENGTH = 8192             # from which on a message is sent out of the log, without a copy
     ROUNDS_PER_TURN = 16             # send calls
     MESSAGES_PER_TURN = 4096

@@ -1,0 +1,38 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+from posix.uio cimport iovec
+
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_core._native.streams cimport ByteStream
+
+cdef enum:
+    MAX_BODIES = 64
+    MAX_PIECES = 128
+
+
+@cython.final
+cdef class Draft:
+    cdef ByteQueue _queue
+    cdef readonly int64_t body_length   # bytes of bodies that have not gone
+    cdef int64_t _runs[MAX_BODIES]      # bytes of the queue before each body
+    cdef int64_t _offsets[MAX_BODIES]   # of the frame that each body goes on with
+    cdef int64_t _lefts[MAX_BODIES]     # bytes of each body that have not gone
+    cdef int64_t _run_length            # of all runs together
+    cdef int64_t _skipped               # bytes of the first frame's payload that have gone
+    cdef int32_t _first
+    cdef int32_t _count
+
+    # Bytes that have not gone.
+    cdef inline int64_t left(self) noexcept nogil:
+        return self._queue.size + self.body_length
+
+    cdef inline bint takes_bodies(self) noexcept nogil:
+        return self._count < MAX_BODIES
+
+    cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil
+    cdef int64_t send(self, ByteStream stream, AtomicBuffer log) except -1 nogil
+    cdef int32_t drop_bodies(self) noexcept nogil
+    cdef int32_t _lay_out(self, iovec *pieces, AtomicBuffer log) except -1 nogil
+    cdef int32_t _consume(self, int64_t sent, AtomicBuffer log) except -1 nogil
+    cdef int64_t _consume_body(self, int64_t sent, AtomicBuffer log) except -1 nogil
