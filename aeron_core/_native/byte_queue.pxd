@@ -23,6 +23,7 @@ cdef class MemoryBudget:
 @cython.final
 cdef class ByteQueue:
     cdef MemoryBudget _budget
+    cdef int64_t _lead                    # bytes before the first one that are nobody's
     cdef uint8_t *_memory                 # NULL while nothing is held
     cdef readonly int64_t capacity        # bytes held
     cdef readonly int64_t max_capacity

@@ -93,13 +93,19 @@ cdef class MemoryBudget:
 
 @cython.final
 cdef class ByteQueue:
-    """Bytes in, bytes out, in order; `reserve` and `release` move them, so that no pointer outlives either."""
+    """Bytes in, bytes out, in order; `reserve` and `release` move them, so that no pointer outlives either.
 
-    def __cinit__(self, MemoryBudget budget not None, int64_t max_capacity):
-        if max_capacity < 1:
-            raise ValueError(f"max_capacity={max_capacity}: must be at least 1")
+    `lead` bytes of the memory are always free before the first one.
+    """
+
+    def __cinit__(self, MemoryBudget budget not None, int64_t max_capacity, int64_t lead=0):
+        if lead < 0:
+            raise ValueError(f"lead={lead}: must not be negative")
+        if max_capacity <= lead:
+            raise ValueError(f"max_capacity={max_capacity}: must be more than {lead}, which is the lead")
         self._budget = budget
         self.max_capacity = max_capacity
+        self._lead = lead
         self.buffer = AtomicBuffer.wrap(NULL, 0, None, False)
 
     def __dealloc__(self):
@@ -113,12 +119,12 @@ cdef class ByteQueue:
         self.lacks_budget = False
         if length <= self.room():
             return 1
-        if length > self.max_capacity - self.size:
+        if length > self.max_capacity - self._lead - self.size:
             return 0
-        needed = self.size + length
+        needed = self._lead + self.size + length
         if needed <= capacity:
-            memmove(self._memory, self._memory + self.start, self.size)
-            self.start = 0
+            memmove(self._memory + self._lead, self._memory + self.start, self.size)
+            self.start = self._lead
             return 1
         capacity = max(capacity, MIN_CAPACITY)
         while capacity < needed:
@@ -132,11 +138,11 @@ cdef class ByteQueue:
             self.lacks_budget = True
             return 0
         if self._memory != NULL:
-            memcpy(memory, self._memory + self.start, self.size)
+            memcpy(<uint8_t *>memory + self._lead, self._memory + self.start, self.size)
             self._budget.give(self._memory, self.capacity)
         self._memory = <uint8_t *>memory
         self.capacity = capacity
-        self.start = 0
+        self.start = self._lead
         self.buffer._address = self._memory
         self.buffer.capacity = capacity
         self.buffer._writable = capacity
@@ -146,7 +152,7 @@ cdef class ByteQueue:
         # Drop bytes from the front; return how many are left.
         cdef int64_t consumed = min(max(length, 0), self.size)
         self.size -= consumed
-        self.start = 0 if self.size == 0 else self.start + consumed
+        self.start = min(self._lead, self.capacity) if self.size == 0 else self.start + consumed
         return self.size
 
     cpdef int32_t append(self, AtomicBuffer source, int64_t offset, int64_t length) except -1 nogil:

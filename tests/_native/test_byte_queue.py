@@ -110,6 +110,30 @@ def test_only_what_is_there_is_consumed():
     assert queue.consume(100) == 0
 
 
+def test_a_lead_stays_free_whatever_goes_in_and_out():
+    queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20, 32)
+    expected = b""
+    for length in (1, 4000, 5000, 60_000, 3):
+        data = bytes(index & 0xFF for index in range(length))
+        assert put(queue, data) == 1
+        assert queue.start >= 32
+        queue.consume(length // 2)
+        expected = (expected + data)[length // 2 :]
+        assert queue.to_bytes() == expected
+        assert queue.start >= 32
+    queue.consume(len(queue))
+    assert queue.start == 32
+
+    queue.release()
+    assert (queue.start, queue.capacity) == (0, 0)
+
+
+def test_a_lead_is_part_of_what_a_queue_may_hold():
+    queue = ByteQueue(MemoryBudget(1 << 20), 100, 32)
+    assert not queue.reserve(69)
+    assert queue.reserve(68)
+
+
 def test_bytes_outside_of_the_source_are_refused():
     queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
 
@@ -121,7 +145,9 @@ def test_bytes_outside_of_the_source_are_refused():
     ("call", "message"),
     [
         (lambda: MemoryBudget(-1), "limit=-1: must not be negative"),
-        (lambda: ByteQueue(MemoryBudget(1), 0), "max_capacity=0: must be at least 1"),
+        (lambda: ByteQueue(MemoryBudget(1), 0), "max_capacity=0: must be more than 0, which is the lead"),
+        (lambda: ByteQueue(MemoryBudget(1), 32, 32), "max_capacity=32: must be more than 32"),
+        (lambda: ByteQueue(MemoryBudget(1), 32, -1), "lead=-1: must not be negative"),
     ],
 )
 def test_impossible_bounds_are_refused(call, message):

@@ -2,6 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport streams
+from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.byte_queue cimport ByteQueue
@@ -47,6 +48,7 @@ cdef class Peer:
     cdef int64_t _handshake_timeout_ns
     cdef ByteQueue _input                   # what has come and was not handed on
     cdef int64_t _wanted                    # bytes of the message that is not whole yet, 0 for not known
+    cdef int64_t _read_length               # of the next receive call
     cdef bint _is_blocked                   # a whole message waits for room
     cdef int64_t _message_timeout_ns
     cdef int64_t _heard_ns                  # when bytes came last, or the peer was waited for no longer

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import streams
+from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.byte_queue import ByteQueue
@@ -60,7 +61,12 @@ class Peer:
         self._handshake_timeout_ns = params.handshake_timeout_ns
         self._message_timeout_ns = params.message_timeout_ns
         longest = params.max_message_length + params.prefix_length + params.hops_length
-        self._input = ByteQueue(params.budget, longest + 2 * phases.READ_LENGTH)
+        # The lead is for the header of a message that goes to images as it lies here.
+        self._input = ByteQueue(
+            params.budget,
+            longest + 2 * phases.LONG_READ_LENGTH + aeron_wire.DATA_HEADER_LENGTH,
+            aeron_wire.DATA_HEADER_LENGTH,
+        )
         self.phase = phases.PHASE_FREE
         self.is_watched = False
         self.has_news = True
@@ -80,6 +86,7 @@ class Peer:
         self._is_blocked = False
         self._greeted_length = 0
         self._wanted = 0
+        self._read_length = phases.READ_LENGTH
         self._starved_ns = 0
         self._heard_ns = now_ns
         self._phase_ns = now_ns
@@ -205,10 +212,12 @@ class Peer:
             return 0
         total = 0
         while total < phases.TURN_LENGTH:
-            length = max(phases.READ_LENGTH, self._wanted - self._input.size)
+            length = max(self._read_length, self._wanted - self._input.size)
             if not self._input.reserve(length):
-                self._starve(now_ns)
-                break
+                length = max(phases.READ_LENGTH, self._wanted - self._input.size)
+                if not self._input.reserve(length):
+                    self._starve(now_ns)
+                    break
             self._starved_ns = 0
             received = self._receive(length)
             if received <= 0:
@@ -218,6 +227,8 @@ class Peer:
             self._heard_ns = now_ns
             if not self._parse(now_ns):
                 break
+            # Who fills what it is given has more.
+            self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
             if received < length:
                 # Nothing more is there, as a rule; where there is, its being so is news.
                 self.has_news = not self.is_watched
@@ -320,7 +331,10 @@ class Peer:
             length -= wire.HOPS_LENGTH
         if not self.is_fed or not self.feed.has_room(length):
             return False
-        self.feed.offer(self._input.buffer, at, length, hops, now_ns)
+        if length >= phases.DIRECT_LENGTH:
+            self.feed.offer_in_place(self._input.buffer, at, length, hops, now_ns)
+        else:
+            self.feed.offer(self._input.buffer, at, length, hops, now_ns)
         self._tallies.add(tallies.MESSAGES_IN, 1)
         self.has_heard = True
         return True

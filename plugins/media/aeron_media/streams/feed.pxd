@@ -31,6 +31,7 @@ cdef class Feed:
     cdef AtomicBuffer _limits                 # int64 each; NO_POSITION while there is no image
     cdef int32_t _count                       # of streams
     cdef bint _had_stream                     # there was an image once
+    cdef AtomicBuffer _behind                 # what lies behind a message in memory that is not the feed's
     cdef SocketAddress _source
     cdef DataHeader _header
     cdef Setup _setup
@@ -59,23 +60,37 @@ cdef class Feed:
     cdef bint has_room(self, int32_t length) except -1 nogil
     @cython.locals(framed=int64_t, left=int64_t)
     cdef int64_t _required(self, int32_t length) except -1 nogil
-    @cython.locals(term_offset=int32_t, left=int64_t, flags=uint8_t, step=int32_t)
+    @cython.locals(flags=uint8_t, step=int32_t)
     cdef int32_t offer(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int64_t reserved_value, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(flags=uint8_t, step=int32_t)
+    cdef int32_t offer_in_place(
+        self, AtomicBuffer buffer, int64_t offset, int32_t length, int64_t reserved_value, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(frame_length=int32_t, aligned_length=int64_t, end=int64_t)
+    cdef int32_t _append_in_place(
+        self, AtomicBuffer buffer, int64_t offset, int32_t length, uint8_t flags, int64_t reserved_value,
+        int64_t now_ns
     ) except -1 nogil
     @cython.locals(frame_length=int32_t, aligned_length=int64_t, at=int64_t)
     cdef int32_t _append(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, uint8_t flags, int64_t reserved_value,
         int64_t now_ns
     ) except -1 nogil
+    @cython.locals(left=int64_t)
+    cdef int32_t _pad_unless_fitting(self, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _pad(self, int64_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _put_header(
-        self, int32_t frame_length, uint8_t flags, uint16_t frame_type, int64_t reserved_value
+        self, AtomicBuffer buffer, int64_t offset, int32_t frame_length, uint8_t flags, uint16_t frame_type,
+        int64_t reserved_value
     ) except -1 nogil
-    @cython.locals(length=int64_t, index=int32_t, used=int32_t)
+    @cython.locals(length=int64_t)
     cdef int64_t flush(self, int64_t now_ns) except -1 nogil
-    @cython.locals(at=int64_t)
-    cdef int32_t _readdress(self, int64_t length, int32_t stream_id) except -1 nogil
+    @cython.locals(index=int32_t, used=int32_t)
+    cdef int32_t _pass_on(self, AtomicBuffer buffer, int64_t offset, int64_t length, int64_t now_ns) except -1 nogil
+    @cython.locals(end=int64_t)
+    cdef int32_t _readdress(self, AtomicBuffer buffer, int64_t offset, int64_t length, int32_t stream_id) except -1 nogil
     @cython.locals(lowest=int64_t, index=int32_t, position=int64_t)
     cdef int64_t consumed_position(self) except? -1 nogil
     cdef int32_t end(self, int64_t now_ns) except -1 nogil

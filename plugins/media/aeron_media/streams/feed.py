@@ -41,6 +41,7 @@ class Feed:
         self._wanted = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
         self._stream_ids = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
         self._limits = AtomicBuffer.allocate(limits.MAX_STREAMS * 8)
+        self._behind = AtomicBuffer.allocate(wire.FRAME_ALIGNMENT)
         self._source = SocketAddress()
         self._header = DataHeader()
         self._setup = Setup()
@@ -164,10 +165,7 @@ class Feed:
 
     def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
         """Take a message that there is room for; return 0. `length` is at most `max_message_length`."""
-        term_offset = positions.compute_term_offset(self.position, self._bits)
-        left = self._term_length - term_offset
-        if positions.fragmented_length(length, self._max_payload_length) > left:
-            self._pad(left, now_ns)
+        self._pad_unless_fitting(length, now_ns)
         if length <= self._max_payload_length:
             return self._append(buffer, offset, length, wire.DATA_FLAGS_UNFRAGMENTED, reserved_value, now_ns)
         flags = wire.DATA_FLAG_BEGIN
@@ -181,6 +179,49 @@ class Feed:
             flags = 0
         return 0
 
+    def offer_in_place(
+        self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int
+    ) -> int:
+        """Take a message without a copy; return 0. For long ones: each is handed on by itself.
+
+        What lies in `buffer` up to a header's length before the message is overwritten, and so is the message; what
+        lies behind it is not. Where the buffer is too short for that, it is copied.
+        """
+        if (
+            offset < wire.DATA_HEADER_LENGTH
+            or offset + positions.align_frame(length) + wire.FRAME_ALIGNMENT > buffer.capacity
+        ):
+            return self.offer(buffer, offset, length, reserved_value, now_ns)
+        self._pad_unless_fitting(length, now_ns)
+        self.flush(now_ns)
+        flags = wire.DATA_FLAG_BEGIN
+        while True:
+            step = min(length, self._max_payload_length)
+            if step == length:
+                flags |= wire.DATA_FLAG_END
+            self._append_in_place(buffer, offset, step, flags, reserved_value, now_ns)
+            offset += step
+            length -= step
+            flags = 0
+            if length == 0:
+                return 0
+
+    def _append_in_place(  # noqa: PLR0913
+        self, buffer: AtomicBuffer, offset: int, length: int, flags: int, reserved_value: int, now_ns: int
+    ) -> int:
+        frame_length = wire.DATA_HEADER_LENGTH + length
+        aligned_length = positions.align_frame(frame_length)
+        self._put_header(
+            buffer, offset - wire.DATA_HEADER_LENGTH, frame_length, flags, wire.TYPE_DATA, reserved_value
+        )
+        end = offset + length
+        self._behind.copy_from(0, buffer, end, aligned_length - frame_length)
+        buffer.set_memory(end, aligned_length - frame_length, 0)
+        self.position += aligned_length
+        self._pass_on(buffer, offset - wire.DATA_HEADER_LENGTH, aligned_length, now_ns)
+        buffer.copy_from(end, self._behind, 0, aligned_length - frame_length)
+        return 0
+
     def _append(  # noqa: PLR0913
         self, buffer: AtomicBuffer, offset: int, length: int, flags: int, reserved_value: int, now_ns: int
     ) -> int:
@@ -188,7 +229,9 @@ class Feed:
         aligned_length = positions.align_frame(frame_length)
         if self._packet_length + aligned_length > self._capacity:
             self.flush(now_ns)
-        self._put_header(frame_length, flags, wire.TYPE_DATA, reserved_value)
+        self._put_header(
+            self._packet, self._packet_length, frame_length, flags, wire.TYPE_DATA, reserved_value
+        )
         at = self._packet_length + wire.DATA_HEADER_LENGTH
         self._packet.copy_from(at, buffer, offset, length)
         if aligned_length > frame_length:
@@ -200,15 +243,31 @@ class Feed:
             self.flush(now_ns)
         return 0
 
+    def _pad_unless_fitting(self, length: int, now_ns: int) -> int:
+        left = self._term_length - positions.compute_term_offset(self.position, self._bits)
+        if positions.fragmented_length(length, self._max_payload_length) > left:
+            self._pad(left, now_ns)
+        return 0
+
     def _pad(self, length: int, now_ns: int) -> int:
         if self._packet_length + wire.DATA_HEADER_LENGTH > self._capacity:
             self.flush(now_ns)
-        self._put_header(length, wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_PAD, 0)
+        self._put_header(
+            self._packet, self._packet_length, length, wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_PAD, 0
+        )
         self._packet_length += wire.DATA_HEADER_LENGTH
         self.position += length
         return self.flush(now_ns)
 
-    def _put_header(self, frame_length: int, flags: int, frame_type: int, reserved_value: int) -> int:
+    def _put_header(  # noqa: PLR0913
+        self,
+        buffer: AtomicBuffer,
+        offset: int,
+        frame_length: int,
+        flags: int,
+        frame_type: int,
+        reserved_value: int,
+    ) -> int:
         self._header.frame_length = frame_length
         self._header.flags = flags
         self._header.frame_type = frame_type
@@ -218,7 +277,7 @@ class Feed:
         )
         self._header.term_offset = positions.compute_term_offset(self.position, self._bits)
         self._header.reserved_value = reserved_value
-        return self._header.encode(self._packet, self._packet_length)
+        return self._header.encode(buffer, offset)
 
     def flush(self, now_ns: int) -> int:
         """Put what was taken into the log buffers; return its bytes."""
@@ -226,12 +285,17 @@ class Feed:
         if length == 0:
             return 0
         self._packet_length = 0
+        self._pass_on(self._packet, 0, length, now_ns)
+        return length
+
+    def _pass_on(self, buffer: AtomicBuffer, offset: int, length: int, now_ns: int) -> int:
+        """Have all streams take frames, up to `position`; return 0."""
         self._time_of_last_send_ns = now_ns
         index = 0
         while index < self._count:
             if index > 0:
-                self._readdress(length, self._stream_ids.get_i32(index * 4))
-            used = self._dispatcher.on_data(self._endpoint, self._packet, 0, length, self._source, now_ns)
+                self._readdress(buffer, offset, length, self._stream_ids.get_i32(index * 4))
+            used = self._dispatcher.on_data(self._endpoint, buffer, offset, length, self._source, now_ns)
             if used == length:
                 index += 1
             else:
@@ -240,15 +304,15 @@ class Feed:
         self._packet_position = self.position
         if self._count == 0:
             self.is_broken = True
-        return length
+        return 0
 
-    def _readdress(self, length: int, stream_id: int) -> int:
-        at = 0
-        while at < length:
-            self._packet.put_i32(at + wire.DATA_STREAM_ID_OFFSET, stream_id)
-            if self._packet.get_u16(at + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
+    def _readdress(self, buffer: AtomicBuffer, offset: int, length: int, stream_id: int) -> int:
+        end = offset + length
+        while offset < end:
+            buffer.put_i32(offset + wire.DATA_STREAM_ID_OFFSET, stream_id)
+            if buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
                 return 0
-            at += positions.align_frame(self._packet.get_i32(at))
+            offset += positions.align_frame(buffer.get_i32(offset))
         return 0
 
     def consumed_position(self) -> int:
@@ -294,7 +358,7 @@ class Feed:
         if self._packet_length > 0:
             # The memory is in use; what is in it says that the peer is there.
             return 0
-        self._put_header(0, flags, wire.TYPE_DATA, 0)
+        self._put_header(self._packet, 0, 0, flags, wire.TYPE_DATA, 0)
         for index in range(self._count):
             self._packet.put_i32(wire.DATA_STREAM_ID_OFFSET, self._stream_ids.get_i32(index * 4))
             self._dispatcher.on_data(

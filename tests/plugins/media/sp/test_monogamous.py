@@ -7,6 +7,7 @@ import struct
 import pytest
 from pairing import DIALING, LISTENING, PAIR0, STREAM, greeting, heard, is_gone, message
 
+from aeron_core import FragmentAssembler
 from aeron_core.errors import RegistrationError
 from aeron_core.testing.pair import MS, S
 
@@ -59,6 +60,29 @@ def test_long_and_short_messages_go_in_order_however_little_the_peer_takes_at_a_
 
     peer.capacity = capacity
     assert pair.hear(peer, len(expected)) == expected
+
+
+def test_messages_long_and_short_come_whole_to_all_streams(pairing):
+    pair = pairing(keys="|term-length=1m|max-message=128k|mtu=8k", subscribes=False)
+    subscriptions = [pair.subscribe(STREAM), pair.subscribe(STREAM + 1)]
+    received = [[], []]
+    handlers = [
+        FragmentAssembler(lambda buffer, header, bodies=bodies: bodies.append(bytes(buffer)))
+        for bodies in received
+    ]
+
+    def poll():
+        for subscription, handler in zip(subscriptions, handlers, strict=True):
+            subscription.poll(handler, 100)
+
+    pair.poll = poll
+    peer = pair.join()
+    lengths = [8191, 8192, 8193, 0, 100_000, 65_536, 65_537, 31, 131_072, 1] * 3
+    bodies = [bytes((index * 7 + length) & 0xFF for index in range(length)) for length in lengths]
+
+    pair.say(peer, b"".join(message(body) for body in bodies))
+
+    assert received == [bodies, bodies]
 
 
 @pytest.mark.parametrize("length", [0, 1, 1407, 65504, 65536, 200_000])

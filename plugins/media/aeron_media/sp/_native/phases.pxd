@@ -34,11 +34,12 @@ cpdef enum:
     CLOSED_WITH = -45       # bytes that were queued for a peer when the socket was closed
 
 cpdef enum:
-    READ_LENGTH = 65536              # of one receive call, unless a message is longer
+    READ_LENGTH = 65504              # of one receive call, unless a message is longer; with a lead, 64 KiB
+    LONG_READ_LENGTH = 262112        # after one that was filled
     TURN_LENGTH = 1048576            # that one peer may bring before the next has its turn
     DRAFT_LENGTH = 65536             # that is put together for one send call
     BODIES_LENGTH = 262144           # that are sent with it out of the log
-    DIRECT_LENGTH = 8192             # from which on a message is sent out of the log, without a copy
+    DIRECT_LENGTH = 8192             # from which on a message goes without a copy, out of the log or into it
     ROUNDS_PER_TURN = 16             # send calls
     MESSAGES_PER_TURN = 4096
     ACCEPTS_PER_TURN = 16
