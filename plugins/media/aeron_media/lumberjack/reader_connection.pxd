@@ -65,6 +65,7 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _now_ns
     cdef int64_t _progress_ns                 # an event or window came, or we were not able to take any
     cdef int64_t _heard_ns                    # bytes came
+    cdef int64_t _read_length                 # of the next receive call, unless more has come of a frame
     cdef int64_t _said_ns                     # an acknowledgement was put into the output
     cdef int64_t _stuck_ns                    # since when the output does not move
     cdef int64_t _phase_ns

@@ -86,6 +86,7 @@ class ReaderConnection(EventSink):
         self._now_ns = now_ns
         self._progress_ns = now_ns
         self._heard_ns = now_ns
+        self._read_length = ends.READ_LENGTH
         self._said_ns = now_ns
         self._phase_ns = now_ns
         self.bytes_inflated = 0
@@ -135,14 +136,16 @@ class ReaderConnection(EventSink):
             # What is announced costs nothing: room for as much again as has come, and so on.
             room = max(
                 min(self._parser.wanted - self._input.size, self._input.size),
-                ends.READ_LENGTH - self._input.size,
+                self._read_length - self._input.size,
             )
             if not self._input.reserve(room):
+                if self._read_length > ends.READ_LENGTH:
+                    self._read_length = ends.READ_LENGTH
+                    continue
                 self._on_no_memory(room, now_ns)
                 break
-            received = self.stream.receive(
-                self._input.buffer, self._input.start + self._input.size, self._input.room()
-            )
+            room = self._input.room()
+            received = self.stream.receive(self._input.buffer, self._input.start + self._input.size, room)
             if received <= 0:
                 self._on_nothing(received, now_ns)
                 break
@@ -157,6 +160,12 @@ class ReaderConnection(EventSink):
                 self.feed.begin(self.session_id, self.peer, now_ns)
             if not self._parse(now_ns):
                 break
+            if received < room:
+                # Nothing more is there, as a rule, and a little later there is more at once.
+                self._read_length = ends.READ_LENGTH
+                self.has_news = not self.is_watched
+                break
+            self._read_length = min(2 * self._read_length, ends.LONG_READ_LENGTH)
         if self._input.size == 0:
             self._input.release()
         return total

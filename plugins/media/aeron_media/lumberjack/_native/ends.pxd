@@ -48,6 +48,7 @@ cpdef enum:
 cpdef enum:
     MAX_OWED = 64                    # windows that a connection may have unacknowledged
     READ_LENGTH = 65536              # of one receive call
+    LONG_READ_LENGTH = 262144        # after others that were filled
     TURN_LENGTH = 1048576            # that one connection may bring before the next has its turn
     ACCEPTS_PER_TURN = 16
     OUTPUT_LENGTH = 768              # of acknowledgements that wait to be sent
