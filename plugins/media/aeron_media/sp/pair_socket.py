@@ -196,7 +196,7 @@ class PairSocket:
             if self._readiness.at(index) == cython.NULL:
                 has_callers = True
             else:
-                cython.cast(Peer, self._readiness.at(index)).has_news = True
+                cython.cast(Peer, self._readiness.at(index)).input.has_news = True
         if has_callers:
             self._accept(now_ns)
         if not self._listens and self._dialed == cython.NULL and self._dialer.is_due(now_ns):
@@ -289,7 +289,7 @@ class PairSocket:
 
     def _watch(self, peer: Peer) -> int:
         descriptor = peer.stream.descriptor()
-        peer.is_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
+        peer.input.is_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
             descriptor, cython.cast(cython.pointer(PyObject), peer)
         )
         return 0
@@ -303,11 +303,11 @@ class PairSocket:
                 self.tallies.add(tallies.REFUSED, 1)
                 peer.refuse(now_ns)
         if peer.phase == phases.PHASE_UP:
-            if peer.is_dialed and (peer.has_heard or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
+            if peer.is_dialed and (peer.input.has_heard or peer.lived_ns(now_ns) >= phases.REFUSAL_NS):
                 self._dialer.on_good()
             return False
         if peer.phase < phases.PHASE_UP:
-            if peer.is_dialed and peer.phase == phases.PHASE_GREETING and not peer.is_watched:
+            if peer.is_dialed and peer.phase == phases.PHASE_GREETING and not peer.input.is_watched:
                 self._watch(peer)
             return False
         if peer.is_among_peers:
@@ -382,9 +382,9 @@ class PairSocket:
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
         """Take how far an image may be filled; for the receiver. Return whether its peer is there."""
         found = self._sessions.get(sm.session_id)
-        if found == cython.NULL or not cython.cast(Peer, found).is_fed:
+        if found == cython.NULL or not cython.cast(Peer, found).input.is_fed:
             return 0
-        cython.cast(Peer, found).feed.on_status_message(sm, now_ns)
+        cython.cast(Peer, found).input.feed.on_status_message(sm, now_ns)
         return 1
 
     def reject(self, session_id: int) -> int:

@@ -1,0 +1,65 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport streams
+from aeron_core._native cimport wire as aeron_wire
+from aeron_core._native.address cimport SocketAddress
+from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_core._native.streams cimport ByteStream
+from aeron_media.sp._native cimport phases, tallies, wire
+from aeron_media.sp._native.tallies cimport Tallies
+from aeron_media.streams.feed cimport Feed
+
+
+@cython.final
+cdef class Input:
+    cdef readonly ByteQueue queue
+    cdef readonly Feed feed                 # None while nobody subscribes
+    cdef readonly bint is_fed
+    cdef readonly bint has_heard            # a message has come
+    cdef bint is_watched                    # `has_news` is set whenever there is something to read
+    cdef bint has_news
+    cdef bint is_blocked                    # a whole message waits for room
+    cdef int64_t result                     # of the last receive call: STREAM_WAITS, or what has ended the stream
+    cdef int32_t fault                      # of the peer, or NO_REASON
+    cdef int64_t fault_value
+    cdef int64_t fault_limit
+    cdef ByteStream _stream
+    cdef Tallies _tallies
+    cdef int64_t _prefix_length
+    cdef bint _has_type
+    cdef int64_t _hops_length
+    cdef int64_t _max_payload_length
+    cdef int64_t _ttl
+    cdef bint _accepts_zero_hops
+    cdef int64_t _message_timeout_ns
+    cdef int64_t _wanted                    # bytes of the message that is not whole yet, 0 for not known
+    cdef int64_t _read_length               # of the next receive call
+    cdef int64_t _heard_ns                  # when bytes came last, or the peer was waited for no longer
+    cdef int64_t _starved_ns                # since when there is no memory, 0 for there is
+
+    cdef int32_t begin(self, int64_t now_ns) except -1 nogil
+    cdef int32_t begin_feed(self, int32_t session_id, SocketAddress address, int64_t now_ns) except -1 nogil
+    @cython.locals(received=int64_t)
+    cdef int64_t receive(self, int64_t length) except -1 nogil
+    @cython.locals(total=int64_t, length=int64_t, received=int64_t)
+    cdef int64_t read(self, int64_t now_ns) except -1 nogil
+    @cython.locals(wanted=int64_t, length=int64_t)
+    cdef int64_t _reserve(self) except -1 nogil
+    @cython.locals(received=int64_t)
+    cdef int64_t _read_ahead(self) except -1 nogil
+    cdef int32_t _on_nothing(self, int64_t result) noexcept nogil
+    cdef int32_t _starve(self, int64_t now_ns) except -1 nogil
+    cdef bint is_overdue(self, int64_t now_ns) noexcept nogil
+    @cython.locals(length=int64_t)
+    cdef bint parse(self, int64_t now_ns) except -1 nogil
+    @cython.locals(at=int64_t, length=int64_t)
+    cdef bint _is_in_order(self) except -1 nogil
+    cdef bint _refuse(self, int32_t fault, int64_t value, int64_t limit) noexcept nogil
+    @cython.locals(hops=int64_t)
+    cdef bint _deliver(self, int64_t at, int64_t length, int64_t now_ns) except -1 nogil
+    cdef bint _discard(self, int32_t tally) noexcept nogil
+    @cython.locals(size=int64_t)
+    cdef int64_t clear(self) except -1 nogil
+    @cython.locals(total=int64_t, received=int64_t)
+    cdef int64_t skim(self) except -1 nogil

@@ -1,0 +1,258 @@
+"""What comes from one peer: bytes of its connection, and the messages in them, which go to images.
+
+They are read as long as images have room; else nothing is, and the peer waits.
+
+Not here: what becomes of a connection that ends or breaks the rules (`peer`). Used under the lock of the socket's
+keeping side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import streams
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.byte_queue import ByteQueue
+from aeron_media.sp._native import phases, tallies, wire
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core._native.streams import ByteStream
+    from aeron_media.sp.pair_params import PairParams
+    from aeron_media.streams.feed import Feed
+
+
+class Input:
+    """One peer's; lengths are bytes. `queue` has what has come and was not handed on."""
+
+    feed: Feed
+
+    def __init__(self, params: PairParams, stream: ByteStream) -> None:
+        self._stream = stream
+        self._tallies = params.tallies
+        self._prefix_length = params.prefix_length
+        self._has_type = params.has_type
+        self._hops_length = params.hops_length
+        self._max_payload_length = params.max_message_length + params.hops_length
+        self._ttl = params.ttl
+        self._accepts_zero_hops = params.accepts_zero_hops
+        self._message_timeout_ns = params.message_timeout_ns
+        longest = params.max_message_length + params.prefix_length + params.hops_length
+        # The lead is for the header of a message that goes to images as it lies here.
+        self.queue = ByteQueue(
+            params.budget,
+            longest + 2 * phases.LONG_READ_LENGTH + aeron_wire.DATA_HEADER_LENGTH,
+            aeron_wire.DATA_HEADER_LENGTH,
+        )
+        self.is_fed = False
+        self.is_watched = False
+        self.has_news = True
+
+    def begin(self, now_ns: int) -> int:
+        """Start with a new connection; return 0."""
+        self.is_watched = False
+        self.has_news = True
+        self.has_heard = False
+        self.is_blocked = False
+        self.fault = phases.NO_REASON
+        self._wanted = 0
+        self._read_length = phases.READ_LENGTH
+        self._starved_ns = 0
+        self._heard_ns = now_ns
+        return 0
+
+    # Images
+
+    def attach(self, feed: Feed) -> None:
+        """Have what comes go to images."""
+        self.feed = feed
+        self.is_fed = True
+
+    def detach(self) -> None:
+        """Have what comes go nowhere."""
+        self.is_fed = False
+        self.feed = None  # type: ignore[assignment]
+
+    def begin_feed(self, session_id: int, address: SocketAddress, now_ns: int) -> int:
+        """Begin with new images of a peer, where anybody subscribes; return 0."""
+        if self.is_fed:
+            self.feed.begin(session_id, address, now_ns)
+        return 0
+
+    # Reading
+
+    def receive(self, length: int) -> int:
+        """Read up to `length` bytes, for which there is room; return what the stream says."""
+        received = self._stream.receive(
+            self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.room())
+        )
+        if received > 0:
+            self.queue.commit(received)
+            self._tallies.add(tallies.BYTES_IN, received)
+        return received
+
+    def read(self, now_ns: int) -> int:
+        """Read and hand on what there is; return the bytes. Look at `fault`, and at `result`, the stream's last."""
+        self.result = streams.STREAM_WAITS
+        if self.is_blocked and not self.parse(now_ns):
+            return self._read_ahead()
+        if not self.has_news and self.is_watched:
+            return 0
+        total = 0
+        while total < phases.TURN_LENGTH:
+            length = self._reserve()
+            if length == 0:
+                self._starve(now_ns)
+                break
+            self._starved_ns = 0
+            received = self.receive(length)
+            if received <= 0:
+                self._on_nothing(received)
+                break
+            total += received
+            self._heard_ns = now_ns
+            if not self.parse(now_ns):
+                break
+            # Who fills what it is given has more.
+            self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
+            if received < length:
+                # Nothing more is there, as a rule; where there is, its being so is news.
+                self.has_news = not self.is_watched
+                break
+        if self.queue.size == 0:
+            self.queue.release()
+        return total
+
+    def _reserve(self) -> int:
+        """Make room for the next read; return its length, 0 where there is no memory."""
+        wanted = self._wanted - self.queue.size
+        length = max(self._read_length, wanted)
+        if self.queue.reserve(length):
+            return length
+        length = max(phases.READ_LENGTH, wanted)
+        return length if self.queue.reserve(length) else 0
+
+    def _read_ahead(self) -> int:
+        """Read a little while images have no room, to hear of the end of a connection that nobody reads from."""
+        if (not self.has_news and self.is_watched) or self.queue.size >= phases.READ_LENGTH:
+            return 0
+        if self.fault != phases.NO_REASON or not self.queue.reserve(phases.READ_LENGTH - self.queue.size):
+            return 0
+        received = self.receive(phases.READ_LENGTH - self.queue.size)
+        if received <= 0:
+            self._on_nothing(received)
+            return 0
+        return received
+
+    def _on_nothing(self, result: int) -> int:
+        self.result = result
+        if result == streams.STREAM_WAITS:
+            self.has_news = False
+        return 0
+
+    def _starve(self, now_ns: int) -> int:
+        if self._starved_ns == 0:
+            self._starved_ns = now_ns
+        elif now_ns - self._starved_ns > phases.STARVED_NS:
+            self._refuse(phases.BUDGET_SPENT, 0, 0)
+        return 0
+
+    def is_overdue(self, now_ns: int) -> bool:
+        """Return whether the peer has begun a message and has not gone on with it for too long."""
+        if self.queue.size == 0 or self.is_blocked or self._starved_ns:
+            # Nothing was begun, or it is for us that the peer waits.
+            self._heard_ns = now_ns
+        return now_ns - self._heard_ns > self._message_timeout_ns
+
+    # Messages
+
+    def parse(self, now_ns: int) -> bool:
+        """Hand on the messages that are whole; return whether more may be read."""
+        self.is_blocked = False
+        while self.queue.size >= self._prefix_length and self._is_in_order():
+            if self.queue.size < self._wanted:
+                break
+            length = self._wanted - self._prefix_length
+            if not self._deliver(self.queue.start + self._prefix_length, length, now_ns):
+                self.is_blocked = True
+                break
+            self.queue.consume(self._wanted)
+            self._wanted = 0
+        if self.is_fed:
+            self.feed.flush(now_ns)
+        return not self.is_blocked and self.fault == phases.NO_REASON
+
+    def _is_in_order(self) -> bool:
+        """Look at what is before a payload; return whether it is as it must be."""
+        at = self.queue.start
+        if self._has_type and self.queue.buffer.get_u8(at) != wire.TYPE_MESSAGE:
+            return self._refuse(phases.NO_MESSAGE, self.queue.buffer.get_u8(at), wire.TYPE_MESSAGE)
+        length = wire.get_u64(self.queue.buffer, at + self._prefix_length - wire.LENGTH_LENGTH)
+        if length > self._max_payload_length:
+            self._tallies.add(tallies.TOO_LONG, 1)
+            return self._refuse(
+                phases.TOO_LONG, length - self._hops_length, self._max_payload_length - self._hops_length
+            )
+        self._wanted = self._prefix_length + length
+        return True
+
+    def _refuse(self, fault: int, value: int, limit: int) -> bool:
+        self.fault = fault
+        self.fault_value = value
+        self.fault_limit = limit
+        return False
+
+    def _deliver(self, at: int, length: int, now_ns: int) -> bool:
+        """Hand on a payload, or discard it; return False where there is no room for it yet."""
+        hops = 0
+        if self._hops_length > 0:
+            if length < wire.HOPS_LENGTH:
+                return self._discard(tallies.SHORT)
+            hops = wire.get_u32(self.queue.buffer, at)
+            if hops > wire.MAX_HOPS:
+                return self._discard(tallies.RESERVED_BITS)
+            if hops == 0 and not self._accepts_zero_hops:
+                return self._discard(tallies.ZERO_HOPS)
+            if hops > self._ttl:
+                return self._discard(tallies.OVER_TTL)
+            at += wire.HOPS_LENGTH
+            length -= wire.HOPS_LENGTH
+        if not self.is_fed or not self.feed.has_room(length):
+            return False
+        if length >= phases.DIRECT_LENGTH:
+            self.feed.offer_in_place(self.queue.buffer, at, length, hops, now_ns)
+        else:
+            self.feed.offer(self.queue.buffer, at, length, hops, now_ns)
+        self._tallies.add(tallies.MESSAGES_IN, 1)
+        self.has_heard = True
+        return True
+
+    def _discard(self, tally: int) -> bool:
+        self._tallies.add(tally, 1)
+        self.has_heard = True
+        return True
+
+    # Ending
+
+    def clear(self) -> int:
+        """Throw away what has come; return how many bytes that were."""
+        size = self.queue.size
+        self.queue.consume(size)
+        self.queue.release()
+        self.is_blocked = False
+        return size
+
+    def skim(self) -> int:
+        """Read and throw away what comes, for a while; return the bytes.
+
+        Closing with bytes unread would have the kernel throw away what is on its way to the peer.
+        """
+        total = 0
+        self.clear()
+        while total < phases.CLOSING_LENGTH and self.queue.reserve(phases.READ_LENGTH):
+            received = self._stream.receive(self.queue.buffer, self.queue.start, phases.READ_LENGTH)
+            if received <= 0:
+                break
+            total += received
+        self.queue.release()
+        return total
