@@ -97,7 +97,10 @@ def test_a_client_that_may_not_end_it_does_nothing(launch, environment):
 
 
 def test_a_hang_up_ends_it_at_once(launch):
+    # Whoever runs the tests by nohup has them ignore it, and so would what they start.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     process, _ = launch()
+    signal.signal(signal.SIGHUP, before)
 
     process.popen.send_signal(signal.SIGHUP)
     outcome = process.ended(timeout=20)

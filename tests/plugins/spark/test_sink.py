@@ -1,6 +1,7 @@
 """Writing with Spark: into recordings exactly once, onto channels at least once."""
 
 import pwd
+import time
 from pathlib import Path
 
 import numpy as np
@@ -217,13 +218,14 @@ def published(driver):
             received = []
             query = Query(channel="aeron:ipc", streamid="7", aerondir=str(driver.aeron_dir), **options)
 
-            def read():
+            def read(count=1):
                 def take(buffer, header):
                     received.append((bytes(buffer), header.reserved_value, header.session_id))
 
-                subscription.await_connected(10)
-                while subscription.poll(take, 100):
-                    pass
+                # Each job has an image of its own, of which the subscription hears a little later.
+                deadline_s = time.monotonic() + 10
+                while subscription.poll(take, 100) or len(received) < count:
+                    assert time.monotonic() < deadline_s, received
                 return received
 
             return query, read
@@ -267,7 +269,7 @@ def test_one_job_after_the_other_publishes_on_a_channel(published):
         rows = pa.RecordBatch.from_arrays([pa.array([payload], pa.binary())], names=["payload"])
         job.commit([stage(query.options, [rows], Task(job._job, 0, 0))])
 
-    assert sorted(payload for payload, *_ in read()) == [b"a", b"b"]
+    assert sorted(payload for payload, *_ in read(2)) == [b"a", b"b"]
 
 
 def test_a_query_that_has_run_for_years_goes_on(published):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import random
 import struct
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pairing import greeting, heard, is_gone, message
+from pairing import Pairing, greeting, heard, is_gone, message
 
 from aeron_core.testing.pair import MS, S
 
@@ -35,9 +37,8 @@ def encoded(frame):
 
 @given(frames=FRAMES, cuts=st.lists(st.integers(1, 50), max_size=30))
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_right_arrives_in_order_however_it_is_cut_and_whatever_is_between(pairing, frames, cuts):
-    pair = pairing(publishes=False)
-    try:
+def test_what_is_right_arrives_in_order_however_it_is_cut_and_whatever_is_between(tmp_path, frames, cuts):
+    with TemporaryDirectory(dir=tmp_path) as folder, Pairing(Path(folder), publishes=False) as pair:
         peer = pair.dial()
         data = greeting() + b"".join(map(encoded, frames))
         for cut in cuts:
@@ -46,8 +47,6 @@ def test_what_is_right_arrives_in_order_however_it_is_cut_and_whatever_is_betwee
             pair.run(2 * MS)
         pair.say(peer, data)
         assert pair.bodies() == [body for kind, body, hops in frames if kind == "message" and 1 <= hops <= 8]
-    finally:
-        pair.close()
 
 
 def mutated(chance, data):
