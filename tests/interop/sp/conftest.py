@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sp_peers
+import trustme
 from sp_messages import checksum
 from sp_peers import PEERS, SpPeer
 
@@ -23,6 +25,9 @@ STREAM = 7
 #: Of a reserved value; the session of the peer is its upper half.
 NAMES_PEER = 0x100
 DEADLINE_S = 40
+#: An address of this process alone, for those who do not tell which port they got: nothing else has ports there.
+HOST = f"127.12.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
+PORT = 5557
 
 
 def _missing(name: str, why: str) -> None:
@@ -208,24 +213,79 @@ def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
         each.close()
 
 
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A certificate with its key, who vouches for it, and a stranger who does not."""
+    directory = tmp_path_factory.mktemp("certificates")
+    authority, stranger = trustme.CA(), trustme.CA()
+    names = SimpleNamespace(
+        server=directory / "server.pem",
+        trusted=directory / "trusted.pem",
+        stranger=directory / "stranger.pem",
+    )
+    # mbedTLS, which is what pynng has, looks for names rather than for addresses.
+    issued = authority.issue_cert("localhost", "127.0.0.1", HOST, common_name="localhost")
+    names.server.write_bytes(issued.private_key_and_cert_chain_pem.bytes())
+    names.trusted.write_bytes(authority.cert_pem.bytes())
+    names.stranger.write_bytes(stranger.cert_pem.bytes())
+    return names
+
+
 @pytest.fixture
-def connected(ours, peer, url) -> Callable[..., tuple[OurPair, SpPeer]]:
+def secured(files: SimpleNamespace) -> Callable[..., tuple[str, list[str]]]:
+    """Return keys of ours and options of theirs for certificates, none where the transport has none."""
+
+    def secure(transport: str, role: str) -> tuple[str, list[str]]:
+        if transport not in ("tls", "wss"):
+            return "", []
+        if role == "listen":
+            return f"|cert={files.server}", [f"trust={files.trusted}"]
+        return f"|ca={files.trusted}", [f"serve={files.server}"]
+
+    return secure
+
+
+@pytest.fixture
+def connected(ours, peer, url, secured) -> Callable[..., tuple[OurPair, SpPeer]]:
     """Connect one of ours, which listens or dials, with one of a library."""
 
     def connect(
         library: str, transport: str, role: str, keys: str = "", *, kind: str = "pair1"
     ) -> tuple[OurPair, SpPeer]:
-        their = peer(library, kind)
+        more, options = secured(transport, role)
+        their = peer(library, kind, *options)
         if role == "listen":
-            our = ours("listen", url(transport), keys)
-            their.dial(our.url)
+            our = ours("listen", url(transport), keys + more)
+            their.dial(dialed(our.url, library))
         else:
-            our = ours("dial", their.listen(url(transport)), keys)
+            our = ours("dial", listening(their, library, url(transport)), keys + more)
         our.await_peers()
         their.await_event("joined")
         return our, their
 
     return connect
+
+
+def dialed(where: str, library: str) -> str:
+    """Return where a peer of a library dials what listens at `where`."""
+    if library == "mangos":
+        # As Go writes abstract addresses.
+        return where.replace("abstract://", "ipc://@")
+    # By a name, for which certificates are good.
+    return where.replace("127.0.0.1", "localhost") if where.startswith(("tls", "wss")) else where
+
+
+def listening(their: SpPeer, library: str, where: str) -> str:
+    """Have a peer of a library listen, and return where it does."""
+    if library == "mangos" and where.startswith("ws"):
+        where = of_this_process(where)
+    told = their.listen(dialed(where, "mangos") if library == "mangos" else where)
+    return where if where.startswith("abstract") else told
+
+
+def of_this_process(where: str) -> str:
+    """Return an address whose port nobody has to tell."""
+    return where.replace("127.0.0.1:0", f"{HOST}:{PORT}")
 
 
 @pytest.fixture
