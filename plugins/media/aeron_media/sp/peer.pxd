@@ -73,6 +73,7 @@ cdef class Peer:
     cdef int64_t _read_ahead(self, int64_t now_ns) except -1 nogil
     cdef int32_t _look_for_silence(self, int64_t now_ns) except -1 nogil
     cdef int32_t _starve(self, int64_t now_ns) except -1 nogil
+    @cython.locals(has_heard=bint)
     cdef int32_t _on_nothing(self, int64_t result, int64_t now_ns) except -1 nogil
     @cython.locals(at=int64_t, length=int64_t)
     cdef bint _parse(self, int64_t now_ns) except -1 nogil

@@ -257,7 +257,8 @@ class Peer:
         if result == streams.STREAM_WAITS:
             self.has_news = False
             return 0
-        if self.is_dialed and not self.has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
+        has_heard = self.has_heard or self._input.size > 0
+        if self.is_dialed and not has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
             return self.fail(phases.REFUSED_BY_PEER, 0, 0, now_ns)
         self._enter(phases.PHASE_DRAINING, now_ns)
         return self._drain(now_ns)
@@ -285,6 +286,8 @@ class Peer:
             self._wanted = self._prefix_length + length
             if self._input.size < self._wanted:
                 break
+            # Taken or not: who refuses us says nothing.
+            self.has_heard = True
             if not self._deliver(at + self._prefix_length, length, now_ns):
                 self._is_blocked = True
                 break
@@ -322,12 +325,10 @@ class Peer:
             return False
         self.feed.offer(self._input.buffer, at, length, hops, now_ns)
         self._tallies.add(tallies.MESSAGES_IN, 1)
-        self.has_heard = True
         return True
 
     def _discard(self, tally: int) -> bool:
         self._tallies.add(tally, 1)
-        self.has_heard = True
         return True
 
     # Ending
