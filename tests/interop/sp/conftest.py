@@ -14,7 +14,7 @@ import pytest
 import sp_peers
 import trustme
 from sp_messages import checksum
-from sp_peers import PEERS, SpPeer
+from sp_peers import HOST, PEERS, SpPeer, channel_keys, dialed, listening
 
 import aeron_core
 from aeron_core.concurrent.error_log import read_errors
@@ -25,9 +25,6 @@ STREAM = 7
 #: Of a reserved value; the session of the peer is its upper half.
 NAMES_PEER = 0x100
 DEADLINE_S = 40
-#: An address of this process alone, for those who do not tell which port they got: nothing else has ports there.
-HOST = f"127.12.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
-PORT = 5557
 
 
 def _missing(name: str, why: str) -> None:
@@ -111,7 +108,7 @@ class OurPair:
         self._driver = MediaDriver.launch({"aeron_dir": directory, "perform_storage_checks": False})
         self.client = aeron_core.connect(directory)
         self._directory = directory
-        channel = f"aeron:sp?{_address(url)}|mode={mode}{keys}"
+        channel = f"aeron:sp?{channel_keys(url)}|mode={mode}{keys}"
         self.received: list[Message] = []
         self.subscription = self.client.add_subscription(channel, STREAM)
         self.publication = self.client.add_exclusive_publication(channel, STREAM)
@@ -189,16 +186,6 @@ class OurPair:
             self._driver.close()
 
 
-def _address(url: str) -> str:
-    """Return the keys of a channel for an address of nng."""
-    scheme, _, rest = url.partition("://")
-    if scheme in ("ipc", "abstract"):
-        return f"transport={scheme}|path={rest}"
-    host, slash, path = rest.partition("/")
-    transport = scheme.removesuffix("+tcp")
-    return f"endpoint={host}|transport={transport}" + (f"|path={slash}{path}" if slash else "")
-
-
 @pytest.fixture
 def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
     """Make our ends: `ours("listen", url, keys)`."""
@@ -264,28 +251,6 @@ def connected(ours, peer, url, secured) -> Callable[..., tuple[OurPair, SpPeer]]
         return our, their
 
     return connect
-
-
-def dialed(where: str, library: str) -> str:
-    """Return where a peer of a library dials what listens at `where`."""
-    if library == "mangos":
-        # As Go writes abstract addresses.
-        return where.replace("abstract://", "ipc://@")
-    # By a name, for which certificates are good.
-    return where.replace("127.0.0.1", "localhost") if where.startswith(("tls", "wss")) else where
-
-
-def listening(their: SpPeer, library: str, where: str) -> str:
-    """Have a peer of a library listen, and return where it does."""
-    if library == "mangos" and where.startswith("ws"):
-        where = of_this_process(where)
-    told = their.listen(dialed(where, "mangos") if library == "mangos" else where)
-    return where if where.startswith("abstract") else told
-
-
-def of_this_process(where: str) -> str:
-    """Return an address whose port nobody has to tell."""
-    return where.replace("127.0.0.1:0", f"{HOST}:{PORT}")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sp_messages import body, checksum_of
+from sp_peers import MEETINGS
 
 pytestmark = pytest.mark.interop
 
@@ -18,16 +19,7 @@ KEYS = {"mangos": "|accept-zero-hop=true"}
 
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
-@pytest.mark.parametrize(
-    ("library", "transport"),
-    [
-        (library, transport)
-        for library in LIBRARIES
-        for transport in ("tcp", "ipc", "abstract", "tls", "ws", "wss")
-        # The package `nng` is built without an engine for TLS.
-        if library != "nng" or transport not in ("tls", "wss")
-    ],
-)
+@pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1 over {transport}", "{library} ↔ our driver, which {role}s")
 def test_messages_of_all_lengths_go_both_ways(connected, library, transport, role):
     our, their = connected(library, transport, role, LONG + KEYS.get(library, ""))
