@@ -70,7 +70,9 @@ class ChannelPeers:
         value = self._find(session_id)
         if value == 0:
             return peers.RESULT_NO_PEER
-        return peers.RESULT_PEER_FULL if length + waiting > value & peers.ROOM_MASK else 0
+        room = value & peers.ROOM_MASK
+        # Without room not even a message without a body goes, which has a head.
+        return peers.RESULT_PEER_FULL if room == 0 or length + waiting > room else 0
 
     def unsent_length(self, position: int) -> int:
         """Return the bytes up to `position` that the driver has not sent, or handed to queues of peers."""

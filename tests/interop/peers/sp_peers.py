@@ -32,6 +32,16 @@ FROM_PYPI = ["nng==0.2.0", "pynng==0.9.0"]
 #: Where it is unpacked by its own instructions, besides the search path.
 GO_HOME = "/usr/local/go/bin"
 DEADLINE_S = 60
+#: An address of this process alone, for those who do not tell which port they got: nothing else has ports there.
+HOST = f"127.12.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
+PORT = 5557
+#: Each library with each transport that it has; the package `nng` is built without an engine for TLS.
+MEETINGS = [
+    (library, transport)
+    for library in ("pynng", "nng", "mangos")
+    for transport in ("tcp", "ipc", "abstract", "tls", "ws", "wss")
+    if library != "nng" or transport not in ("tls", "wss")
+]
 
 
 def make_python() -> Path:
@@ -150,3 +160,38 @@ class SpPeer:
         """End the process without giving it a chance."""
         self.process.kill()
         self.process.wait()
+
+
+def dialed(where: str, library: str) -> str:
+    """Return where a peer of a library dials what listens at `where`."""
+    if library == "mangos":
+        # As Go writes abstract addresses.
+        return where.replace("abstract://", "ipc://@")
+    # By a name, for which certificates are good.
+    return where.replace("127.0.0.1", "localhost") if where.startswith(("tls", "wss")) else where
+
+
+def listening(their: SpPeer, library: str, where: str) -> str:
+    """Have a peer of a library listen, and return where it does."""
+    if library == "mangos" and where.startswith("ws"):
+        where = of_this_process(where)
+    if where.startswith("wss:"):
+        # nng answers to that name alone by which it listens, and peers are to dial it by one.
+        where = where.replace("127.0.0.1", "localhost")
+    told = their.listen(dialed(where, "mangos") if library == "mangos" else where)
+    return where if where.startswith("abstract") else told
+
+
+def of_this_process(where: str) -> str:
+    """Return an address whose port nobody has to tell."""
+    return where.replace("127.0.0.1:0", f"{HOST}:{PORT}")
+
+
+def channel_keys(url: str) -> str:
+    """Return the keys of a channel for an address of nng."""
+    scheme, _, rest = url.partition("://")
+    if scheme in ("ipc", "abstract"):
+        return f"transport={scheme}|path={rest}"
+    host, slash, path = rest.partition("/")
+    transport = scheme.removesuffix("+tcp")
+    return f"endpoint={host}|transport={transport}" + (f"|path={slash}{path}" if slash else "")

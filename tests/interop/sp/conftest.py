@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sp_peers
+import trustme
 from sp_messages import checksum
-from sp_peers import PEERS, SpPeer
+from sp_peers import HOST, PEERS, SpPeer, channel_keys, dialed, listening
 
 import aeron_core
 from aeron_core.concurrent.error_log import read_errors
@@ -106,7 +108,7 @@ class OurPair:
         self._driver = MediaDriver.launch({"aeron_dir": directory, "perform_storage_checks": False})
         self.client = aeron_core.connect(directory)
         self._directory = directory
-        channel = f"aeron:sp?{_address(url)}|mode={mode}{keys}"
+        channel = f"aeron:sp?{channel_keys(url)}|mode={mode}{keys}"
         self.received: list[Message] = []
         self.subscription = self.client.add_subscription(channel, STREAM)
         self.publication = self.client.add_exclusive_publication(channel, STREAM)
@@ -184,16 +186,6 @@ class OurPair:
             self._driver.close()
 
 
-def _address(url: str) -> str:
-    """Return the keys of a channel for an address of nng."""
-    scheme, _, rest = url.partition("://")
-    if scheme in ("ipc", "abstract"):
-        return f"transport={scheme}|path={rest}"
-    host, slash, path = rest.partition("/")
-    transport = scheme.removesuffix("+tcp")
-    return f"endpoint={host}|transport={transport}" + (f"|path={slash}{path}" if slash else "")
-
-
 @pytest.fixture
 def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
     """Make our ends: `ours("listen", url, keys)`."""
@@ -208,19 +200,52 @@ def ours(aeron_dirs: Callable[[], Path]) -> Iterator[Callable[..., OurPair]]:
         each.close()
 
 
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A certificate with its key, who vouches for it, and a stranger who does not."""
+    directory = tmp_path_factory.mktemp("certificates")
+    authority, stranger = trustme.CA(), trustme.CA()
+    names = SimpleNamespace(
+        server=directory / "server.pem",
+        trusted=directory / "trusted.pem",
+        stranger=directory / "stranger.pem",
+    )
+    # mbedTLS, which is what pynng has, looks for names rather than for addresses.
+    issued = authority.issue_cert("localhost", "127.0.0.1", HOST, common_name="localhost")
+    names.server.write_bytes(issued.private_key_and_cert_chain_pem.bytes())
+    names.trusted.write_bytes(authority.cert_pem.bytes())
+    names.stranger.write_bytes(stranger.cert_pem.bytes())
+    return names
+
+
 @pytest.fixture
-def connected(ours, peer, url) -> Callable[..., tuple[OurPair, SpPeer]]:
+def secured(files: SimpleNamespace) -> Callable[..., tuple[str, list[str]]]:
+    """Return keys of ours and options of theirs for certificates, none where the transport has none."""
+
+    def secure(transport: str, role: str) -> tuple[str, list[str]]:
+        if transport not in ("tls", "wss"):
+            return "", []
+        if role == "listen":
+            return f"|cert={files.server}", [f"trust={files.trusted}"]
+        return f"|ca={files.trusted}", [f"serve={files.server}"]
+
+    return secure
+
+
+@pytest.fixture
+def connected(ours, peer, url, secured) -> Callable[..., tuple[OurPair, SpPeer]]:
     """Connect one of ours, which listens or dials, with one of a library."""
 
     def connect(
         library: str, transport: str, role: str, keys: str = "", *, kind: str = "pair1"
     ) -> tuple[OurPair, SpPeer]:
-        their = peer(library, kind)
+        more, options = secured(transport, role)
+        their = peer(library, kind, *options)
         if role == "listen":
-            our = ours("listen", url(transport), keys)
-            their.dial(our.url)
+            our = ours("listen", url(transport), keys + more)
+            their.dial(dialed(our.url, library))
         else:
-            our = ours("dial", their.listen(url(transport)), keys)
+            our = ours("dial", listening(their, library, url(transport)), keys + more)
         our.await_peers()
         their.await_event("joined")
         return our, their

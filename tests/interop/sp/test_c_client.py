@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sp_messages import checksum_of
+from sp_peers import channel_keys
 
 pytestmark = pytest.mark.interop
 
@@ -17,9 +18,14 @@ PEERS = Path(__file__).parent / "peers"
 def test_the_c_client_answers_pynng(start, peer, our_driver, foreign_python, url, transport):
     their, count = peer("pynng"), 1000
     where = their.listen(url(transport))
-    keys = where.removeprefix("tcp://").removeprefix("ipc://")
-    keys = f"endpoint={keys}" if transport == "tcp" else f"transport=ipc|path={keys}"
-    client = start(foreign_python, PEERS / "c_echo.py", our_driver(), f"aeron:sp?{keys}|mode=dial", 7, count)
+    client = start(
+        foreign_python,
+        PEERS / "c_echo.py",
+        our_driver(),
+        f"aeron:sp?{channel_keys(where)}|mode=dial",
+        7,
+        count,
+    )
     client.await_line("ready")
     their.await_event("joined")
 

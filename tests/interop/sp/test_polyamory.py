@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sp_peers import dialed
 
 pytestmark = pytest.mark.interop
 
@@ -14,13 +15,16 @@ def named_peers(our, peers):
     return [message.session_id for message in sorted(our.take(len(peers)), key=lambda message: message.data)]
 
 
-@pytest.mark.parametrize("transport", ["tcp", "ipc"])
-@pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng")
-def test_a_message_goes_to_the_peer_that_is_named_and_to_no_other(ours, peer, url, transport):
-    our = ours("listen", url(transport), "|poly=true")
-    peers = [peer("pynng") for _ in range(3)]
-    for each in peers:
-        each.dial(our.url)
+@pytest.mark.parametrize("transport", ["tcp", "ipc", "abstract", "tls", "ws", "wss"])
+@pytest.mark.compatible("SP PAIR1, several peers", "our driver ↔ pynng, nng and mangos")
+def test_a_message_goes_to_the_peer_that_is_named_and_to_no_other(ours, peer, url, secured, transport):
+    keys, options = secured(transport, "listen")
+    our = ours("listen", url(transport), f"|poly=true|accept-zero-hop=true{keys}")
+    # The package `nng` is built without TLS.
+    libraries = ["pynng", "pynng" if options else "nng", "mangos"]
+    peers = [peer(library, "pair1", *options) for library in libraries]
+    for each, library in zip(peers, libraries, strict=True):
+        each.dial(dialed(our.url, library))
     sessions = named_peers(our, peers)
     assert len(set(sessions)) == 3
 

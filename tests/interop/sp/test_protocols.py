@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sp_messages import body, checksum_of
+from sp_peers import MEETINGS, dialed, of_this_process
 
 pytestmark = pytest.mark.interop
 
@@ -11,8 +12,7 @@ PAIR0 = "|protocol=pair0"
 
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
-@pytest.mark.parametrize("transport", ["tcp", "ipc"])
-@pytest.mark.parametrize("library", ["pynng", "nng", "mangos"])
+@pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR0 over {transport}", "{library} ↔ our driver, which {role}s")
 def test_messages_of_pair0_go_both_ways(connected, library, transport, role):
     our, their = connected(library, transport, role, PAIR0, kind="pair0")
@@ -50,49 +50,51 @@ def test_who_speaks_the_other_version_is_turned_away_and_told_of(
     assert our.sessions() == []
 
 
-def test_what_nanocat_sends_is_received(ours, start, nanocat, url):
-    our = ours("listen", url("tcp"), PAIR0)
+@pytest.fixture
+def met(ours, start, url, secured):
+    """Connect one of ours with a program that sends a message, and prints what comes."""
 
-    start(*nanocat, "--pair", "--connect", our.url, "--data", "from nanocat", "--interval", "1")
+    def meet(role, transport, keys, command):
+        more, options = secured(transport, role)
+        where = url(transport) if role == "listen" else of_this_process(url(transport))
+        if "nanocat" in command and transport == "ws":
+            # It listens at no path.
+            where = where.removesuffix("/pair")
+        our = ours(role, where, f"{keys}{more}|backoff-init=10ms|backoff-max=50ms")
+        addressed = ["--connect", dialed(our.url, "nng")] if role == "listen" else ["--bind", where]
+        cat = start(*command, *addressed, *_files(options), "--data", "from a cat", "--quoted")
+        our.await_peers()
+        return our, cat
 
-    assert our.texts() == ["from nanocat"]
+    return meet
+
+
+def _files(options):
+    """Return options of nngcat for those of our peers."""
+    words = [option.split("=") for option in options]
+    return [word for role, file in words for word in ({"serve": "--cert", "trust": "--cacert"}[role], file)]
 
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
-@pytest.mark.compatible("SP PAIR0 over IPC", "our driver, which {role}s → nanocat")
-def test_nanocat_prints_what_we_send(ours, start, nanocat, url, role):
-    where = url("ipc")
-    our = ours(role, where, PAIR0)
-    verb = {"listen": "--connect", "dial": "--bind"}[role]
-    cat = start(*nanocat, "--pair", verb, where, "--quoted")
-    our.await_peers()
+@pytest.mark.parametrize("transport", ["tcp", "ipc", "ws"])
+@pytest.mark.compatible("SP PAIR0 over {transport}", "nanocat ↔ our driver, which {role}s")
+def test_nanocat_sends_and_prints(met, nanocat, role, transport):
+    our, cat = met(role, transport, PAIR0, [*nanocat, "--pair"])
 
     our.send("hello")
 
+    assert our.texts() == ["from a cat"]
     cat.await_line('"hello"')
 
 
 @pytest.mark.parametrize("role", ["listen", "dial"])
-@pytest.mark.parametrize("transport", ["ipc", "abstract"])
+@pytest.mark.parametrize("transport", ["tcp", "ipc", "abstract", "tls", "ws", "wss"])
 @pytest.mark.parametrize(("version", "keys"), [("pair0", PAIR0), ("pair1", "")])
-@pytest.mark.compatible("SP over {transport}", "our driver, which {role}s → nngcat --{version}")
-def test_nngcat_prints_what_we_send(ours, start, nngcat, url, role, transport, version, keys):
-    where = url(transport)
-    our = ours(role, where, keys)
-    verb = {"listen": "--dial", "dial": "--listen"}[role]
-    cat = start(*nngcat, f"--{version}", verb, where, "--quoted")
-    our.await_peers()
+@pytest.mark.compatible("SP over {transport}", "nngcat --{version} ↔ our driver, which {role}s")
+def test_nngcat_sends_and_prints(met, nngcat, role, transport, version, keys):
+    our, cat = met(role, transport, keys, [*nngcat, f"--{version}"])
 
     our.send("hello")
 
+    assert our.texts() == ["from a cat"]
     cat.await_line('"hello"')
-
-
-@pytest.mark.parametrize(("version", "keys"), [("pair0", PAIR0), ("pair1", "")])
-@pytest.mark.compatible("SP over tcp", "nngcat --{version} → our driver")
-def test_what_nngcat_sends_is_received(ours, start, nngcat, url, version, keys):
-    our = ours("listen", url("tcp"), keys)
-
-    start(*nngcat, f"--{version}", "--dial", our.url, "--data", "from nngcat", "--interval", "1")
-
-    assert our.texts(2) == ["from nngcat"] * 2

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sp_messages import body, checksum_of
+from sp_peers import MEETINGS, channel_keys, dialed, listening
 
 import aeron_core
 
@@ -16,24 +17,24 @@ MEGABYTES = 16 << 20
 LONG = "|max-message=16m|term-length=128m"
 
 
-@pytest.mark.parametrize("transport", ["tcp", "ipc"])
-@pytest.mark.parametrize("library", ["pynng", "nng", "mangos"])
+@pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1, restarts", "our driver → {library}")
-def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, library, transport):
-    first = peer(library)
-    where = first.listen(url(transport))
-    our = ours("dial", where, f"{SOON}|accept-zero-hop=true")
+def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, secured, library, transport):
+    keys, options = secured(transport, "dial")
+    first = peer(library, "pair1", *options)
+    where = listening(first, library, url(transport))
+    our = ours("dial", where, f"{SOON}|accept-zero-hop=true{keys}")
     (session,) = our.await_peers()
     first.send("before")
     assert our.texts() == ["before"]
 
     first.kill()
     our.await_peers(0)
-    again = peer(library)
+    again = peer(library, "pair1", *options)
     if library == "mangos" and transport == "ipc":
         # It does not replace the file that a dead one left.
         Path(where.removeprefix("ipc://")).unlink()
-    again.listen(where)
+    listening(again, library, where)
 
     (other,) = our.await_peers()
     assert other != session
@@ -43,20 +44,20 @@ def test_we_dial_a_peer_again_that_was_killed_and_started_anew(ours, peer, url, 
     assert again.texts() == ["after"]
 
 
-@pytest.mark.parametrize("transport", ["tcp", "ipc", "abstract"])
-@pytest.mark.parametrize("library", ["pynng", "nng"])
+@pytest.mark.parametrize(("library", "transport"), MEETINGS)
 @pytest.mark.compatible("SP PAIR1, restarts", "{library} → our driver")
-def test_a_peer_dials_us_again_after_we_were_started_anew(ours, peer, url, library, transport):
-    our = ours("listen", url(transport))
-    their = peer(library)
-    their.dial(our.url)
+def test_a_peer_dials_us_again_after_we_were_started_anew(ours, peer, url, secured, library, transport):
+    keys, options = secured(transport, "listen")
+    our = ours("listen", url(transport), f"|accept-zero-hop=true{keys}")
+    their = peer(library, "pair1", *options)
+    their.dial(dialed(our.url, library))
     our.await_peers()
     our.send("before")
     assert their.texts() == ["before"]
 
     our.close()
     their.await_event("left")
-    again = ours("listen", our.url)
+    again = ours("listen", our.url, f"|accept-zero-hop=true{keys}")
 
     again.await_peers()
     again.send("after")
@@ -93,12 +94,19 @@ def test_we_dial_a_peer_that_is_not_there_yet(ours, peer, tmp_path):
     assert their.texts() == ["hello"]
 
 
-@pytest.mark.parametrize("transport", ["tcp", "ipc"])
-@pytest.mark.compatible("SP PAIR1, kills", "pynng → our driver")
-def test_of_a_peer_killed_in_mid_message_whole_messages_are_delivered(ours, peer, url, transport):
-    our = ours("listen", url(transport), LONG)
-    killed = peer("pynng")
-    killed.dial(our.url)
+@pytest.mark.parametrize(
+    ("library", "transport"),
+    # Those of one library with every transport, those of the others once: it is our reading that is shown.
+    [each for each in MEETINGS if each[0] == "pynng" or each[1] == "tcp"],
+)
+@pytest.mark.compatible("SP PAIR1, kills", "{library} → our driver")
+def test_of_a_peer_killed_in_mid_message_whole_messages_are_delivered(
+    ours, peer, url, secured, library, transport
+):
+    keys, options = secured(transport, "listen")
+    our = ours("listen", url(transport), f"{LONG}|accept-zero-hop=true{keys}")
+    killed = peer(library, "pair1", *options)
+    killed.dial(dialed(our.url, library))
     our.await_peers()
 
     # More than there is room for before anything is read, so that one of them is on its way.
@@ -111,8 +119,8 @@ def test_of_a_peer_killed_in_mid_message_whole_messages_are_delivered(ours, peer
     came = [message.data for message in our.received]
     assert 2 <= len(came) < 20
     assert came == [body(index, MEGABYTES) for index in range(len(came))]
-    served = peer("pynng")
-    served.dial(our.url)
+    served = peer(library, "pair1", *options)
+    served.dial(dialed(our.url, library))
     our.await_peers()
     served.send(first=0, count=100)
     our.take(len(came))
@@ -126,14 +134,15 @@ def _received(our):
     )
 
 
-@pytest.mark.parametrize("transport", ["tcp", "ipc"])
+@pytest.mark.parametrize("transport", ["tcp", "ipc", "tls", "ws"])
 @pytest.mark.compatible("SP PAIR1, kills", "our driver → pynng")
-def test_of_our_driver_killed_in_mid_message_whole_messages_are_delivered(our_driver, peer, url, transport):
-    their = peer("pynng")
-    where = their.listen(url(transport))
-    keys = where.removeprefix("tcp://").removeprefix("ipc://")
-    keys = f"endpoint={keys}" if transport == "tcp" else f"transport=ipc|path={keys}"
-    channel = f"aeron:sp?{keys}|mode=dial{LONG}|{SOON[1:]}"
+def test_of_our_driver_killed_in_mid_message_whole_messages_are_delivered(
+    our_driver, peer, url, secured, transport
+):
+    keys, options = secured(transport, "dial")
+    their = peer("pynng", "pair1", *options)
+    where = listening(their, "pynng", url(transport))
+    channel = f"aeron:sp?{channel_keys(where)}|mode=dial{LONG}{SOON}{keys}"
     with aeron_core.connect(our_driver()) as aeron:
         publication = aeron.add_exclusive_publication(channel, 7)
         publication.await_connected(20)
@@ -144,7 +153,7 @@ def test_of_our_driver_killed_in_mid_message_whole_messages_are_delivered(our_dr
         (driver,) = our_driver.peers
         driver.kill()
 
-    came = their.receive(offered, timeout=3)
+    came = their.receive(offered, timeout=1)
     assert came["count"] < offered
     assert came["checksum"] == checksum_of(came["count"], 0, MEGABYTES)
     with aeron_core.connect(our_driver()) as aeron:

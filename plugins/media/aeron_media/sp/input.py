@@ -172,6 +172,8 @@ class Input:
         while self.queue.size >= self._prefix_length and self._is_in_order():
             if self.queue.size < self._wanted:
                 break
+            # Taken or not: who refuses us says nothing.
+            self.has_heard = True
             length = self._wanted - self._prefix_length
             if not self._deliver(self.queue.start + self._prefix_length, length, now_ns):
                 self.is_blocked = True
@@ -224,12 +226,10 @@ class Input:
         else:
             self.feed.offer(self.queue.buffer, at, length, hops, now_ns)
         self._tallies.add(tallies.MESSAGES_IN, 1)
-        self.has_heard = True
         return True
 
     def _discard(self, tally: int) -> bool:
         self._tallies.add(tally, 1)
-        self.has_heard = True
         return True
 
     # Ending

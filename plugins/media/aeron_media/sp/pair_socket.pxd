@@ -63,7 +63,7 @@ cdef class PairSocket:
     @cython.locals(received=int64_t, index=int32_t)
     cdef int64_t _keep(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t)
-    cdef int32_t _flush_queues(self) except -1 nogil
+    cdef int32_t _flush_queues(self, int64_t now_ns) except -1 nogil
     cdef int32_t _accept(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int32_t _evict(self, int64_t now_ns) except -1 nogil
@@ -87,7 +87,8 @@ cdef class PairSocket:
     cdef int64_t advance(self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
     cdef int64_t _send_to_partner(self, PairStream stream, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(index=int32_t)
-    cdef int64_t _distribute(self, LogBuffer log, int64_t position) except -1 nogil
+    cdef int64_t _distribute(self, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
+    cdef int32_t _flush(self, Peer peer, int64_t now_ns) except -1 nogil
     @cython.locals(reason=int32_t)
     cdef int32_t _put(self, LogBuffer log) except -1 nogil
     cdef int32_t _show_room(self, Peer peer) except -1 nogil

@@ -210,15 +210,15 @@ class PairSocket:
                 self._next = index
         self._next = 0
         if self._has_publisher.get_acquire() == 0:
-            self._flush_queues()
+            self._flush_queues(now_ns)
         self.tallies.put(tallies.MEMORY, self._budget.used)
         return received
 
-    def _flush_queues(self) -> int:
+    def _flush_queues(self, now_ns: int) -> int:
         """Send what is queued for peers, in place of the sender, which has nothing to send any more; return 0."""
         if self._sending.try_take():
             for index in range(self._up.size):
-                cython.cast(Peer, self._up.at(index)).output.flush()
+                self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
             self._sending.give()
         return 0
 
@@ -411,7 +411,7 @@ class PairSocket:
             if self._up.size == 0 or not cython.cast(Peer, self._up.at(0)).is_confirmed(now_ns):
                 return position
             if self._is_polyamorous:
-                return self._distribute(log, position)
+                return self._distribute(log, position, now_ns)
             return self._send_to_partner(stream, log, position)
         finally:
             self._sending.give()
@@ -420,7 +420,7 @@ class PairSocket:
         answer: int = cython.cast(Peer, self._up.at(0)).output.draw(stream, log, position)
         return answer
 
-    def _distribute(self, log: LogBuffer, position: int) -> int:
+    def _distribute(self, log: LogBuffer, position: int, now_ns: int) -> int:
         for _ in range(phases.MESSAGES_PER_TURN):
             if not self._message.look(log, position):
                 break
@@ -428,9 +428,12 @@ class PairSocket:
                 self._put(log)
             position += self._message.step
         for index in range(self._up.size):
-            cython.cast(Peer, self._up.at(index)).output.flush()
+            self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
             self._show_room(cython.cast(Peer, self._up.at(index)))
         return position
+
+    def _flush(self, peer: Peer, now_ns: int) -> int:
+        return peer.output.flush() if peer.is_confirmed(now_ns) else 0
 
     def _put(self, log: LogBuffer) -> int:
         """Queue a message for whom it is for; return 0."""

@@ -49,6 +49,7 @@ cdef class Peer:
     cdef int32_t _on_greeting(self, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t)
     cdef int64_t _read(self, int64_t now_ns) except -1 nogil
+    @cython.locals(has_heard=bint)
     cdef int32_t _on_end(self, int64_t now_ns) except -1 nogil
     cdef int32_t _fail_for_fault(self, int64_t now_ns) except -1 nogil
     cdef int32_t _drain(self, int64_t now_ns) except -1 nogil

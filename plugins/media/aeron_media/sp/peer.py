@@ -178,7 +178,8 @@ class Peer:
         return received
 
     def _on_end(self, now_ns: int) -> int:
-        if self.is_dialed and not self.input.has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
+        has_heard = self.input.has_heard or self.input.queue.size > 0
+        if self.is_dialed and not has_heard and now_ns - self._phase_ns < phases.REFUSAL_NS:
             return self.fail(phases.REFUSED_BY_PEER, 0, 0, now_ns)
         self._enter(phases.PHASE_DRAINING, now_ns)
         return self._drain(now_ns)

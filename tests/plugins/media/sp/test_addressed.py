@@ -6,6 +6,7 @@ import pytest
 from pairing import LISTENING, heard, message
 
 import aeron_core
+from aeron_core.testing.pair import MS
 
 POLY = "|poly=true"
 
@@ -96,6 +97,21 @@ def test_a_full_peer_is_told_at_once_loses_nothing_and_holds_up_nobody(pairing):
     assert pair.hear(slow, accepted * len(message(bytes(100)))) == message(bytes(100)) * accepted
     assert pair.counted("unsent-peer-full") == 0
     assert pair.publication.offer(b"again", peer=slow_session) > 0
+
+
+def test_a_full_peer_is_told_of_messages_without_a_body_too(pairing):
+    pair = pairing(keys="|poly=true|peer-queue=100|max-message=50")
+    peer = pair.join()
+    peer.capacity = 0
+    [session] = [each.session_id for each in pair.publication.peers]
+    results = []
+    for _ in range(20):
+        results.append(pair.publication.offer(b"", peer=session))
+        pair.run(2 * MS)
+    # Each has a head of twelve bytes.
+    assert [result > 0 for result in results] == [True] * 8 + [False] * 12
+    assert set(results[8:]) == {aeron_core.PEER_FULL}
+    assert pair.counted("unsent-peer-full") == 0
 
 
 def test_what_the_driver_has_not_taken_yet_counts_as_queued(pairing):

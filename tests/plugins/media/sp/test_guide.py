@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pynng")
-
 pytestmark = [pytest.mark.system, pytest.mark.interop]
 
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "talk-to-nng.md"

@@ -201,6 +201,40 @@ def test_a_refused_dialer_does_not_storm(pairing):
     assert any("it has another peer, or refuses this one" in error for error in pair.errors())
 
 
+def test_what_a_peer_says_that_leaves_at_once_is_received(pairing):
+    pair = pairing(DIALING)
+    peer = pair.accept()
+    pair.run()
+    peer.send(greeting() + message(b"all that I have"))
+    peer.close()
+    pair.run()
+    assert pair.bodies() == [b"all that I have"]
+    assert pair.counted("refused-by-peer") == 0
+
+
+def test_what_a_peer_says_that_leaves_at_once_waits_for_who_subscribes(pairing):
+    pair = pairing(DIALING, subscribes=False)
+    peer = pair.accept()
+    pair.run()
+    peer.send(greeting() + message(b"all that I have"))
+    peer.close()
+    pair.run()
+    pair.subscription = pair.subscribe()
+    pair.run()
+    assert pair.bodies() == [b"all that I have"]
+
+
+def test_a_peer_that_leaves_in_the_middle_of_its_first_message_has_not_refused_us(pairing):
+    pair = pairing(DIALING)
+    peer = pair.accept()
+    pair.run()
+    peer.send(greeting() + message(bytes(100))[:50])
+    peer.close()
+    pair.run()
+    assert pair.counted("lost") == 1
+    assert pair.counted("refused-by-peer") == 0
+
+
 def test_a_dialer_that_was_good_for_something_comes_back_soon(pairing):
     pair = pairing(DIALING, "|backoff-init=100ms|backoff-max=60s")
     for _ in range(8):

@@ -188,3 +188,22 @@ def test_messages_wait_until_a_peer_has_taken_us_where_that_is_asked_for(pairing
     pair.say(peer, greeting())
     pair.run(300 * MS)
     assert heard(peer) == greeting() + message(b"first")
+
+
+def test_a_first_message_waits_until_the_peer_that_it_names_has_taken_us_where_that_is_asked_for(pairing):
+    pair = pairing(keys="|poly=true|confirm=true")
+    first = pair.join()
+    second = pair.join()
+    pair.run(1 * S)
+    third = pair.dial()
+    third.send(greeting())
+    pair.until(lambda: len(pair.publication.peers) == 3)
+    session = pair.publication.peers[-1].session_id
+    assert pair.publication.offer(b"to the third", peer=session) > 0
+    pair.offer(b"to whoever is there longest")
+    assert heard(third) == greeting()
+    assert heard(first) == message(b"to whoever is there longest")
+
+    pair.run(300 * MS)
+    assert heard(third) == message(b"to the third")
+    assert heard(second) == b""

@@ -1,16 +1,21 @@
 // PAIR sockets of mangos, which take commands and tell events as the other peers do (see sp_peers.py).
 //
-//	mangos pair0|pair1
+//	mangos pair0|pair1 [serve=FILE] [trust=FILE]
+//
+// See pynng_peer.py for the files.
 package main
 
 import (
 	"bufio"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +24,9 @@ import (
 	"go.nanomsg.org/mangos/v3/protocol/pair1"
 	_ "go.nanomsg.org/mangos/v3/transport/ipc"
 	_ "go.nanomsg.org/mangos/v3/transport/tcp"
+	_ "go.nanomsg.org/mangos/v3/transport/tlstcp"
 	_ "go.nanomsg.org/mangos/v3/transport/ws"
+	_ "go.nanomsg.org/mangos/v3/transport/wss"
 )
 
 const (
@@ -105,8 +112,33 @@ func open(kind string) (mangos.Socket, error) {
 	return pair1.NewSocket()
 }
 
-func listen(socket mangos.Socket, url string) error {
-	listener, err := socket.NewListener(url, nil)
+// secured are the options for certificates, by what the command line says.
+func secured(said []string) (map[string]interface{}, error) {
+	options := map[string]interface{}{}
+	for _, option := range said {
+		role, file, _ := strings.Cut(option, "=")
+		config := &tls.Config{ServerName: "localhost"}
+		if role == "serve" {
+			made, err := tls.LoadX509KeyPair(file, file)
+			if err != nil {
+				return nil, err
+			}
+			config.Certificates = []tls.Certificate{made}
+		} else {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			config.RootCAs = x509.NewCertPool()
+			config.RootCAs.AppendCertsFromPEM(content)
+		}
+		options[mangos.OptionTLSConfig] = config
+	}
+	return options, nil
+}
+
+func listen(socket mangos.Socket, url string, options map[string]interface{}) error {
+	listener, err := socket.NewListener(url, options)
 	if err != nil {
 		return err
 	}
@@ -163,12 +195,18 @@ func receive(socket mangos.Socket, told command) {
 	})
 }
 
-func act(socket mangos.Socket, told command, receives chan<- command) error {
+func act(
+	socket mangos.Socket, told command, options map[string]interface{}, receives chan<- command,
+) error {
 	switch told.Do {
 	case "listen":
-		return listen(socket, told.URL)
+		return listen(socket, told.URL, options)
 	case "dial":
-		if err := socket.DialOptions(told.URL, map[string]interface{}{mangos.OptionDialAsynch: true}); err != nil {
+		dialing := map[string]interface{}{mangos.OptionDialAsynch: true}
+		for name, value := range options {
+			dialing[name] = value
+		}
+		if err := socket.DialOptions(told.URL, dialing); err != nil {
 			return err
 		}
 		tell("dialing", nil)
@@ -200,6 +238,10 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
+	options, err := secured(os.Args[2:])
+	if err != nil {
+		panic(err)
+	}
 	socket.SetPipeEventHook(onPipe)
 	for name, value := range map[string]interface{}{
 		mangos.OptionSendDeadline:     sendTimeout,
@@ -223,7 +265,7 @@ func main() {
 		var told command
 		err := json.Unmarshal(lines.Bytes(), &told)
 		if err == nil {
-			err = act(socket, told, receives)
+			err = act(socket, told, options, receives)
 		}
 		if err != nil {
 			tell("failed", facts{"error": err.Error()})
