@@ -11,7 +11,8 @@ _TEXTS: Final = {
     faults.WRONG_VERSION: "version {value:#04x}: must be 0x31 ('1') or 0x32 ('2')",
     faults.WRONG_TYPE: "frame type {value:#04x}: not one that this end is sent",
     faults.EMPTY_EVENT: "J frame of length 0: must hold a JSON value",
-    faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit}; max-event= sets it, and term-length= / 8",
+    faults.EVENT_TOO_LONG: "event of {value} bytes: at most {limit}; max-event= sets it, and "
+    "term-length= / 8, and rcv-wnd= / 2",
     faults.FRAME_TOO_LONG: "frame of {value} bytes or more: at most {limit}; max-frame= sets it",
     faults.TOO_MANY_PAIRS: "D frame of {value} pairs: at most {limit}; max-pairs= sets it",
     faults.COMPRESSED_TOO_LONG: "C frame of {value} bytes: at most {limit}; max-compressed= sets it",

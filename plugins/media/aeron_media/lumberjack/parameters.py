@@ -72,7 +72,9 @@ class LumberjackParameters(TlsParameters):
         wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer events are cut into fragments."
     )
     receiver_window: Size | None = Field(
-        None, alias="rcv-wnd", description="What an image may be ahead of its subscribers, else half a term."
+        None,
+        alias="rcv-wnd",
+        description="What an image may be ahead of its subscribers, else half a term; twice the longest event.",
     )
     sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
     rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")

@@ -29,6 +29,7 @@ from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.streams.image_keys import check_image_keys
 from aeron_media.streams.sockets import SystemStreams
 from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
 from aeron_media.streams.tls_streams import TlsStreams
@@ -112,6 +113,13 @@ class LumberjackTransport(MediaTransport):
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault("endpoint", "a subscription listens at one address; several are for publications")
+        if not is_publication:
+            check_image_keys(
+                uri,
+                term_length=params.term_length,
+                mtu=params.mtu,
+                receiver_window=params.receiver_window,
+            )
         tls = _tls_contexts(params, uri, is_publication=is_publication)
         if is_publication:
             return self._resolve_readers(uri, params, tls, resolve)

@@ -128,6 +128,8 @@ class PairTransport(MediaTransport):
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> PairChannel:
         """See `MediaTransport.resolve_channel`."""
         keys = PairParameters.parse(uri)
+        if not is_publication:
+            keys.check_images(uri)
         tls = _tls_contexts(keys, uri)
         address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
         return PairChannel(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from aeron_media.streams.image_keys import longest_message
 from plain_codec import ack, compressed, data_event, window
 from reading import ADDRESS, CHANNEL, GONE, KEEP_ALIVE, Reading, events, heard
 
@@ -210,6 +211,22 @@ def test_an_event_that_no_image_can_hold_is_refused(tmp_path):
         assert reading.counted("rejects-limit") == 1
 
 
+def test_an_event_that_the_window_of_an_image_never_has_room_for_is_refused(tmp_path):
+    with Reading(tmp_path, "|rcv-wnd=64k") as reading:
+        assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 32_737), 5 * S) == GONE
+        assert "event of 32737 bytes: at most 32736" in reading.errors()[0]
+        assert "rcv-wnd= / 2" in reading.errors()[0]
+
+
+def test_the_longest_event_of_a_window_finds_room_wherever_a_term_ends(tmp_path):
+    with Reading(tmp_path, "|rcv-wnd=8k|term-length=64k|mtu=1408") as reading:
+        writer = reading.dial()
+        longest = longest_message(65536, 1408, 8192)
+        for sequence in range(1, 60):
+            payload = b"x" * (longest if sequence % 2 else 40 * sequence)
+            assert reading.say(writer, window(1) + events(sequence, payload=payload)) == ack(sequence)
+
+
 def test_each_stream_gets_all_events_and_all_are_waited_for(tmp_path):
     with Reading(tmp_path, stream_ids=(7, 8)) as reading:
         writer = reading.dial()
@@ -305,6 +322,7 @@ def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
         ("", "endpoint"),
         ("endpoint=127.0.0.1:5044|ack=soon", "ack"),
         ("endpoint=127.0.0.1:5044|max-nesting=9", "max_nesting"),
+        ("endpoint=127.0.0.1:5044|mtu=32", "mtu=32"),
     ],
 )
 def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):
