@@ -132,6 +132,12 @@ class LumberjackTransport(MediaTransport):
             tls=tls,
         )
 
+    def check_shared(self, channel: Channel, existing: Channel) -> None:
+        """See `MediaTransport.check_shared`; publications share an endpoint only where all their keys are the same."""
+        mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
+        if mine.remote is not None:
+            mine.keys.check_shared(mine.uri, theirs.keys)
+
     def _resolve_readers(
         self, uri: ChannelUri, params: LumberjackParameters, tls: tuple[TlsContexts, ...], resolve: Resolve
     ) -> LumberjackChannel:

@@ -140,6 +140,11 @@ class PairTransport(MediaTransport):
             tls=tls,
         )
 
+    def check_shared(self, channel: Channel, existing: Channel) -> None:
+        """See `MediaTransport.check_shared`."""
+        mine = _pair_channel(channel)
+        self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
+
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
         lease = self._lease(params)

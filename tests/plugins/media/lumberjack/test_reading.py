@@ -350,3 +350,21 @@ def test_windows_without_events_keep_nobody_alive_and_nothing_waiting(reading):
     assert answered == GONE
     reading.run(3 * S)
     assert reading.counted("rejects-timeout") == 1
+
+
+@pytest.mark.parametrize(
+    ("existing", "asked", "named"),
+    [
+        ("|ack=received", "", "ack=consumed in .*: is received for those who share this address already"),
+        ("", "|ack=received", "ack=received in .*: is consumed for those"),
+        ("|max-connections=2", "|max-connections=3", "max-connections=3 in .*: is 2 for those"),
+        ("", "|idle-timeout=90s", "idle-timeout=90s in .*: is 60s for those"),
+        ("", "|rcv-wnd=64k", r"rcv-wnd=64k in .*: is \(unset\) for those"),
+        ("|term-length=1m", "", "term-length=8m in .*: is 1m for those"),
+    ],
+)
+def test_who_subscribes_to_an_address_must_want_the_same_of_its_writers(tmp_path, existing, asked, named):
+    with Reading(tmp_path, existing) as reading:
+        with pytest.raises(RegistrationError, match=named):
+            reading.subscribe(8, asked)
+        assert reading.subscribe(8, existing + "|window=7|alias=other")
