@@ -16,6 +16,7 @@ from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
+from aeron_media.streams.log_message cimport LogMessage
 
 
 @cython.final
@@ -39,6 +40,7 @@ cdef class WriterConnection:
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
+    cdef LogMessage _message            # that is looked at
     cdef AckQueue _owed                 # windows in flight: where each ends in the log, and its events
     cdef AtomicBuffer _input            # acknowledgements as they come
     cdef int64_t _input_length
@@ -77,12 +79,10 @@ cdef class WriterConnection:
     @cython.locals(sequence=int64_t, count=int64_t)
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
     cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
-    @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
-    cdef int64_t _end_of_message(self, LogBuffer log, int64_t position) except -1 nogil
-    @cython.locals(offset=int64_t, length=int32_t, aligned=int64_t, flags=uint8_t, answer=int32_t)
+    @cython.locals(length=int64_t, answer=int32_t)
     cdef int64_t _add_message(self, LogBuffer log, int64_t position) except -1 nogil
-    @cython.locals(offset=int64_t, payload_length=int64_t, length=int32_t, flags=uint8_t, end=int64_t, answer=int32_t)
-    cdef int64_t _add_fragments(self, LogBuffer log, int64_t start) except -1 nogil
+    @cython.locals(offset=int64_t, end=int64_t, length=int64_t, answer=int32_t)
+    cdef int32_t _add_fragments(self, LogBuffer log) except -1 nogil
     cdef int64_t _outcome(self, int32_t answer, int64_t length) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil

@@ -22,6 +22,7 @@ from aeron_media.lumberjack._native import ends, faults, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.acks import AckParser
 from aeron_media.lumberjack.window_encoder import WindowEncoder
+from aeron_media.streams.log_message import LogMessage
 
 if TYPE_CHECKING:
     from aeron_core._native.streams import ByteStream
@@ -54,6 +55,7 @@ class WriterConnection:
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
         self._owed = AckQueue()
+        self._message = LogMessage()
         self._input = AtomicBuffer.allocate(ends.ACKS_LENGTH)
         self._input_length = 0
         self._window = params.window
@@ -256,7 +258,7 @@ class WriterConnection:
             count = self._encoder.count
             step = self._add_message(log, position)
             if step == ends.OUT_OF_MEMORY:
-                return self._shrink(count + 1, self._end_of_message(log, position))
+                return self._shrink(count + 1, position + self._message.step)
             if step <= 0:
                 break
             position += step
@@ -302,62 +304,31 @@ class WriterConnection:
                 self._next_window_ns = self._now_ns
         return False
 
-    def _end_of_message(self, log: LogBuffer, position: int) -> int:
-        """Return where the message ends that begins at `position`, all of which is there."""
-        offset = log.frame_offset(position)
-        while True:
-            flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
-            length = positions.align_frame(log.buffer.get_i32(offset))
-            position += length
-            offset += length
-            if flags & aeron_wire.DATA_FLAG_END:
-                return position
-
     def _add_message(self, log: LogBuffer, position: int) -> int:
         """Add the message at `position`; return its bytes in the log, 0 where none is there, WINDOW_FULL."""
-        offset = log.frame_offset(position)
-        length = log.buffer.get_i32_acquire(offset)
-        if length <= 0:
+        if not self._message.look(log, position):
             return ends.UNFINISHED_MESSAGE
-        aligned = positions.align_frame(length)
-        flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
-        if log.buffer.get_u16(offset + aeron_wire.FRAME_TYPE_OFFSET) != aeron_wire.TYPE_DATA:
-            return aligned
-        if flags & aeron_wire.DATA_FLAG_BEGIN == 0:
-            # The rest of a message that nobody has seen the beginning of.
-            return aligned
-        if flags & aeron_wire.DATA_FLAG_END:
+        length = self._message.payload_length
+        if not self._message.is_message:
+            return self._message.step
+        if positions.align_frame(length + aeron_wire.DATA_HEADER_LENGTH) == self._message.step:
             answer = self._encoder.add(
-                log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, length - aeron_wire.DATA_HEADER_LENGTH
+                log.buffer, self._message.offset + aeron_wire.DATA_HEADER_LENGTH, length
             )
-            return self._outcome(answer, aligned)
-        return self._add_fragments(log, offset)
+            return self._outcome(answer, self._message.step)
+        return self._outcome(self._add_fragments(log), self._message.step)
 
-    def _add_fragments(self, log: LogBuffer, start: int) -> int:
-        # All of them are in one term.
-        offset = start
-        payload_length = 0
-        while True:
-            length = log.buffer.get_i32_acquire(offset)
-            if length <= 0:
-                return ends.UNFINISHED_MESSAGE
-            payload_length += length - aeron_wire.DATA_HEADER_LENGTH
-            flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
-            offset += positions.align_frame(length)
-            if flags & aeron_wire.DATA_FLAG_END:
-                break
-        end = offset
-        answer = self._encoder.begin_event(payload_length)
-        offset = start
+    def _add_fragments(self, log: LogBuffer) -> int:
+        answer = self._encoder.begin_event(self._message.payload_length)
+        offset = self._message.offset
+        end = offset + self._message.step
         while answer > 0 and offset < end:
             length = log.buffer.get_i32(offset)
             answer = self._encoder.add_piece(
                 log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, length - aeron_wire.DATA_HEADER_LENGTH
             )
             offset += positions.align_frame(length)
-        if answer > 0:
-            answer = self._encoder.end_event()
-        return self._outcome(answer, end - start)
+        return self._encoder.end_event() if answer > 0 else answer
 
     def _outcome(self, answer: int, length: int) -> int:
         if answer > 0:

@@ -341,3 +341,60 @@ def test_a_reader_that_has_sent_nonsense_is_understood_when_it_is_back(writing):
     writing.accept()
     assert acknowledged(writing) == [A]
     assert writing.counted("lost") == 1
+
+
+def cut(writing, begin, end):
+    """Have a publisher be dead that had claimed this part of the log and not written it."""
+    (path,) = writing.driver.log_files()
+    with path.open("r+b") as log:
+        log.seek(begin)
+        log.write(bytes(end - begin))
+
+
+def test_a_message_whose_publisher_died_in_the_middle_of_it_is_passed_over_and_holds_nobody_up(tmp_path):
+    keys = "|wrap=true|mtu=1408"
+    with Writing(tmp_path, keys, is_exclusive=False) as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.answer(ack(1))
+        begin = writing.publication.position
+        writing.heard()
+        writing.driver.is_stalled = True
+        assert writing.publication.offer(b"x" * 5000) > 0
+        cut(writing, begin + 1408, writing.publication.position)
+        writing.driver.is_stalled = False
+        writing.offer(B)
+        assert writing.heard(10 * S) == []
+        (((_, payload),),) = writing.heard(10 * S)
+        assert json.loads(payload) == {"message": B.decode()}
+        writing.answer(ack(1))
+        assert writing.unacknowledged() == 0
+        assert writing.driver.counted("unblocked_publications") == 1
+
+
+def test_a_message_that_is_being_written_while_a_reader_takes_its_time_is_left_alone(tmp_path):
+    with Writing(tmp_path, is_exclusive=False) as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.run(14 * S)
+        writing.answer(ack(0))
+        claim = writing.publication.try_claim(len(B))
+        writing.run(10 * S)
+        writing.answer(ack(0))
+        claim.buffer[:] = B
+        claim.commit()
+        assert payloads(writing.heard()) == [A, B]
+        assert writing.driver.counted("unblocked_publications") == 0
+
+
+def test_a_publication_that_ends_in_the_middle_of_a_message_leaves_no_log_behind(tmp_path):
+    with Writing(tmp_path, "|mtu=1408") as writing:
+        writing.accept()
+        writing.driver.is_stalled = True
+        assert writing.publication.offer(b"x" * 5000) > 0
+        cut(writing, 1408, writing.publication.position)
+        writing.driver.is_stalled = False
+        writing.publication.close()
+        writing.run(30 * S)
+        assert writing.driver.log_files() == []
+        assert writing.errors() == []
