@@ -1,10 +1,10 @@
-"""Says in words why a connection cannot go on, and which parameter of the channel URI would have it otherwise."""
+"""Says in words why a connection cannot go on, or has ended, and which parameter would have it otherwise."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from aeron_media.lumberjack._native import faults
+from aeron_media.lumberjack._native import ends, faults
 
 _TEXTS: Final = {
     faults.NO_FAULT: "no fault",
@@ -27,9 +27,20 @@ _TEXTS: Final = {
     faults.EVENT_OUTSIDE_WINDOW: "event {value}: its window had only {limit}",
     faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true makes one of any bytes",
     faults.SINK_FAILED: "event {value}: cannot be taken",
+    ends.UNFINISHED: "a window of {limit} events lacked {value}, or a frame its end, for longer than window-timeout=",
+    ends.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=",
+    ends.NO_IMAGE: "no image could be made for it, or nobody subscribes to its session",
+    ends.ABANDONED: "all who subscribed to it are gone; the writer will send again what was not acknowledged",
+    ends.REJECTED: "a subscriber has rejected its image",
+    ends.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} windows owed",
+    ends.WRONG_ACK: "the reader acknowledges event {value} of a window of {limit}, or with version 1",
+    ends.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are sent again",
+    ends.NOT_CONNECTED: "no connection came about within timeout=",
+    ends.TOO_LARGE: "a frame of {value} bytes or more, for which all connections may hold {limit}; max-memory= sets it",
+    ends.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
 }
 
 
 def fault_text(fault: int, value: int, limit: int) -> str:
-    """Return a fault in words, lower case, with what was found and what is allowed."""
+    """Return one of `faults` or `ends` in words, lower case, with what was found and what is allowed."""
     return _TEXTS[fault].format(value=value, limit=limit)

@@ -20,7 +20,7 @@ from aeron_core.spi.media import (
 )
 from aeron_core.uri import ChannelUri
 from aeron_media.lumberjack.encoder_params import EncoderParams
-from aeron_media.lumberjack.end_slot import EndSlot
+from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
 from aeron_media.lumberjack.reader_host import ReaderHost
@@ -29,6 +29,7 @@ from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.streams.end_slot import EndSlot
 from aeron_media.streams.image_keys import check_image_keys
 from aeron_media.streams.sockets import SystemStreams
 from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
@@ -173,7 +174,7 @@ class LumberjackTransport(MediaTransport):
                 has_tls=bool(tls),
             ),
             budget=MemoryBudget(keys.max_memory),
-            ends=EndSlot(),
+            ends=EndSlot(fault_text),
             encoder=EncoderParams(compression=keys.compression, is_wrapping=keys.wrap),
             window=keys.window,
             pipeline=keys.pipeline,

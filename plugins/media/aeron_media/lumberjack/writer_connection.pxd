@@ -11,11 +11,11 @@ from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.acks cimport AckParser
 from aeron_media.lumberjack.backoff cimport Backoff
-from aeron_media.lumberjack.end_slot cimport EndSlot
 from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
+from aeron_media.streams.end_slot cimport EndSlot
 from aeron_media.streams.log_message cimport LogMessage
 
 
