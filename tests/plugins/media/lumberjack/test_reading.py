@@ -91,6 +91,24 @@ def test_a_writer_that_waits_is_told_that_somebody_is_there(reading):
     assert reading.say(writer, b"") == ack(1)
 
 
+def test_a_writer_is_told_so_only_when_it_has_waited(reading):
+    writer = reading.dial()
+    reading.say(writer, window(1) + events(1))
+    reading.say(writer, b"", 30 * S)
+    reading.is_polling = False
+    assert reading.say(writer, window(1) + events(1), 4 * S) == b""
+    assert reading.say(writer, b"", 2 * S) == KEEP_ALIVE
+
+
+def test_a_window_without_events_is_answered_by_itself(reading):
+    writer = reading.dial()
+    reading.is_polling = False
+    # Of the windows that nothing announced, two and three would be acknowledged together.
+    reading.say(writer, window(1) + events(1, 2) + window(0) + events(3))
+    reading.is_polling = True
+    assert reading.say(writer, b"") == ack(1) + ack(2) + ack(0) + ack(3)
+
+
 def test_a_writer_of_version_1_is_told_nothing(reading):
     reading.is_polling = False
     assert reading.say(reading.dial(), window(1, b"1") + ONE, 11 * S) == b""
