@@ -35,6 +35,10 @@ _TEXTS: Final = {
     ends.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} windows owed",
     ends.WRONG_ACK: "the reader acknowledges event {value} of a window of {limit}, or with version 1",
     ends.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are sent again",
+    ends.NO_PROGRESS: "the reader has sent signs of life and acknowledged nothing for longer than progress-timeout=, "
+    "with {value} windows owed",
+    ends.STALLED: "the reader has sent signs of life and acknowledged nothing for 5 minutes, with {value} windows "
+    "owed; it is waited for unless progress-timeout= says how long",
     ends.NOT_CONNECTED: "no connection came about within timeout=",
     ends.TOO_LARGE: "a frame of {value} bytes or more, for which all connections may hold {limit}; max-memory= sets it",
     ends.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",

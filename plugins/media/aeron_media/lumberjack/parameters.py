@@ -38,6 +38,7 @@ _OF_WRITERS: Final = (
     "compression",
     "wrap",
     "timeout",
+    "progress_timeout",
     "backoff_init",
     "backoff_max",
     "ttl",
@@ -168,7 +169,14 @@ class LumberjackParameters(TlsParameters):
     wrap: Switch = Field(
         False, description='Whether messages are any bytes, to be sent as {"message": "..."}.'
     )
-    timeout: Duration = Field(30 * S, description="For a connection, and for the next acknowledgement.")
+    timeout: Duration = Field(
+        30 * S, description="For a connection, and for a sign of life of a reader that was sent everything."
+    )
+    progress_timeout: Duration = Field(
+        0,
+        alias="progress-timeout",
+        description="For a reader that gives signs of life and acknowledges nothing; 0 for ever, as other writers do.",
+    )
     backoff_init: Duration = Field(
         1 * S, alias="backoff-init", description="Before readers that were lost are tried again."
     )

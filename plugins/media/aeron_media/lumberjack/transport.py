@@ -180,6 +180,7 @@ class LumberjackTransport(MediaTransport):
             pipeline=keys.pipeline,
             balances=keys.balance,
             timeout_ns=keys.timeout,
+            progress_timeout_ns=keys.progress_timeout,
             backoff_init_ns=keys.backoff_init,
             backoff_max_ns=keys.backoff_max,
             ttl_ns=keys.ttl,

@@ -49,12 +49,16 @@ cdef class WriterConnection:
     cdef int32_t _pipeline
     cdef bint _is_balanced
     cdef int64_t _timeout_ns
+    cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
     cdef bint _has_asked                # for the name to be looked up, of a connection that grows old
     cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
-    cdef int64_t _heard_ns              # of the reader, or since when something is owed
+    cdef int64_t _heard_ns              # of the reader, or it took bytes, or since when something is owed
+    cdef int64_t _progress_ns           # when an event was acknowledged, or since when something is owed
+    cdef int64_t _part                  # events of the oldest window that were acknowledged
+    cdef bint _has_told                 # that there is no progress
     cdef int64_t _next_look_ns
     cdef int64_t _next_window_ns
 
@@ -71,6 +75,9 @@ cdef class WriterConnection:
     cdef int32_t _go_down(self) except -1 nogil
     cdef int32_t _forget(self) except -1 nogil
     cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
+    @cython.locals(quiet_ns=int64_t)
+    cdef int32_t _look_for_progress(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _note_progress(self, int64_t sequence) except -1 nogil
     cdef bint _is_old(self, int64_t now_ns) noexcept nogil
     @cython.locals(received=int64_t)
     cdef int32_t _read_acks(self, int64_t now_ns) except -1 nogil

@@ -63,12 +63,14 @@ class WriterConnection:
         self._pipeline = params.pipeline
         self._is_balanced = params.balances
         self._timeout_ns = params.timeout_ns
+        self._progress_timeout_ns = params.progress_timeout_ns
         self._ttl_ns = params.ttl_ns
         self.phase = ends.PHASE_DOWN
         self._begin_to_count()
         self.number = 0
         self.has_ended = False
         self._has_asked = False
+        self._has_told = False
         self._holds_memory = False
         self._next_look_ns = 0
         self._next_window_ns = 0
@@ -132,6 +134,7 @@ class WriterConnection:
             self.phase = ends.PHASE_UP
             self._phase_ns = now_ns
             self._heard_ns = now_ns
+            self._note_progress(0)
             self._has_asked = False
             self._counters.connected.get_and_add(1)
         elif now_ns - self._phase_ns > self._timeout_ns:
@@ -181,7 +184,7 @@ class WriterConnection:
         if self._owed.size > 0:
             if now_ns - self._heard_ns > self._timeout_ns:
                 return self._lose(ends.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
-            return 0
+            return self._look_for_progress(now_ns)
         if self._holds_memory and self._encoder.ready == 0 and now_ns - self._heard_ns > ends.IDLE_MEMORY_NS:
             # Other streams share it.
             self._holds_memory = False
@@ -189,6 +192,22 @@ class WriterConnection:
         if self._is_old(now_ns):
             # Nothing is owed: the next connection goes on where this one has ended.
             self._go_down()
+        return 0
+
+    def _look_for_progress(self, now_ns: int) -> int:
+        """See whether signs of life are all that comes; return 0."""
+        quiet_ns = now_ns - self._progress_ns
+        if 0 < self._progress_timeout_ns < quiet_ns:
+            return self._lose(ends.NO_PROGRESS, self._owed.size, 0, now_ns)
+        if quiet_ns > ends.STALL_NS and not self._has_told:
+            self._has_told = self._ends.keep(ends.STALLED, self._owed.size, 0, 0, self.host.address) != 0
+        return 0
+
+    def _note_progress(self, sequence: int) -> int:
+        """Note that of the oldest window so many events are acknowledged; return 0."""
+        self._part = sequence
+        self._progress_ns = self._now_ns
+        self._has_told = False
         return 0
 
     def _is_old(self, now_ns: int) -> bool:
@@ -237,7 +256,10 @@ class WriterConnection:
         count = self._owed.sequence() if self._owed.size > 0 else 0
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._lose(ends.WRONG_ACK, sequence, count, now_ns)
+        if sequence > self._part:
+            self._note_progress(sequence)
         if sequence == count:
+            self._part = 0
             self._ledger.complete(self._owed.position())
             self.acknowledged = self._owed.total()
             self._owed.pop()
@@ -274,6 +296,7 @@ class WriterConnection:
         if self._owed.size == 0:
             # Nothing was owed until now: its time begins.
             self._heard_ns = self._now_ns
+            self._note_progress(0)
         self._ledger.take(position, self._owner)
         self.windows += 1
         self.events += count
@@ -350,6 +373,8 @@ class WriterConnection:
                 return self._lose(0, 0, 0, now_ns)
             if sent == 0:
                 return 0
+            # A slow way is no silence: for what is under way, time begins when the last of it has left.
+            self._heard_ns = now_ns
             self._counters.bytes_sent.get_and_add(sent)
             self.bytes_sent += sent
             self._encoder.consume(sent)

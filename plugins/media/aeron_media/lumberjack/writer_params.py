@@ -27,6 +27,7 @@ class WriterParams:
     pipeline: int = 2
     balances: bool = False
     timeout_ns: int = 30 * S
+    progress_timeout_ns: int = 0
     backoff_init_ns: int = 1 * S
     backoff_max_ns: int = 60 * S
     ttl_ns: int = 0

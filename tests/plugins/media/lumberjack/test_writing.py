@@ -165,6 +165,61 @@ def test_signs_of_life_are_waited_for(writing):
     assert writing.counted("keep-alives") == 10
 
 
+def test_a_reader_that_gives_nothing_but_signs_of_life_is_told_after_five_minutes(writing):
+    writing.offer(A, B)
+    for _ in range(14):
+        writing.run(20 * S)
+        writing.answer(ack(0))
+    assert writing.errors() == []
+    for _ in range(14):
+        writing.run(20 * S)
+        writing.answer(ack(0))
+    (error,) = writing.errors()
+    assert "signs of life and acknowledged nothing for 5 minutes" in error
+    assert "progress-timeout=" in error
+    assert writing.counted("lost") == 0
+
+
+def test_a_reader_that_gives_nothing_but_signs_of_life_is_given_up_where_it_is_asked_for(tmp_path):
+    with Writing(tmp_path, "|progress-timeout=60s") as writing:
+        writing.accept()
+        writing.offer(A, B, C)
+        writing.run(20 * S)
+        # Of the same part again: no progress.
+        writing.answer(ack(1), ack(1))
+        writing.run(20 * S)
+        writing.answer(ack(1))
+        writing.run(29 * S)
+        writing.answer(ack(0))
+        assert writing.counted("lost") == 0
+        writing.run(15 * S)
+        assert writing.counted("lost") == 1
+        assert "for longer than progress-timeout=" in writing.errors()[0]
+
+
+def test_a_window_on_a_slow_way_is_no_silence(tmp_path):
+    with Writing(tmp_path, "|compression=0|term-length=8m") as writing:
+        writing.accept()
+        writing.reader.capacity = 65536
+        event = b'{"m":"%s"}' % (b"x" * 8000)
+        writing.driver.is_stalled = True
+        for _ in range(50):
+            assert writing.publication.offer(event) > 0
+        writing.driver.is_stalled = False
+        data = b""
+        for _ in range(100):
+            writing.run(1 * S)
+            data += writing.reader.receive(3000) or b""
+        assert writing.counted("lost") == 0
+        assert len(data) == 300_000
+        # The rest of it is on its way, and nothing more comes of the reader.
+        writing.reader.capacity = 1 << 20
+        writing.run(29 * S)
+        assert writing.counted("lost") == 0
+        writing.run(3 * S)
+        assert "acknowledged nothing for longer than timeout=" in writing.errors()[0]
+
+
 @pytest.mark.parametrize("answer", [ack(2), ack(1, b"1"), b"2J\0\0\0\1", b"HTTP/1.1 400"])
 def test_what_is_no_acknowledgement_of_the_window_ends_the_connection(writing, answer):
     writing.offer(A)
