@@ -192,7 +192,12 @@ class Shipper:
         is_at_end = True
         for file in list(self._watcher.files.values()):
             progress = file.progress
-            lines = file.read(self._params.read_length)
+            try:
+                lines = file.read(self._params.read_length)
+            except OSError as error:
+                # It is tried again with the others, which it does not hold up.
+                self._watcher.tell(file.path, error)
+                continue
             if file.progress is not progress:
                 self._watcher.note_rewritten(progress, now_ns)
                 self._is_dirty = True

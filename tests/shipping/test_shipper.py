@@ -347,3 +347,15 @@ def test_a_counter_that_was_given_to_others_confirms_nothing(tmp_path):
 
         assert position.id in {counter.id for counter in taken}
         assert confirmed() == before
+
+
+def test_a_file_that_cannot_be_read_is_told_once_and_holds_no_other_up(shipping):
+    shipping.write("one\n")
+    shipping.start("/proc/self/mem", "app.log")
+
+    assert shipping.run() == [b"one"]
+    shipping.write("two\n")
+    assert shipping.run() == [b"two"]
+    (error,) = shipping.errors
+    assert (error.filename, error.strerror) == ("/proc/self/mem", "Input/output error")
+    assert shipping.shipper.unread_length == 0
