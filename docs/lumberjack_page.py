@@ -20,6 +20,7 @@ _WRITER_KEYS = {
     "compression",
     "wrap",
     "timeout",
+    "progress-timeout",
     "backoff-init",
     "backoff-max",
     "ttl",
@@ -45,6 +46,7 @@ _DURATIONS = {
     "idle-timeout",
     "write-timeout",
     "timeout",
+    "progress-timeout",
     "backoff-init",
     "backoff-max",
     "ttl",
@@ -130,8 +132,10 @@ def lumberjack_page() -> Iterator[str]:
         "such a reader: each message is an event, and the sender position is what the reader has acknowledged.\n"
     )
     yield (
-        "All streams that are subscribed to on one endpoint get all events, and all of them are waited for. Events "
-        "that were not acknowledged are sent again by their writer, as ours are by us: every event at least once.\n"
+        "All streams that are subscribed to on one endpoint get all events, and all of them are waited for. Who "
+        "subscribes to an address that others have subscribed to must want the same of it: keys of subscriptions "
+        "that differ are refused. Events that were not acknowledged are sent again by their writer, as ours are by "
+        "us: every event at least once.\n"
     )
     yield "## Keys\n"
     yield "S subscription, P publication; with the keys of every channel, such as `session-id` or `linger`.\n"

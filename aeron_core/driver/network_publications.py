@@ -76,6 +76,7 @@ class NetworkPublications(Publications):
         if endpoint is None:
             check_original(channel)
         else:
+            transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "channel-snd-ts-offset")
             self._check_sockets(endpoint, channel, params)
         siblings = [stream for stream in self.streams if stream.endpoint is endpoint]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.published_stream import PublishedStream
+from aeron_core.logbuffer.unblocker import first_gap, unblock_for_good
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,9 @@ class NetworkStream(PublishedStream):
     publication: NetworkPublication
     endpoint: SendEndpoint
 
+    #: Up to which all frames are known to be complete.
+    _gap_position = 0
+
     def start(self) -> None:
         """Hand the publication to the sender."""
         self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
@@ -40,6 +44,17 @@ class NetworkStream(PublishedStream):
     def _consumer_position(self) -> int:
         return self.publication.sender_position.get_acquire()
 
+    def _blocked_position(self) -> int:
+        position = self._consumer_position()
+        if not self.endpoint.transport.draws_from_log:
+            return position
+        # What its peer has confirmed may stand still for other reasons, and ends with whole messages: one of which
+        # the publisher has written some fragments, and died, would never be passed.
+        self._gap_position = first_gap(
+            self.stored.log, max(position, self._gap_position), self.producer_position
+        )
+        return self._gap_position
+
     def _on_released(self) -> None:
         if self.publication.sender_position.get_acquire() >= self.producer_position:
             self.publication.is_end_of_stream.set_release(1)
@@ -50,7 +65,12 @@ class NetworkStream(PublishedStream):
     def _drain(self, now_ns: int) -> None:
         sender_position = self.publication.sender_position.get_acquire()
         if self.producer_position > sender_position:
-            if self._unblock(sender_position) or self.publication.has_receivers.get_acquire():
+            blocked_position = self._blocked_position()
+            if blocked_position < self.producer_position and (
+                self._unblock(blocked_position) or self._pad_last_claim(blocked_position)
+            ):
+                return
+            if self.publication.has_receivers.get_acquire():
                 return
             if self._awaits_peer(now_ns):
                 return
@@ -59,6 +79,13 @@ class NetworkStream(PublishedStream):
         if self._have_all_read(self.producer_position):
             self.unlink_all(notify=True)
             self._enter(operations.PUBLICATION_LINGER)
+
+    def _pad_last_claim(self, position: int) -> bool:
+        # A peer would be waited for as long as it is there, for what nobody will write.
+        if not self.endpoint.transport.draws_from_log or not unblock_for_good(self.stored.log, position):
+            return False
+        self.context.system_counters.unblocked_publications.get_and_add(1)
+        return True
 
     def _awaits_peer(self, now_ns: int) -> bool:
         # What no peer has confirmed is lost with the log: one that is away for a moment is waited for.

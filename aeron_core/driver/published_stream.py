@@ -58,7 +58,7 @@ class PublishedStream(Stream):
         #: Whether a subscriber has refused the stream: nobody is linked meanwhile.
         self.is_cooling_down = False
         self._state_change_ns = context.clock.nano_time()
-        self._last_consumer_position = -1
+        self._last_blocked_position = -1
         self._last_progress_ns = self._state_change_ns
 
     @property
@@ -123,6 +123,10 @@ class PublishedStream(Stream):
     def _consumer_position(self) -> int:
         """Return how far the stream has been consumed, to tell whether it moves."""
 
+    def _blocked_position(self) -> int:
+        """Return where the stream is stuck while this does not move, unless that is its end."""
+        return self._consumer_position()
+
     def release(self, *, revoke: bool) -> None:
         """Count one client less; the stream ends with the last."""
         self.reference_count -= 1
@@ -184,9 +188,9 @@ class PublishedStream(Stream):
 
     def _unblock_if_stuck(self, now_ns: int) -> None:
         # A publisher that died between claim and commit would block all others for ever.
-        position = self._consumer_position()
-        if position != self._last_consumer_position or self.producer_position <= position:
-            self._last_consumer_position = position
+        position = self._blocked_position()
+        if position != self._last_blocked_position or self.producer_position <= position:
+            self._last_blocked_position = position
             self._last_progress_ns = now_ns
         elif now_ns > self._last_progress_ns + self.context.settings.publication_unblock_timeout_ns:
             self._unblock(position)

@@ -89,6 +89,7 @@ class Subscriptions:
         if endpoint is None:
             endpoint = self._open(command, transport, channel, params)
         else:
+            transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
             self._check_sockets(endpoint, channel)
             self._check_clash(endpoint, command, params)

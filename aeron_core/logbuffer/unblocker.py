@@ -49,6 +49,36 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     return True
 
 
+def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
+    """Pad from a gap to the tail of its term, once nobody publishes any more; return whether anything was done."""
+    bits = log.position_bits_to_shift
+    index = positions.index_by_position(blocked_position, bits)
+    raw_tail = log.raw_tail_acquire(index)
+    tail_offset = positions.raw_tail_term_offset(raw_tail, log.term_length)
+    blocked_offset = positions.compute_term_offset(blocked_position, bits)
+    length = tail_offset - blocked_offset
+    if length <= 0 or log.buffer.get_i32_acquire(log.frame_offset(blocked_position)) > 0:
+        return False
+    put_padding(
+        log,
+        positions.partition_offset(index, log.term_length) + blocked_offset,
+        positions.raw_tail_term_id(raw_tail),
+        blocked_offset,
+        length,
+    )
+    return True
+
+
+def first_gap(log: LogBuffer, position: int, end: int) -> int:
+    """Return where, from the begin of a frame at `position` to `end`, the first frame is that is not complete."""
+    while position < end:
+        length = log.buffer.get_i32_acquire(log.frame_offset(position))
+        if length <= 0:
+            break
+        position += positions.align_frame(length)
+    return position
+
+
 def unblock_term(
     log: LogBuffer, partition_offset: int, blocked_offset: int, tail_offset: int, term_id: int
 ) -> int:

@@ -76,6 +76,12 @@ class FileWatcher:
         """Look for a copy of a file that was emptied."""
         self._rewritten.append((now_ns, progress))
 
+    def tell(self, path: str, error: OSError) -> None:
+        """Tell what is wrong with a file, once until it could be opened again."""
+        if path not in self._told:
+            self._told.add(path)
+            self._on_error(OSError(error.errno, error.strerror, path))
+
     def is_over(self, file: FollowedFile, now_ns: int) -> bool:
         """Return whether a file has no name any more, and has not grown for a while."""
         if file.missing_since_ns is None:
@@ -138,9 +144,7 @@ class FileWatcher:
                 return 0
             file = FollowedFile(path, progress, self._max_line_length)
         except OSError as error:
-            if path not in self._told:
-                self._told.add(path)
-                self._on_error(error)
+            self.tell(path, error)
             return 0
         self._told.discard(path)
         self.files[file.key] = file

@@ -69,10 +69,15 @@ class FollowedFile:
     @property
     def unread_length(self) -> int:
         """How many bytes are there to be read, and those that are held back."""
-        return max(os.fstat(self._fd).st_size - self._read_offset, 0) + self._splitter.held
+        try:
+            size = os.fstat(self._fd).st_size
+        except OSError:
+            # Who reads on is told.
+            size = 0
+        return max(size - self._read_offset, 0) + self._splitter.held
 
     def read(self, max_length: int) -> list[Line] | None:
-        """Return the lines of the next bytes, None where there are no bytes."""
+        """Return the lines of the next bytes, None where there are no bytes; raises OSError."""
         size = os.fstat(self._fd).st_size
         before = len(self._before)
         data = os.pread(self._fd, before + max_length, self._read_offset - before)

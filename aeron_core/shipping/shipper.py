@@ -192,7 +192,12 @@ class Shipper:
         is_at_end = True
         for file in list(self._watcher.files.values()):
             progress = file.progress
-            lines = file.read(self._params.read_length)
+            try:
+                lines = file.read(self._params.read_length)
+            except OSError as error:
+                # It is tried again with the others, which it does not hold up.
+                self._watcher.tell(file.path, error)
+                continue
             if file.progress is not progress:
                 self._watcher.note_rewritten(progress, now_ns)
                 self._is_dirty = True
@@ -275,17 +280,35 @@ def confirmed_position(aeron: Aeron, publication: ExclusivePublication) -> Calla
     That is the sender position of the driver, which for a medium with acknowledgements is what the peer has, and for
     others what was sent; and the publication's own position where there is no sender, as for IPC.
     """
-    counters = aeron.counters_reader
-    counter_id = _sender_position_id(counters, publication)
-    if counter_id is None:
-        return lambda: publication.position
-    return counters.counter(counter_id).get_acquire
+    found = _SenderPosition.find(aeron.counters_reader, publication)
+    return (lambda: publication.position) if found is None else found.get
 
 
-def _sender_position_id(counters: CountersReader, publication: ExclusivePublication) -> int | None:
-    # By the key, which drivers of any version write.
-    wanted = publication.original_registration_id.to_bytes(_REGISTRATION_ID_LENGTH, "little", signed=True)
-    for record in counters:
-        if record.type_id == SENDER_POSITION and record.key[:_REGISTRATION_ID_LENGTH] == wanted:
-            return record.id
-    return None
+class _SenderPosition:
+    """The counter of a publication, for as long as it is that.
+
+    A driver that takes a client for dead, one that was stopped for a while, say, gives its counters to others before
+    the client knows.
+    """
+
+    def __init__(self, counters: CountersReader, counter_id: int, key: bytes) -> None:
+        self._counters = counters
+        self._id = counter_id
+        self._key = key
+        self._position = counters.value(counter_id)
+
+    @classmethod
+    def find(cls, counters: CountersReader, publication: ExclusivePublication) -> _SenderPosition | None:
+        # By the key, which drivers of any version write.
+        key = publication.original_registration_id.to_bytes(_REGISTRATION_ID_LENGTH, "little", signed=True)
+        for record in counters:
+            if record.type_id == SENDER_POSITION and record.key.startswith(key):
+                return cls(counters, record.id, key)
+        return None
+
+    def get(self) -> int:
+        position = self._counters.value(self._id)
+        # The key is looked at last: it goes before the counter can be another one's.
+        if self._counters.key(self._id).startswith(self._key):
+            self._position = position
+        return self._position

@@ -192,6 +192,15 @@ class MediaTransport(ABC):
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
         """Check `uri` and resolve its names; raises ChannelUriError."""
 
+    def check_shared(  # noqa: B027 - most have nothing to add
+        self, channel: Channel, existing: Channel
+    ) -> None:
+        """Raise ChannelUriError where `channel` must not share the endpoint that was opened for `existing`.
+
+        Called where it would, before anything is made for it. What the driver compares for all media is not to be
+        compared again: the lengths of socket buffers, and offsets of timestamps.
+        """
+
     @abstractmethod
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """Open the sending end; raises OSError."""

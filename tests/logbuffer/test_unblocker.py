@@ -1,7 +1,7 @@
 import pytest
 
 from aeron_core._native import wire
-from aeron_core.logbuffer.unblocker import unblock
+from aeron_core.logbuffer.unblocker import first_gap, unblock, unblock_for_good
 
 
 def move_tail(log, index, term_id, offset):
@@ -97,3 +97,24 @@ def test_term_ids_of_padding_wrap(make_log):
     assert unblock(log, 65536)
 
     assert log.buffer.get_i32(65536 + wire.DATA_TERM_ID_OFFSET) == -(2**31)
+
+
+def test_the_first_gap_is_behind_all_frames_that_are_complete(make_log, put_frame):
+    log = make_log()
+    end = put_frame(log, 0, b"complete")
+    log.buffer.put_i32(end, -128)
+
+    assert first_gap(log, 0, end + 128) == end
+    assert first_gap(log, 0, end) == end
+
+
+def test_what_a_last_publisher_has_claimed_is_padded_to_the_tail(make_log, put_frame):
+    log = make_log()
+    end = put_frame(log, 0, b"complete")
+    move_tail(log, 0, 7, end + 192)
+
+    assert not unblock(log, end)
+    assert unblock_for_good(log, end)
+
+    assert is_padding(log, end, 192)
+    assert not unblock_for_good(log, end)

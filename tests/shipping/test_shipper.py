@@ -7,7 +7,8 @@ import shutil
 import pytest
 
 from aeron_core.errors import ClosedError, ConfigurationError
-from aeron_core.shipping.shipper import Shipper, ShipperParams
+from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
+from aeron_core.testing.pair import S, Simulation
 
 LONG = "a line that is long enough to be known again "
 
@@ -325,3 +326,36 @@ def test_the_end_of_the_publication_is_told(shipping):
 
     with pytest.raises(ClosedError):
         shipping.run()
+
+
+def test_a_counter_that_was_given_to_others_confirms_nothing(tmp_path):
+    with Simulation(tmp_path) as simulation:
+        driver = simulation.add_driver()
+        client, other = driver.connect(), driver.connect()
+        publication = simulation.result(
+            client.add_exclusive_publication_async("aeron:udp?endpoint=127.0.0.1:20121", 1)
+        )
+        confirmed = confirmed_position(client, publication)
+        before = confirmed()
+        (position,) = driver.find_counters("snd-pos")
+        # As a process that is stopped and goes on when its driver has taken it for dead.
+        driver.forsake(client)
+        simulation.run_for(30 * S)
+        taken = [simulation.result(other.add_counter_async(1000, b"", "taken")) for _ in range(30)]
+        for counter in taken:
+            counter.value = 1 << 40
+
+        assert position.id in {counter.id for counter in taken}
+        assert confirmed() == before
+
+
+def test_a_file_that_cannot_be_read_is_told_once_and_holds_no_other_up(shipping):
+    shipping.write("one\n")
+    shipping.start("/proc/self/mem", "app.log")
+
+    assert shipping.run() == [b"one"]
+    shipping.write("two\n")
+    assert shipping.run() == [b"two"]
+    (error,) = shipping.errors
+    assert (error.filename, error.strerror) == ("/proc/self/mem", "Input/output error")
+    assert shipping.shipper.unread_length == 0

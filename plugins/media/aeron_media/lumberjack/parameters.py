@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
 
 from aeron_core._native import wire
 from aeron_core.addresses import HostPort, parse_address
+from aeron_core.errors import ChannelUriError
 from aeron_core.uri import ChannelUri
-from aeron_core.values import parse_bool, parse_duration_ns, parse_size
+from aeron_core.values import format_duration_ns, format_size, parse_bool, parse_duration_ns, parse_size
 from aeron_media.lumberjack.frame_limits import FrameLimits
 from aeron_media.streams.tls_parameters import TlsParameters
 
@@ -37,6 +38,7 @@ _OF_WRITERS: Final = (
     "compression",
     "wrap",
     "timeout",
+    "progress_timeout",
     "backoff_init",
     "backoff_max",
     "ttl",
@@ -45,6 +47,31 @@ _OF_WRITERS: Final = (
     "connection_counters",
     "sndbuf_length",
     "rcvbuf_length",
+)
+
+#: Keys that say how an endpoint receives, whoever subscribes; those of TLS are in its identity.
+_OF_READERS: Final = (
+    "term_length",
+    "mtu",
+    "receiver_window",
+    "ack",
+    "ack_partial",
+    "keep_alive",
+    "keep_alive_v1",
+    "max_window",
+    "max_event",
+    "max_frame",
+    "max_compressed",
+    "max_inflated",
+    "max_ratio",
+    "max_nesting",
+    "max_pairs",
+    "max_memory",
+    "connection_counters",
+    "max_connections",
+    "window_timeout",
+    "idle_timeout",
+    "write_timeout",
 )
 
 
@@ -72,7 +99,9 @@ class LumberjackParameters(TlsParameters):
         wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer events are cut into fragments."
     )
     receiver_window: Size | None = Field(
-        None, alias="rcv-wnd", description="What an image may be ahead of its subscribers, else half a term."
+        None,
+        alias="rcv-wnd",
+        description="What an image may be ahead of its subscribers, else half a term; twice the longest event.",
     )
     sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
     rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
@@ -140,7 +169,14 @@ class LumberjackParameters(TlsParameters):
     wrap: Switch = Field(
         False, description='Whether messages are any bytes, to be sent as {"message": "..."}.'
     )
-    timeout: Duration = Field(30 * S, description="For a connection, and for the next acknowledgement.")
+    timeout: Duration = Field(
+        30 * S, description="For a connection, and for a sign of life of a reader that was sent everything."
+    )
+    progress_timeout: Duration = Field(
+        0,
+        alias="progress-timeout",
+        description="For a reader that gives signs of life and acknowledges nothing; 0 for ever, as other writers do.",
+    )
     backoff_init: Duration = Field(
         1 * S, alias="backoff-init", description="Before readers that were lost are tried again."
     )
@@ -181,6 +217,30 @@ class LumberjackParameters(TlsParameters):
             if getattr(self, name) != fields[name].default
         ]
         return "-WRITER(" + ",".join(says) + ")" if says else ""
+
+    def check_shared(self, uri: ChannelUri, existing: LumberjackParameters) -> None:
+        """Raise ChannelUriError where those who have subscribed to this address want other than `uri` does."""
+        for name in _OF_READERS:
+            if getattr(self, name) != getattr(existing, name):
+                key = type(self).model_fields[name].alias or name
+                raise ChannelUriError(
+                    f"{key}={self._text_of(name)} in {str(uri)!r}: is {existing._text_of(name)} for those who share "
+                    "this address already"
+                )
+
+    def _text_of(self, name: str) -> str:
+        value = getattr(self, name)
+        if value is None:
+            return "(unset)"
+        if isinstance(value, Enum):
+            return str(value.value)
+        # `rcv-wnd` is a size, too, if it is anything.
+        metadata = type(self).model_fields[name].metadata or [BeforeValidator(parse_size)]
+        parsers = [each.func for each in metadata if isinstance(each, BeforeValidator)]
+        for parse, say in ((parse_duration_ns, format_duration_ns), (parse_size, format_size)):
+            if parse in parsers:
+                return say(value)
+        return str(value).lower()
 
     def frame_limits(self) -> FrameLimits:
         """Return the bounds of what is parsed; raises ValueError that names one out of its range."""

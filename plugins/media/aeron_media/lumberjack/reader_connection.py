@@ -216,6 +216,9 @@ class ReaderConnection(EventSink):
         if self._acks.size + 2 > ends.MAX_OWED or self._windows_in_turn >= ends.WINDOWS_PER_TURN:
             return 0
         self._windows_in_turn += 1
+        if self._acks.size == 0:
+            # Until now it has waited for nothing.
+            self._said_ns = self._now_ns
         self._owe_rest()
         self._counters.windows.increment_release()
         self.windows += 1
@@ -225,6 +228,7 @@ class ReaderConnection(EventSink):
         if count == 0:
             # Nothing to wait for: a question whether somebody is there.
             self._acks.push(version, 0, self._owed_position, self.events)
+            self._was_implicit = False
             return 1
         self._window = count
         self._left = count

@@ -17,9 +17,9 @@ from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 from aeron_media.lumberjack._native cimport ends, faults
-from aeron_media.lumberjack.end_slot cimport EndSlot
 from aeron_media.lumberjack.reader_connection cimport ReaderConnection
 from aeron_media.lumberjack.reader_counters cimport ReaderCounters
+from aeron_media.streams.end_slot cimport EndSlot
 from aeron_media.streams.feed cimport Feed
 
 

@@ -21,8 +21,9 @@ from aeron_core._native.readiness import ReadinessSet
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_media.lumberjack._native import ends, faults
 from aeron_media.lumberjack.connection_counters import Snapshot
-from aeron_media.lumberjack.end_slot import EndSlot
+from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.reader_connection import ReaderConnection
+from aeron_media.streams.end_slot import EndSlot
 from aeron_media.streams.feed import Feed
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._listener = listener
         self._counters = reader.counters
         self._budget = reader.budget
-        self._ends = EndSlot()
+        self._ends = EndSlot(fault_text)
         self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)

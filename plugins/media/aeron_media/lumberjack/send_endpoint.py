@@ -13,8 +13,8 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.lumberjack._native import ends
 from aeron_media.lumberjack.connection_counters import Snapshot
-from aeron_media.lumberjack.end_slot import EndSlot
 from aeron_media.lumberjack.writer_stream import WriterStream
+from aeron_media.streams.end_slot import EndSlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

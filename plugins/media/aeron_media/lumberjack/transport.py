@@ -20,7 +20,7 @@ from aeron_core.spi.media import (
 )
 from aeron_core.uri import ChannelUri
 from aeron_media.lumberjack.encoder_params import EncoderParams
-from aeron_media.lumberjack.end_slot import EndSlot
+from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
 from aeron_media.lumberjack.reader_host import ReaderHost
@@ -29,6 +29,8 @@ from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.streams.end_slot import EndSlot
+from aeron_media.streams.image_keys import check_image_keys
 from aeron_media.streams.sockets import SystemStreams
 from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
 from aeron_media.streams.tls_streams import TlsStreams
@@ -112,6 +114,13 @@ class LumberjackTransport(MediaTransport):
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault("endpoint", "a subscription listens at one address; several are for publications")
+        if not is_publication:
+            check_image_keys(
+                uri,
+                term_length=params.term_length,
+                mtu=params.mtu,
+                receiver_window=params.receiver_window,
+            )
         tls = _tls_contexts(params, uri, is_publication=is_publication)
         if is_publication:
             return self._resolve_readers(uri, params, tls, resolve)
@@ -123,6 +132,12 @@ class LumberjackTransport(MediaTransport):
             params=params,
             tls=tls,
         )
+
+    def check_shared(self, channel: Channel, existing: Channel) -> None:
+        """See `MediaTransport.check_shared`; publications share an endpoint only where all their keys are the same."""
+        mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
+        if mine.remote is not None:
+            mine.keys.check_shared(mine.uri, theirs.keys)
 
     def _resolve_readers(
         self, uri: ChannelUri, params: LumberjackParameters, tls: tuple[TlsContexts, ...], resolve: Resolve
@@ -159,12 +174,13 @@ class LumberjackTransport(MediaTransport):
                 has_tls=bool(tls),
             ),
             budget=MemoryBudget(keys.max_memory),
-            ends=EndSlot(),
+            ends=EndSlot(fault_text),
             encoder=EncoderParams(compression=keys.compression, is_wrapping=keys.wrap),
             window=keys.window,
             pipeline=keys.pipeline,
             balances=keys.balance,
             timeout_ns=keys.timeout,
+            progress_timeout_ns=keys.progress_timeout,
             backoff_init_ns=keys.backoff_init,
             backoff_max_ns=keys.backoff_max,
             ttl_ns=keys.ttl,

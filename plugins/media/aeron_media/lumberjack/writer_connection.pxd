@@ -11,11 +11,12 @@ from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.acks cimport AckParser
 from aeron_media.lumberjack.backoff cimport Backoff
-from aeron_media.lumberjack.end_slot cimport EndSlot
 from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
+from aeron_media.streams.end_slot cimport EndSlot
+from aeron_media.streams.log_message cimport LogMessage
 
 
 @cython.final
@@ -39,6 +40,7 @@ cdef class WriterConnection:
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
+    cdef LogMessage _message            # that is looked at
     cdef AckQueue _owed                 # windows in flight: where each ends in the log, and its events
     cdef AtomicBuffer _input            # acknowledgements as they come
     cdef int64_t _input_length
@@ -47,12 +49,16 @@ cdef class WriterConnection:
     cdef int32_t _pipeline
     cdef bint _is_balanced
     cdef int64_t _timeout_ns
+    cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
     cdef bint _has_asked                # for the name to be looked up, of a connection that grows old
     cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
-    cdef int64_t _heard_ns              # of the reader, or since when something is owed
+    cdef int64_t _heard_ns              # of the reader, or it took bytes, or since when something is owed
+    cdef int64_t _progress_ns           # when an event was acknowledged, or since when something is owed
+    cdef int64_t _part                  # events of the oldest window that were acknowledged
+    cdef bint _has_told                 # that there is no progress
     cdef int64_t _next_look_ns
     cdef int64_t _next_window_ns
 
@@ -69,6 +75,9 @@ cdef class WriterConnection:
     cdef int32_t _go_down(self) except -1 nogil
     cdef int32_t _forget(self) except -1 nogil
     cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
+    @cython.locals(quiet_ns=int64_t)
+    cdef int32_t _look_for_progress(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _note_progress(self, int64_t sequence) except -1 nogil
     cdef bint _is_old(self, int64_t now_ns) noexcept nogil
     @cython.locals(received=int64_t)
     cdef int32_t _read_acks(self, int64_t now_ns) except -1 nogil
@@ -77,12 +86,10 @@ cdef class WriterConnection:
     @cython.locals(sequence=int64_t, count=int64_t)
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
     cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
-    @cython.locals(offset=int64_t, length=int64_t, flags=uint8_t)
-    cdef int64_t _end_of_message(self, LogBuffer log, int64_t position) except -1 nogil
-    @cython.locals(offset=int64_t, length=int32_t, aligned=int64_t, flags=uint8_t, answer=int32_t)
+    @cython.locals(length=int64_t, answer=int32_t)
     cdef int64_t _add_message(self, LogBuffer log, int64_t position) except -1 nogil
-    @cython.locals(offset=int64_t, payload_length=int64_t, length=int32_t, flags=uint8_t, end=int64_t, answer=int32_t)
-    cdef int64_t _add_fragments(self, LogBuffer log, int64_t start) except -1 nogil
+    @cython.locals(offset=int64_t, end=int64_t, length=int64_t, answer=int32_t)
+    cdef int32_t _add_fragments(self, LogBuffer log) except -1 nogil
     cdef int64_t _outcome(self, int32_t answer, int64_t length) except -1 nogil
     @cython.locals(sent=int64_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil

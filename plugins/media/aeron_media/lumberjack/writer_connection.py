@@ -22,6 +22,7 @@ from aeron_media.lumberjack._native import ends, faults, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.acks import AckParser
 from aeron_media.lumberjack.window_encoder import WindowEncoder
+from aeron_media.streams.log_message import LogMessage
 
 if TYPE_CHECKING:
     from aeron_core._native.streams import ByteStream
@@ -54,6 +55,7 @@ class WriterConnection:
         self._encoder = WindowEncoder(params.encoder, params.budget)
         self._acks = AckParser()
         self._owed = AckQueue()
+        self._message = LogMessage()
         self._input = AtomicBuffer.allocate(ends.ACKS_LENGTH)
         self._input_length = 0
         self._window = params.window
@@ -61,12 +63,14 @@ class WriterConnection:
         self._pipeline = params.pipeline
         self._is_balanced = params.balances
         self._timeout_ns = params.timeout_ns
+        self._progress_timeout_ns = params.progress_timeout_ns
         self._ttl_ns = params.ttl_ns
         self.phase = ends.PHASE_DOWN
         self._begin_to_count()
         self.number = 0
         self.has_ended = False
         self._has_asked = False
+        self._has_told = False
         self._holds_memory = False
         self._next_look_ns = 0
         self._next_window_ns = 0
@@ -130,6 +134,7 @@ class WriterConnection:
             self.phase = ends.PHASE_UP
             self._phase_ns = now_ns
             self._heard_ns = now_ns
+            self._note_progress(0)
             self._has_asked = False
             self._counters.connected.get_and_add(1)
         elif now_ns - self._phase_ns > self._timeout_ns:
@@ -179,7 +184,7 @@ class WriterConnection:
         if self._owed.size > 0:
             if now_ns - self._heard_ns > self._timeout_ns:
                 return self._lose(ends.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
-            return 0
+            return self._look_for_progress(now_ns)
         if self._holds_memory and self._encoder.ready == 0 and now_ns - self._heard_ns > ends.IDLE_MEMORY_NS:
             # Other streams share it.
             self._holds_memory = False
@@ -187,6 +192,22 @@ class WriterConnection:
         if self._is_old(now_ns):
             # Nothing is owed: the next connection goes on where this one has ended.
             self._go_down()
+        return 0
+
+    def _look_for_progress(self, now_ns: int) -> int:
+        """See whether signs of life are all that comes; return 0."""
+        quiet_ns = now_ns - self._progress_ns
+        if 0 < self._progress_timeout_ns < quiet_ns:
+            return self._lose(ends.NO_PROGRESS, self._owed.size, 0, now_ns)
+        if quiet_ns > ends.STALL_NS and not self._has_told:
+            self._has_told = self._ends.keep(ends.STALLED, self._owed.size, 0, 0, self.host.address) != 0
+        return 0
+
+    def _note_progress(self, sequence: int) -> int:
+        """Note that of the oldest window so many events are acknowledged; return 0."""
+        self._part = sequence
+        self._progress_ns = self._now_ns
+        self._has_told = False
         return 0
 
     def _is_old(self, now_ns: int) -> bool:
@@ -235,7 +256,10 @@ class WriterConnection:
         count = self._owed.sequence() if self._owed.size > 0 else 0
         if sequence > count or self._acks.version != wire.VERSION_2:
             return self._lose(ends.WRONG_ACK, sequence, count, now_ns)
+        if sequence > self._part:
+            self._note_progress(sequence)
         if sequence == count:
+            self._part = 0
             self._ledger.complete(self._owed.position())
             self.acknowledged = self._owed.total()
             self._owed.pop()
@@ -256,7 +280,7 @@ class WriterConnection:
             count = self._encoder.count
             step = self._add_message(log, position)
             if step == ends.OUT_OF_MEMORY:
-                return self._shrink(count + 1, self._end_of_message(log, position))
+                return self._shrink(count + 1, position + self._message.step)
             if step <= 0:
                 break
             position += step
@@ -272,6 +296,7 @@ class WriterConnection:
         if self._owed.size == 0:
             # Nothing was owed until now: its time begins.
             self._heard_ns = self._now_ns
+            self._note_progress(0)
         self._ledger.take(position, self._owner)
         self.windows += 1
         self.events += count
@@ -302,62 +327,31 @@ class WriterConnection:
                 self._next_window_ns = self._now_ns
         return False
 
-    def _end_of_message(self, log: LogBuffer, position: int) -> int:
-        """Return where the message ends that begins at `position`, all of which is there."""
-        offset = log.frame_offset(position)
-        while True:
-            flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
-            length = positions.align_frame(log.buffer.get_i32(offset))
-            position += length
-            offset += length
-            if flags & aeron_wire.DATA_FLAG_END:
-                return position
-
     def _add_message(self, log: LogBuffer, position: int) -> int:
         """Add the message at `position`; return its bytes in the log, 0 where none is there, WINDOW_FULL."""
-        offset = log.frame_offset(position)
-        length = log.buffer.get_i32_acquire(offset)
-        if length <= 0:
+        if not self._message.look(log, position):
             return ends.UNFINISHED_MESSAGE
-        aligned = positions.align_frame(length)
-        flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
-        if log.buffer.get_u16(offset + aeron_wire.FRAME_TYPE_OFFSET) != aeron_wire.TYPE_DATA:
-            return aligned
-        if flags & aeron_wire.DATA_FLAG_BEGIN == 0:
-            # The rest of a message that nobody has seen the beginning of.
-            return aligned
-        if flags & aeron_wire.DATA_FLAG_END:
+        length = self._message.payload_length
+        if not self._message.is_message:
+            return self._message.step
+        if positions.align_frame(length + aeron_wire.DATA_HEADER_LENGTH) == self._message.step:
             answer = self._encoder.add(
-                log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, length - aeron_wire.DATA_HEADER_LENGTH
+                log.buffer, self._message.offset + aeron_wire.DATA_HEADER_LENGTH, length
             )
-            return self._outcome(answer, aligned)
-        return self._add_fragments(log, offset)
+            return self._outcome(answer, self._message.step)
+        return self._outcome(self._add_fragments(log), self._message.step)
 
-    def _add_fragments(self, log: LogBuffer, start: int) -> int:
-        # All of them are in one term.
-        offset = start
-        payload_length = 0
-        while True:
-            length = log.buffer.get_i32_acquire(offset)
-            if length <= 0:
-                return ends.UNFINISHED_MESSAGE
-            payload_length += length - aeron_wire.DATA_HEADER_LENGTH
-            flags = log.buffer.get_u8(offset + aeron_wire.FRAME_FLAGS_OFFSET)
-            offset += positions.align_frame(length)
-            if flags & aeron_wire.DATA_FLAG_END:
-                break
-        end = offset
-        answer = self._encoder.begin_event(payload_length)
-        offset = start
+    def _add_fragments(self, log: LogBuffer) -> int:
+        answer = self._encoder.begin_event(self._message.payload_length)
+        offset = self._message.offset
+        end = offset + self._message.step
         while answer > 0 and offset < end:
             length = log.buffer.get_i32(offset)
             answer = self._encoder.add_piece(
                 log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, length - aeron_wire.DATA_HEADER_LENGTH
             )
             offset += positions.align_frame(length)
-        if answer > 0:
-            answer = self._encoder.end_event()
-        return self._outcome(answer, end - start)
+        return self._encoder.end_event() if answer > 0 else answer
 
     def _outcome(self, answer: int, length: int) -> int:
         if answer > 0:
@@ -379,6 +373,8 @@ class WriterConnection:
                 return self._lose(0, 0, 0, now_ns)
             if sent == 0:
                 return 0
+            # A slow way is no silence: for what is under way, time begins when the last of it has left.
+            self._heard_ns = now_ns
             self._counters.bytes_sent.get_and_add(sent)
             self.bytes_sent += sent
             self._encoder.consume(sent)

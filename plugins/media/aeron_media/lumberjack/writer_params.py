@@ -9,8 +9,8 @@ from aeron_media.lumberjack.encoder_params import EncoderParams
 
 if TYPE_CHECKING:
     from aeron_core._native.byte_queue import MemoryBudget
-    from aeron_media.lumberjack.end_slot import EndSlot
     from aeron_media.lumberjack.writer_counters import WriterCounters
+    from aeron_media.streams.end_slot import EndSlot
 
 S: Final = 1_000_000_000
 
@@ -27,6 +27,7 @@ class WriterParams:
     pipeline: int = 2
     balances: bool = False
     timeout_ns: int = 30 * S
+    progress_timeout_ns: int = 0
     backoff_init_ns: int = 1 * S
     backoff_max_ns: int = 60 * S
     ttl_ns: int = 0

@@ -14,6 +14,7 @@ from aeron_core.addresses import HostPort, parse_address
 from aeron_core.uri import ChannelUri
 from aeron_core.values import parse_bool, parse_duration_ns, parse_size
 from aeron_media.sp._native import wire as sp_wire
+from aeron_media.streams.image_keys import check_image_keys, longest_message
 from aeron_media.streams.tls_parameters import TlsParameters
 
 S: Final = 1_000_000_000
@@ -157,7 +158,9 @@ class PairParameters(TlsParameters):
         wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer messages are cut into fragments."
     )
     receiver_window: Size | None = Field(
-        None, alias="rcv-wnd", description="What an image may be ahead of its subscribers, else half a term."
+        None,
+        alias="rcv-wnd",
+        description="What an image may be ahead of its subscribers, else half a term; twice the longest message.",
     )
     sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
     rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
@@ -207,6 +210,17 @@ class PairParameters(TlsParameters):
             self.local_address()
         except ValueError as error:
             raise uri.fault("path", str(error)) from error
+
+    def check_images(self, uri: ChannelUri) -> None:
+        """Raise ChannelUriError where there could be no images of messages; for subscriptions."""
+        check_image_keys(
+            uri, term_length=self.term_length, mtu=self.mtu, receiver_window=self.receiver_window
+        )
+        longest = longest_message(self.term_length, self.image_mtu, self.receiver_window)
+        if longest < self.max_message_length:
+            raise uri.fault(
+                "rcv-wnd", f"has room for messages of {longest} bytes alone: max-message= must say so"
+            )
 
     def local_address(self) -> SocketAddress:
         """Return the address of a Unix socket; raises ValueError."""

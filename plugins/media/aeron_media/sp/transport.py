@@ -128,6 +128,8 @@ class PairTransport(MediaTransport):
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> PairChannel:
         """See `MediaTransport.resolve_channel`."""
         keys = PairParameters.parse(uri)
+        if not is_publication:
+            keys.check_images(uri)
         tls = _tls_contexts(keys, uri)
         address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
         return PairChannel(
@@ -137,6 +139,11 @@ class PairTransport(MediaTransport):
             params=keys,
             tls=tls,
         )
+
+    def check_shared(self, channel: Channel, existing: Channel) -> None:
+        """See `MediaTransport.check_shared`."""
+        mine = _pair_channel(channel)
+        self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""

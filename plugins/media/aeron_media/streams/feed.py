@@ -18,6 +18,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.setup import Setup
 from aeron_media.streams._native import limits
+from aeron_media.streams.image_keys import longest_message
 
 if TYPE_CHECKING:
     from aeron_core.protocol.frames.status_message import StatusMessage
@@ -37,7 +38,7 @@ class Feed:
         self._bits = positions.position_bits_to_shift(term_length)
         self._max_payload_length = mtu - wire.DATA_HEADER_LENGTH
         self._window_length = window_length
-        self.max_message_length = positions.max_message_length(term_length)
+        self.max_message_length = longest_message(term_length, mtu, window_length or None)
         self._wanted = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
         self._stream_ids = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
         self._limits = AtomicBuffer.allocate(limits.MAX_STREAMS * 8)

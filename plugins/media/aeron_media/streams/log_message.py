@@ -34,10 +34,8 @@ class LogMessage:
         self.offset = offset
         self.payload_length = length - wire.DATA_HEADER_LENGTH
         self.reserved_value = log.buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
-        if flags & wire.DATA_FLAG_END == 0 and not self._look_further(log):
-            return False
         self.is_message = True
-        return True
+        return flags & wire.DATA_FLAG_END != 0 or self._look_further(log)
 
     def _look_further(self, log: LogBuffer) -> bool:
         # All fragments are in one term.
@@ -47,6 +45,10 @@ class LogMessage:
             if length <= 0:
                 return False
             self.step += positions.align_frame(length)
+            if log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_DATA:
+                # Its publisher has died in the middle of it: padding stands in place of the rest.
+                self.is_message = False
+                return True
             self.payload_length += length - wire.DATA_HEADER_LENGTH
             if log.buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_END:
                 return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from aeron_media.streams.image_keys import longest_message
 from plain_codec import ack, compressed, data_event, window
 from reading import ADDRESS, CHANNEL, GONE, KEEP_ALIVE, Reading, events, heard
 
@@ -88,6 +89,24 @@ def test_a_writer_that_waits_is_told_that_somebody_is_there(reading):
     assert reading.say(writer, window(1) + events(1), 11 * S) == KEEP_ALIVE * 2
     reading.is_polling = True
     assert reading.say(writer, b"") == ack(1)
+
+
+def test_a_writer_is_told_so_only_when_it_has_waited(reading):
+    writer = reading.dial()
+    reading.say(writer, window(1) + events(1))
+    reading.say(writer, b"", 30 * S)
+    reading.is_polling = False
+    assert reading.say(writer, window(1) + events(1), 4 * S) == b""
+    assert reading.say(writer, b"", 2 * S) == KEEP_ALIVE
+
+
+def test_a_window_without_events_is_answered_by_itself(reading):
+    writer = reading.dial()
+    reading.is_polling = False
+    # Of the windows that nothing announced, two and three would be acknowledged together.
+    reading.say(writer, window(1) + events(1, 2) + window(0) + events(3))
+    reading.is_polling = True
+    assert reading.say(writer, b"") == ack(1) + ack(2) + ack(0) + ack(3)
 
 
 def test_a_writer_of_version_1_is_told_nothing(reading):
@@ -210,6 +229,22 @@ def test_an_event_that_no_image_can_hold_is_refused(tmp_path):
         assert reading.counted("rejects-limit") == 1
 
 
+def test_an_event_that_the_window_of_an_image_never_has_room_for_is_refused(tmp_path):
+    with Reading(tmp_path, "|rcv-wnd=64k") as reading:
+        assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 32_737), 5 * S) == GONE
+        assert "event of 32737 bytes: at most 32736" in reading.errors()[0]
+        assert "rcv-wnd= / 2" in reading.errors()[0]
+
+
+def test_the_longest_event_of_a_window_finds_room_wherever_a_term_ends(tmp_path):
+    with Reading(tmp_path, "|rcv-wnd=8k|term-length=64k|mtu=1408") as reading:
+        writer = reading.dial()
+        longest = longest_message(65536, 1408, 8192)
+        for sequence in range(1, 60):
+            payload = b"x" * (longest if sequence % 2 else 40 * sequence)
+            assert reading.say(writer, window(1) + events(sequence, payload=payload)) == ack(sequence)
+
+
 def test_each_stream_gets_all_events_and_all_are_waited_for(tmp_path):
     with Reading(tmp_path, stream_ids=(7, 8)) as reading:
         writer = reading.dial()
@@ -305,6 +340,7 @@ def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
         ("", "endpoint"),
         ("endpoint=127.0.0.1:5044|ack=soon", "ack"),
         ("endpoint=127.0.0.1:5044|max-nesting=9", "max_nesting"),
+        ("endpoint=127.0.0.1:5044|mtu=32", "mtu=32"),
     ],
 )
 def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):
@@ -332,3 +368,21 @@ def test_windows_without_events_keep_nobody_alive_and_nothing_waiting(reading):
     assert answered == GONE
     reading.run(3 * S)
     assert reading.counted("rejects-timeout") == 1
+
+
+@pytest.mark.parametrize(
+    ("existing", "asked", "named"),
+    [
+        ("|ack=received", "", "ack=consumed in .*: is received for those who share this address already"),
+        ("", "|ack=received", "ack=received in .*: is consumed for those"),
+        ("|max-connections=2", "|max-connections=3", "max-connections=3 in .*: is 2 for those"),
+        ("", "|idle-timeout=90s", "idle-timeout=90s in .*: is 60s for those"),
+        ("", "|rcv-wnd=64k", r"rcv-wnd=64k in .*: is \(unset\) for those"),
+        ("|term-length=1m", "", "term-length=8m in .*: is 1m for those"),
+    ],
+)
+def test_who_subscribes_to_an_address_must_want_the_same_of_its_writers(tmp_path, existing, asked, named):
+    with Reading(tmp_path, existing) as reading:
+        with pytest.raises(RegistrationError, match=named):
+            reading.subscribe(8, asked)
+        assert reading.subscribe(8, existing + "|window=7|alias=other")

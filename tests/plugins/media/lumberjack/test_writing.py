@@ -165,6 +165,61 @@ def test_signs_of_life_are_waited_for(writing):
     assert writing.counted("keep-alives") == 10
 
 
+def test_a_reader_that_gives_nothing_but_signs_of_life_is_told_after_five_minutes(writing):
+    writing.offer(A, B)
+    for _ in range(14):
+        writing.run(20 * S)
+        writing.answer(ack(0))
+    assert writing.errors() == []
+    for _ in range(14):
+        writing.run(20 * S)
+        writing.answer(ack(0))
+    (error,) = writing.errors()
+    assert "signs of life and acknowledged nothing for 5 minutes" in error
+    assert "progress-timeout=" in error
+    assert writing.counted("lost") == 0
+
+
+def test_a_reader_that_gives_nothing_but_signs_of_life_is_given_up_where_it_is_asked_for(tmp_path):
+    with Writing(tmp_path, "|progress-timeout=60s") as writing:
+        writing.accept()
+        writing.offer(A, B, C)
+        writing.run(20 * S)
+        # Of the same part again: no progress.
+        writing.answer(ack(1), ack(1))
+        writing.run(20 * S)
+        writing.answer(ack(1))
+        writing.run(29 * S)
+        writing.answer(ack(0))
+        assert writing.counted("lost") == 0
+        writing.run(15 * S)
+        assert writing.counted("lost") == 1
+        assert "for longer than progress-timeout=" in writing.errors()[0]
+
+
+def test_a_window_on_a_slow_way_is_no_silence(tmp_path):
+    with Writing(tmp_path, "|compression=0|term-length=8m") as writing:
+        writing.accept()
+        writing.reader.capacity = 65536
+        event = b'{"m":"%s"}' % (b"x" * 8000)
+        writing.driver.is_stalled = True
+        for _ in range(50):
+            assert writing.publication.offer(event) > 0
+        writing.driver.is_stalled = False
+        data = b""
+        for _ in range(100):
+            writing.run(1 * S)
+            data += writing.reader.receive(3000) or b""
+        assert writing.counted("lost") == 0
+        assert len(data) == 300_000
+        # The rest of it is on its way, and nothing more comes of the reader.
+        writing.reader.capacity = 1 << 20
+        writing.run(29 * S)
+        assert writing.counted("lost") == 0
+        writing.run(3 * S)
+        assert "acknowledged nothing for longer than timeout=" in writing.errors()[0]
+
+
 @pytest.mark.parametrize("answer", [ack(2), ack(1, b"1"), b"2J\0\0\0\1", b"HTTP/1.1 400"])
 def test_what_is_no_acknowledgement_of_the_window_ends_the_connection(writing, answer):
     writing.offer(A)
@@ -341,3 +396,60 @@ def test_a_reader_that_has_sent_nonsense_is_understood_when_it_is_back(writing):
     writing.accept()
     assert acknowledged(writing) == [A]
     assert writing.counted("lost") == 1
+
+
+def cut(writing, begin, end):
+    """Have a publisher be dead that had claimed this part of the log and not written it."""
+    (path,) = writing.driver.log_files()
+    with path.open("r+b") as log:
+        log.seek(begin)
+        log.write(bytes(end - begin))
+
+
+def test_a_message_whose_publisher_died_in_the_middle_of_it_is_passed_over_and_holds_nobody_up(tmp_path):
+    keys = "|wrap=true|mtu=1408"
+    with Writing(tmp_path, keys, is_exclusive=False) as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.answer(ack(1))
+        begin = writing.publication.position
+        writing.heard()
+        writing.driver.is_stalled = True
+        assert writing.publication.offer(b"x" * 5000) > 0
+        cut(writing, begin + 1408, writing.publication.position)
+        writing.driver.is_stalled = False
+        writing.offer(B)
+        assert writing.heard(10 * S) == []
+        (((_, payload),),) = writing.heard(10 * S)
+        assert json.loads(payload) == {"message": B.decode()}
+        writing.answer(ack(1))
+        assert writing.unacknowledged() == 0
+        assert writing.driver.counted("unblocked_publications") == 1
+
+
+def test_a_message_that_is_being_written_while_a_reader_takes_its_time_is_left_alone(tmp_path):
+    with Writing(tmp_path, is_exclusive=False) as writing:
+        writing.accept()
+        writing.offer(A)
+        writing.run(14 * S)
+        writing.answer(ack(0))
+        claim = writing.publication.try_claim(len(B))
+        writing.run(10 * S)
+        writing.answer(ack(0))
+        claim.buffer[:] = B
+        claim.commit()
+        assert payloads(writing.heard()) == [A, B]
+        assert writing.driver.counted("unblocked_publications") == 0
+
+
+def test_a_publication_that_ends_in_the_middle_of_a_message_leaves_no_log_behind(tmp_path):
+    with Writing(tmp_path, "|mtu=1408") as writing:
+        writing.accept()
+        writing.driver.is_stalled = True
+        assert writing.publication.offer(b"x" * 5000) > 0
+        cut(writing, 1408, writing.publication.position)
+        writing.driver.is_stalled = False
+        writing.publication.close()
+        writing.run(30 * S)
+        assert writing.driver.log_files() == []
+        assert writing.errors() == []

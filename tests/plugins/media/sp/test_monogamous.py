@@ -481,3 +481,9 @@ def test_a_rejected_image_ends_its_connection(pairing):
     operations._command("reject", lambda: operations._driver.reject_image(image.correlation_id, 0, "no more"))
     pair.run(500 * MS)
     assert is_gone(peer) or is_gone(peer)
+
+
+def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscribers(pairing):
+    pair = pairing(publishes=False)
+    with pytest.raises(RegistrationError, match=r"ttl.*is 8 for those who share this socket already"):
+        pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))

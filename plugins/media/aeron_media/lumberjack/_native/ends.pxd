@@ -28,6 +28,8 @@ cpdef enum:
     WRONG_ACK = -51         # of more than was sent, or of another version
     CLOSED = -52            # by the reader
     NOT_CONNECTED = -53     # in time
+    NO_PROGRESS = -54       # for too long, though there are signs of life
+    STALLED = -55           # the same, and it is waited for all the same
 
 # Of parts of a log that are no connection's
 cpdef enum:
@@ -43,6 +45,8 @@ cpdef enum:
     PEER_GRACE_NS = 5000000000       # for which a peer that was lost counts as one
     ACK_INTERVAL_NS = 1000000        # between two looks for acknowledgements while none is owed
     MEMORY_PAUSE_NS = 10000000       # before a window that no memory was left for is tried again
+    # Without progress, before that is told. Source: deadlock.go of libbeat, logstashDeadlockTimeout.
+    STALL_NS = 300000000000
     IDLE_MEMORY_NS = 1000000000      # for which memory is kept for the next window
 
 cpdef enum:

@@ -15,12 +15,15 @@ CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
 class Writing(Simulation):
     """A driver with a publication, and the reader that it finds."""
 
-    def __init__(self, directory, keys="", *, listens=True):
+    def __init__(self, directory, keys="", *, listens=True, is_exclusive=True):
         super().__init__(directory)
         self.driver = self.add_driver()
         self.client = self.driver.connect()
         self.listener = self.streams.serve(ADDRESS) if listens else None
-        self.publication = self.result(self.client.add_exclusive_publication_async(f"{CHANNEL}{keys}", 7))
+        add = (
+            self.client.add_exclusive_publication_async if is_exclusive else self.client.add_publication_async
+        )
+        self.publication = self.result(add(f"{CHANNEL}{keys}", 7))
         self.reader = None
 
     def accept(self):

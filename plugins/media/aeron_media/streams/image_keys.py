@@ -1,0 +1,41 @@
+"""The keys of a channel URI that say how images of connections lie in memory, the same for all media with connections.
+
+Not here: filling them (`feed`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_core._native import positions, wire
+from aeron_core.channel_params import MTU_ALLOWED, TERM_LENGTH_ALLOWED
+from aeron_core.errors import ConfigurationError
+from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
+from aeron_core.uri import ChannelUri
+
+#: An invented number: room for short messages, in frames of any length.
+MIN_WINDOW_LENGTH: Final = 4096
+
+
+def check_image_keys(uri: ChannelUri, *, term_length: int, mtu: int, receiver_window: int | None) -> None:
+    """Raise ChannelUriError where there could be no such image; lengths are bytes."""
+    try:
+        check_term_length(term_length)
+    except ConfigurationError as error:
+        raise uri.fault("term-length", TERM_LENGTH_ALLOWED) from error
+    try:
+        check_mtu_length(mtu)
+    except ConfigurationError as error:
+        raise uri.fault("mtu", MTU_ALLOWED) from error
+    if receiver_window is not None and receiver_window < MIN_WINDOW_LENGTH:
+        raise uri.fault("rcv-wnd", f"must be at least {MIN_WINDOW_LENGTH} bytes")
+
+
+def longest_message(term_length: int, mtu: int, receiver_window: int | None) -> int:
+    """Return the length of the longest message that such an image has room for sooner or later, in bytes."""
+    window = min(receiver_window or term_length, term_length // 2)
+    # Before it, there may have to be padding to the end of a term, nearly as long as its frames.
+    frames, rest = divmod(window // 2, mtu)
+    room = frames * (mtu - wire.DATA_HEADER_LENGTH)
+    room += max((rest & -wire.FRAME_ALIGNMENT) - wire.DATA_HEADER_LENGTH, 0)
+    return min(positions.max_message_length(term_length), room)
