@@ -51,6 +51,7 @@ class RecordPublisher:
         self._link: Link | None = None
         self._retry_ns: int | None = None
         self._message: bytes | None = None  # that is to be published next
+        self._is_report = False  # of messages that were dropped
         self._has_told = False
 
     @property
@@ -87,6 +88,7 @@ class RecordPublisher:
     def _has_message(self) -> bool:
         if self._message is None:
             dropped = self._queue.take_unreported()
+            self._is_report = dropped > 0
             self._message = self._report_of(dropped) if dropped else self._queue.get()
         return self._message is not None
 
@@ -112,7 +114,9 @@ class RecordPublisher:
         publication = self._link.publication
         if len(self._message) > publication.max_message_length:
             self._message = None
-            self._queue.drop()
+            if not self._is_report:
+                # A report that is too long itself would have no end.
+                self._queue.drop()
             return True
         result = publication.offer(self._message)
         if result >= 0:

@@ -198,3 +198,12 @@ def test_a_message_that_is_too_long_is_dropped(publishing):
     publishing.publisher.do_work(0)
 
     assert publishing.stream.messages == [b"1 dropped", b"1"]
+
+
+def test_a_report_that_is_too_long_itself_is_not_reported(publishing):
+    publishing.stream.max_message_length = 5
+    publishing.put(b"x" * 6, b"1")
+
+    assert publishing.publisher.do_work(0) == 3
+    assert publishing.publisher.do_work(0) == 0
+    assert publishing.stream.messages == [b"1"]

@@ -21,14 +21,25 @@ MIB: Final = 1 << 20
 #: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
 DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
 
+#: Our own number: in less, a duty cycle may pass in which nothing could come, or be done.
+MIN_INTERVAL_NS: Final = 1_000_000
+
 
 def _parse_endpoints(text: str) -> tuple[HostPort, ...]:
     return tuple(parse_address(each) for each in text.split(","))
 
 
+def _parse_interval_ns(text: str) -> int:
+    interval_ns = parse_duration_ns(text)
+    if interval_ns < MIN_INTERVAL_NS:
+        raise ValueError(f"must be at least {format_duration_ns(MIN_INTERVAL_NS)}")
+    return interval_ns
+
+
 Addresses = Annotated[tuple[HostPort, ...], BeforeValidator(_parse_endpoints), Field(max_length=64)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
+Interval = Annotated[int, BeforeValidator(_parse_interval_ns)]
 Switch = Annotated[bool, BeforeValidator(parse_bool)]
 
 #: Keys that say how an endpoint sends.
@@ -112,7 +123,7 @@ class LumberjackParameters(TlsParameters):
     ack_partial: Switch = Field(
         False, alias="ack-partial", description="Acknowledge a window while it comes, as subscribers get on."
     )
-    keep_alive: Duration = Field(
+    keep_alive: Interval = Field(
         5 * S,
         alias="keep-alive",
         description="Between two signs of life to a writer that waits for subscribers.",
@@ -151,15 +162,19 @@ class LumberjackParameters(TlsParameters):
         description="Connections that have counters of their own, at most; all are counted in those of the endpoint.",
     )
     max_connections: int = Field(
-        256, ge=1, le=65536, alias="max-connections", description="More are turned away."
+        256,
+        ge=1,
+        le=65536,
+        alias="max-connections",
+        description="More are turned away. Room for one is 10 KiB.",
     )
-    window_timeout: Duration = Field(
+    window_timeout: Interval = Field(
         30 * S, alias="window-timeout", description="For the next event of a window or frame that was begun."
     )
-    idle_timeout: Duration = Field(
+    idle_timeout: Interval = Field(
         60 * S, alias="idle-timeout", description="For a writer that sends nothing, and is owed nothing."
     )
-    write_timeout: Duration = Field(
+    write_timeout: Interval = Field(
         30 * S, alias="write-timeout", description="For a writer that does not read its acknowledgements."
     )
 
@@ -169,7 +184,7 @@ class LumberjackParameters(TlsParameters):
     wrap: Switch = Field(
         False, description='Whether messages are any bytes, to be sent as {"message": "..."}.'
     )
-    timeout: Duration = Field(
+    timeout: Interval = Field(
         30 * S, description="For a connection, and for a sign of life of a reader that was sent everything."
     )
     progress_timeout: Duration = Field(
@@ -177,10 +192,10 @@ class LumberjackParameters(TlsParameters):
         alias="progress-timeout",
         description="For a reader that gives signs of life and acknowledges nothing; 0 for ever, as other writers do.",
     )
-    backoff_init: Duration = Field(
+    backoff_init: Interval = Field(
         1 * S, alias="backoff-init", description="Before readers that were lost are tried again."
     )
-    backoff_max: Duration = Field(60 * S, alias="backoff-max", description="Before any attempt, at most.")
+    backoff_max: Interval = Field(60 * S, alias="backoff-max", description="Before any attempt, at most.")
     ttl: Duration = Field(
         0, description="After which a connection is made anew, to the next reader of `endpoint`; 0 for never."
     )
@@ -237,7 +252,10 @@ class LumberjackParameters(TlsParameters):
         # `rcv-wnd` is a size, too, if it is anything.
         metadata = type(self).model_fields[name].metadata or [BeforeValidator(parse_size)]
         parsers = [each.func for each in metadata if isinstance(each, BeforeValidator)]
-        for parse, say in ((parse_duration_ns, format_duration_ns), (parse_size, format_size)):
+        for parse, say in (
+            (_parse_interval_ns, format_duration_ns),
+            (parse_size, format_size),
+        ):
             if parse in parsers:
                 return say(value)
         return str(value).lower()

@@ -62,7 +62,7 @@ class LumberjackChannel(Channel):
 def _tls_contexts(
     params: LumberjackParameters, uri: ChannelUri, *, is_publication: bool
 ) -> tuple[TlsContexts, ...]:
-    params.check_tls(uri, is_publication=is_publication)
+    params.check_tls(uri, connects=is_publication)
     if not params.tls:
         return ()
     try:

@@ -66,7 +66,7 @@ class PairChannel(Channel):
 
 def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
     is_dialing = keys.mode is Mode.DIAL
-    keys.check_tls(uri, is_publication=is_dialing)
+    keys.check_tls(uri, connects=is_dialing)
     if not keys.tls or keys.endpoint is None:
         return None
     try:

@@ -53,12 +53,13 @@ class TlsParameters(BaseModel):
     client_auth: ClientAuth | None = Field(
         None,
         alias="client-auth",
-        description="Whether writers must show a certificate of `ca`: required where `ca` is given, else none.",
+        description="Whether who connects to this end must show a certificate of `ca`: required where `ca` is "
+        "given, else none.",
     )
     verify: Verify | None = Field(
         None,
-        description="What a publication looks at: the chain and the name (full, as it is where nothing is said), "
-        "the chain alone, or nothing.",
+        description="What this end looks at where it connects: the chain and the name (full, as it is where nothing is "
+        "said), the chain alone, or nothing.",
     )
     key_passphrase_file: str | None = Field(
         None, alias="key-passphrase-file", description="File whose first line opens the private key."
@@ -67,25 +68,30 @@ class TlsParameters(BaseModel):
         None, alias="key-passphrase-env", description="Environment variable that opens the private key."
     )
 
-    def check_tls(self, uri: ChannelUri, *, is_publication: bool) -> None:
-        """Raise ChannelUriError where keys do not go together, lest one is taken to have an effect."""
+    def check_tls(self, uri: ChannelUri, *, connects: bool) -> None:
+        """Raise ChannelUriError where keys do not go together, lest one is taken to have an effect.
+
+        This end `connects`, or it listens.
+        """
         if not self.tls:
             for key, name in _SUBORDINATE.items():
                 if getattr(self, name) is not None:
                     raise uri.fault(key, "means nothing without tls=true")
             return
-        if is_publication and self.client_auth is not None:
-            raise uri.fault("client-auth", "is for subscriptions: a publication has verify=")
-        if not is_publication and self.verify is not None:
-            raise uri.fault("verify", "is for publications: a subscription has client-auth=")
-        if not is_publication and self.cert is None:
-            raise uri.fault("cert", "must be given for a subscription with tls=true: it listens")
+        if connects and self.client_auth is not None:
+            raise uri.fault("client-auth", "is for an end that listens: one that connects has verify=")
+        if not connects and self.verify is not None:
+            raise uri.fault("verify", "is for an end that connects: one that listens has client-auth=")
+        if not connects and self.cert is None:
+            raise uri.fault("cert", "must be given where connections are encrypted, for an end that listens")
         if self.key is not None and self.cert is None:
             raise uri.fault("key", "means nothing without cert=")
         if self.key_passphrase_file is not None and self.key_passphrase_env is not None:
             raise uri.fault("key-passphrase-env", "must not be given beside key-passphrase-file=")
         if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
-            raise uri.fault("client-auth", "needs ca=, the authorities of the writers' certificates")
+            raise uri.fault(
+                "client-auth", "needs ca=, the authorities of the certificates of those who connect"
+            )
 
     @property
     def tls_identity(self) -> str:

@@ -9,6 +9,9 @@ from typing import Final
 from aeron_media.streams.relay_faults import FaultKind
 from aeron_media.streams.session import Session, SessionError
 
+#: Bytes of answers that wait for a peer that does not read: more than any handshake has. Our own number.
+MAX_UNREAD_LENGTH: Final = 1 << 18
+
 # Reasons that say more in our words than in those of OpenSSL.
 _TEXTS: Final = {
     "WRONG_VERSION_NUMBER": "the peer speaks no TLS",
@@ -36,6 +39,9 @@ class TlsSession(Session):
 
     def feed(self, data: bytes) -> None:
         """See `Session.feed`."""
+        if self._outgoing.pending > MAX_UNREAD_LENGTH:
+            # What it asks for is answered by TLS itself, as new keys are, and nobody else would hold it back.
+            raise SessionError("the peer asks TLS for more than it reads", FaultKind.PROTOCOL)
         if data:
             self._incoming.write(data)
         else:

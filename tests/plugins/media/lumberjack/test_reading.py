@@ -10,6 +10,15 @@ from reading import ADDRESS, CHANNEL, GONE, KEEP_ALIVE, Reading, events, heard
 from aeron_core.errors import RegistrationError
 from aeron_core.testing.pair import MS, S
 
+INTERVALS = (
+    "keep-alive",
+    "window-timeout",
+    "idle-timeout",
+    "write-timeout",
+    "timeout",
+    "backoff-init",
+    "backoff-max",
+)
 PAIRS = [(b"line", b"l")]
 ONE = data_event(1, PAIRS)
 
@@ -341,6 +350,7 @@ def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
         ("endpoint=127.0.0.1:5044|ack=soon", "ack"),
         ("endpoint=127.0.0.1:5044|max-nesting=9", "max_nesting"),
         ("endpoint=127.0.0.1:5044|mtu=32", "mtu=32"),
+        *((f"endpoint=127.0.0.1:5044|{key}=0", f"{key}=0 in .*: must be at least 1ms") for key in INTERVALS),
     ],
 )
 def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):

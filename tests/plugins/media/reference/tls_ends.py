@@ -1,0 +1,41 @@
+"""Listeners and streams with TLS on loopback, and Python's `ssl` to connect to them."""
+
+from __future__ import annotations
+
+import socket
+from types import MappingProxyType
+
+from aeron_media.streams.tls_contexts import TlsContexts
+from aeron_media.streams.tls_parameters import TlsParameters
+from aeron_media.streams.tls_streams import TlsStreams
+from relayed_ends import RelayedEnds
+
+
+class Endpoints(RelayedEnds):
+    """Listeners and streams with TLS."""
+
+    def listen(self, limits=MappingProxyType({}), **params):
+        network = TlsStreams(TlsContexts(parameters(**params), server_side=True), **limits)
+        return network, self.listen_on(network)
+
+    def caller(self, server_name="127.0.0.1", **params):
+        contexts = TlsContexts(parameters(**params), server_side=False, server_name=server_name)
+        network = TlsStreams(contexts)
+        return network, self.caller_of(network)
+
+
+def parameters(**params):
+    return TlsParameters(tls="true", **params)
+
+
+def identity(pair):
+    return {"cert": pair[0], "key": pair[1]}
+
+
+def dial(listener, context, name="127.0.0.1"):
+    """Connect with Python's `ssl`; returns once its side of the handshake is done."""
+    return context.wrap_socket(
+        socket.create_connection(listener.local_address().as_tuple(), timeout=10),
+        server_hostname=name,
+        suppress_ragged_eofs=False,
+    )

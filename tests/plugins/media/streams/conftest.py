@@ -1,0 +1,13 @@
+"""Ends of connections with TLS."""
+
+from __future__ import annotations
+
+import pytest
+from tls_ends import Endpoints
+
+
+@pytest.fixture
+def endpoints():
+    made = Endpoints()
+    yield made
+    made.close()
