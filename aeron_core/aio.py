@@ -12,6 +12,7 @@ work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hun
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from aeron_core.client.aeron import Aeron
+    from aeron_core.client.channel_peers import ChannelPeer
     from aeron_core.client.counters import Counter
     from aeron_core.client.exclusive_publication import ExclusivePublication
     from aeron_core.client.handlers import ImageHandler
     from aeron_core.client.header import Header
     from aeron_core.client.owner import Connectable
+    from aeron_core.client.peer_watch import PeerRefusal
     from aeron_core.client.publication import Publication
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscription import Subscription
@@ -76,6 +79,20 @@ class Message:
 
     def __len__(self) -> int:
         return len(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerAdded:
+    """A peer has come to a channel."""
+
+    peer: ChannelPeer
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRemoved:
+    """A peer has gone."""
+
+    peer: ChannelPeer
 
 
 async def messages(
@@ -139,6 +156,36 @@ async def async_offer(
             reason = "nobody is connected" if position == wire.RESULT_NOT_CONNECTED else "back pressure"
             raise TimeoutError(f"{publication!r}: not accepted within {timeout} s, {reason}")
         await backoff.idle()
+
+
+async def peer_events(
+    aeron: Aeron,
+    resource: Publication | ExclusivePublication | Subscription,
+    *,
+    max_sleep_s: float = _MAX_SLEEP_S,
+) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
+    """Yield peers that come, go or are refused, those that are there first, until the resource is closed.
+
+    As `Aeron.watch_peers`, which watches from the first step of the loop to its last.
+    """
+    # The conductor's thread appends, the loop takes away: each is done at once.
+    events: deque[PeerAdded | PeerRemoved | PeerRefusal] = deque()
+    watch = aeron.watch_peers(
+        resource,
+        on_added=lambda peer: events.append(PeerAdded(peer)),
+        on_removed=lambda peer: events.append(PeerRemoved(peer)),
+        on_refused=events.append,
+    )
+    backoff = Backoff(max_sleep_s)
+    try:
+        # What goes with the resource is told as the last.
+        while events or not (watch.is_closed or aeron.is_closed):
+            while events:
+                backoff.reset()
+                yield events.popleft()
+            await backoff.idle()
+    finally:
+        watch.close()
 
 
 async def connected(resource: Connectable, timeout: float | None = None) -> None:

@@ -8,12 +8,29 @@ from libc.stdint cimport int32_t, uint8_t
 
 from aeron_core._native.buffer cimport ac_compare_and_set_i64, ac_put_i64_release
 
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState:
+        pass
+    int PyGILState_Check()
+    PyThreadState *PyEval_SaveThread()
+    void PyEval_RestoreThread(PyThreadState *state)
+
 cdef extern from "park.h" nogil:
     void ac_pause()
     void ac_yield()
 
 cdef enum:
     SPINS = 100
+
+
+# The holder of a lock may be waiting for this very core, and where it raises, or has a part in Python, for the GIL.
+cdef void leave_to_others() noexcept nogil:
+    cdef PyThreadState *state = NULL
+    if PyGILState_Check():
+        state = PyEval_SaveThread()
+    ac_yield()
+    if state != NULL:
+        PyEval_RestoreThread(state)
 
 
 @cython.final
@@ -31,8 +48,7 @@ cdef class SpinLock:
             if spins < SPINS:
                 ac_pause()
             else:
-                # Its holder may be waiting for this very core.
-                ac_yield()
+                leave_to_others()
         return 0
 
     cpdef int32_t give(self) noexcept nogil:

@@ -12,7 +12,8 @@ cdef class ChannelPeers:
     cdef object _reader               # of the driver's counters
     cdef list _counters               # keeps what the pointers point to
     cdef PointerList _slots           # Counter, one for each peer that there may be
-    cdef Counter _sender_position
+    cdef Counter _sender_position     # None where there is none
+    cdef bint _is_sent                # by the driver's sender
     cdef int32_t _last                # slot that was found last
 
     @cython.locals(waiting=int64_t, value=int64_t)

@@ -40,6 +40,7 @@ class ChannelPeers:
         self._counters: list[Counter] = []
         self._slots = PointerList()
         self._last = 0
+        self._is_sent = False
         if channel_status_id < 0:
             return
         endpoint_id = reader.registration_id(channel_status_id)
@@ -50,6 +51,7 @@ class ChannelPeers:
         sender_position_id = reader.find(_SENDER_POSITION_TYPE_ID, registration_id)
         if sender_position_id >= 0:
             self._sender_position = reader.counter(sender_position_id)
+            self._is_sent = True
         else:
             self._counters.clear()
             self._slots = PointerList()
@@ -65,6 +67,8 @@ class ChannelPeers:
         RESULT_NO_PEER, or RESULT_PEER_FULL where the peer may have no room for it behind all that the driver has not
         taken yet, as if that were all for the same peer.
         """
+        if self._slots.size == 0:
+            return peers.RESULT_NO_PEER
         # The sender's position first: what it has passed is out of the room that is read next.
         waiting = position - self._sender_position.get_acquire()
         value = self._find(session_id)
@@ -75,8 +79,11 @@ class ChannelPeers:
         return peers.RESULT_PEER_FULL if room == 0 or length + waiting > room else 0
 
     def unsent_length(self, position: int) -> int:
-        """Return the bytes up to `position` that the driver has not sent, or handed to queues of peers."""
-        return position - self._sender_position.get_acquire()
+        """Return the bytes up to `position` that the driver has not sent, or handed to queues of peers.
+
+        None where nothing is sent, as with IPC: subscribers have it at once.
+        """
+        return position - self._sender_position.get_acquire() if self._is_sent else 0
 
     def _find(self, session_id: int) -> int:
         """Return the value of the counter of a peer, 0 where it is not there."""

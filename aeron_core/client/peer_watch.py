@@ -128,8 +128,12 @@ class PeerWatches:
         if not self._watches or now_ns < self._next_ns:
             return 0
         self._next_ns = now_ns + _INTERVAL_NS
-        work = sum(watch.look(self._callbacks) for watch in tuple(self._watches))
-        self._watches = [
-            watch for watch in self._watches if not watch.is_closed and not watch.resource.is_closed
-        ]
+        work = 0
+        for watch in tuple(self._watches):
+            # Asked for first: the last look is one after the end.
+            is_last = watch.resource.is_closed
+            work += watch.look(self._callbacks)
+            if is_last:
+                watch.close()
+        self._watches = [watch for watch in self._watches if not watch.is_closed]
         return work

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 
 class SharedSocket:
-    """A socket, the keys that it was made with, and how many hold it."""
+    """A socket, the channel that it was made for, and how many hold it."""
 
-    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayedStreams | None) -> None:
+    def __init__(
+        self, uri: ChannelUri, keys: PairParameters, socket: PairSocket, network: RelayedStreams | None
+    ) -> None:
+        self.uri = uri
         self.keys = keys
         self.socket = socket
         self.network = network
@@ -32,7 +35,7 @@ class SharedSocket:
         for field, value in theirs.items():
             if value != mine[field]:
                 key = type(keys).model_fields[field].alias or field
-                raise uri.fault(key, f"is {mine[field]} for those who share this socket already")
+                raise uri.fault(key, f"must be as in {self.uri}, whose socket it shares")
 
 
 class SocketLease:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.byte_queue import MemoryBudget
 from aeron_core._native.streams import ByteStream
@@ -132,13 +133,11 @@ class PairTransport(MediaTransport):
             keys.check_images(uri)
         tls = _tls_contexts(keys, uri)
         address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
-        return PairChannel(
-            uri=uri,
-            canonical_form=f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}",
-            remote=address,
-            params=keys,
-            tls=tls,
-        )
+        name = f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}"
+        if name in self._sockets:
+            # Before an endpoint is shared, which is shared without being asked.
+            self._sockets[name].check(keys, uri)
+        return PairChannel(uri=uri, canonical_form=name, remote=address, params=keys, tls=tls)
 
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`."""
@@ -156,9 +155,11 @@ class PairTransport(MediaTransport):
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
+        channel = _pair_channel(params.channel)
         lease = self._lease(params)
         try:
-            return PairReceiveEndpoint(params, lease, _pair_channel(params.channel).keys)
+            _check_images(channel, lease.socket.params.max_message_length)
+            return PairReceiveEndpoint(params, lease, channel.keys)
         except BaseException:
             lease.end()
             raise
@@ -175,6 +176,16 @@ class PairTransport(MediaTransport):
 
     def _forget(self, name: str) -> None:
         del self._sockets[name]
+
+
+def _check_images(channel: PairChannel, max_message_length: int) -> None:
+    longest = positions.max_message_length(channel.keys.term_length)
+    if max_message_length > longest:
+        raise channel.uri.fault(
+            "term-length",
+            f"has room for messages of {longest} bytes, and max-message is {max_message_length} "
+            "for those who share this socket already",
+        )
 
 
 def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
@@ -194,7 +205,7 @@ def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
         if listener is not None:
             listener.close()
         raise
-    return SharedSocket(keys, socket, relayed)
+    return SharedSocket(channel.uri, keys, socket, relayed)
 
 
 def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:

@@ -188,3 +188,26 @@ def test_a_device_settles_when_all_that_it_has_taken_was_sent(devices):
     devices.run(1 * S)
     assert device.settle()
     assert heard(behind) == message(b"late", hops=2)
+
+
+def test_a_device_may_have_a_channel_that_is_sent_to_nobody(devices):
+    device = devices.add(listening(A), "aeron:ipc")
+    peer = devices.join_port(A)
+    local = devices.result(devices.client.add_subscription_async("aeron:ipc", 1))
+    devices.run(1 * S)
+    devices.say(peer, message(b"m"))
+    bodies = []
+    local.poll(lambda buffer, header: bodies.append(bytes(buffer)), 10)
+    assert bodies == [b"m"]
+    assert device.settle()
+
+
+def test_what_a_peer_has_said_that_is_gone_waits_for_a_peer_of_the_other_side(devices):
+    devices.add(listening(A), listening(B))
+    before = devices.join_port(A)
+    devices.say(before, b"".join(message(b"%d" % number) for number in range(2000)))
+    before.close()
+    devices.run(60 * S)
+    behind = devices.join_port(B)
+    expected = b"".join(message(b"%d" % number, hops=2) for number in range(2000))
+    assert devices.hear(behind, len(expected)) == expected

@@ -13,6 +13,7 @@ SHOWN = {
     "One peer": "b'from nng' after 1 hop\nb'from Aeron'\n",
     "The other way round": "b'from Aeron'\n",
     "Several peers": "b'hello, first' b'hello, second'\n2 peers\n",
+    "Who comes and goes": "b'welcome'\nit has left\n",
     "Devices": "b'through the device'\n",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 import pytest
@@ -350,8 +351,26 @@ def test_all_streams_of_a_channel_share_the_peer(pairing):
 
 def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
     pair = pairing(subscribes=False)
-    with pytest.raises(RegistrationError, match=r"ttl.*is 8 for those who share this socket already"):
+    with pytest.raises(RegistrationError, match=rf"ttl.*must be as in {re.escape(LISTENING)}, whose socket"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM))
+
+
+@pytest.mark.parametrize(
+    "key", ["protocol=pair0", "transport=ws", "poly=true", "max-message=5k", "backoff-init=1s"]
+)
+@pytest.mark.parametrize("adds", ["add_subscription_async", "add_publication_async"])
+def test_who_shares_an_endpoint_must_want_the_same_of_it(pairing, adds, key):
+    pair = pairing()
+    with pytest.raises(
+        RegistrationError, match=rf"{key}.*must be as in {re.escape(LISTENING)}, whose socket"
+    ):
+        pair.result(getattr(pair.client, adds)(f"{LISTENING}|{key}", STREAM + 1))
+
+
+def test_who_shares_a_socket_must_have_images_for_its_longest_messages(pairing):
+    pair = pairing(subscribes=False)
+    with pytest.raises(RegistrationError, match=r"term-length.*of 8192 bytes, and max-message is 1048576"):
+        pair.result(pair.client.add_subscription_async(LISTENING + "|term-length=64k", STREAM))
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from pairing import PAIR0, greeting, heard
 
+from aeron_core import aio
+from aeron_core.client.peer_watch import PeerRefusal
 from aeron_core.errors import ClosedError
 from aeron_core.testing.pair import S
 
@@ -93,3 +97,42 @@ def test_a_closed_client_watches_nothing(pairing):
     pair.client.close()
     with pytest.raises(ClosedError):
         pair.client.watch_peers(publication)
+
+
+def test_a_loop_is_told_in_order_until_what_it_watches_is_closed(pairing):
+    pair = pairing(subscribes=False)
+
+    async def hear(events):
+        async for event in aio.peer_events(pair.client, pair.publication):
+            events.append(event)
+
+    async def run():
+        events = []
+        hearing = asyncio.create_task(hear(events))
+        await asyncio.sleep(0)
+        first = pair.join()
+        pair.say(pair.dial(), greeting())
+        pair.publication.close()
+        pair.run()
+        await asyncio.wait_for(hearing, 60)
+        return first, events
+
+    first, [added, refused, removed] = asyncio.run(run())
+    assert added == aio.PeerAdded(removed.peer)
+    assert refused == PeerRefusal("sp-refused", 1)
+    assert removed == aio.PeerRemoved(added.peer)
+    assert added.peer.source_identity == str(first.address)
+
+
+def test_a_loop_ends_with_its_client(pairing):
+    pair = pairing()
+
+    async def run():
+        events = aio.peer_events(pair.client, pair.publication)
+        pair.join()
+        coming = [asyncio.create_task(anext(events, None))]
+        await asyncio.sleep(0)
+        pair.client.close()
+        return await asyncio.wait_for(coming[0], 60)
+
+    assert asyncio.run(run()) is None
