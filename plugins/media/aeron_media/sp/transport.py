@@ -133,11 +133,13 @@ class PairTransport(MediaTransport):
             keys.check_images(uri)
         tls = _tls_contexts(keys, uri)
         address = keys.local_address() if keys.transport.is_local else resolve(str(keys.endpoint), "endpoint")
-        name = f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}"
-        if name in self._sockets:
-            # Before an endpoint is shared, which is shared without being asked.
-            self._sockets[name].check(keys, uri)
-        return PairChannel(uri=uri, canonical_form=name, remote=address, params=keys, tls=tls)
+        return PairChannel(
+            uri=uri,
+            canonical_form=f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}",
+            remote=address,
+            params=keys,
+            tls=tls,
+        )
 
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`."""

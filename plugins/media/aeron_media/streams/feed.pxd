@@ -1,10 +1,9 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
-from aeron_core._native cimport positions, wire
+from aeron_core._native cimport frames, positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core.protocol.frames.data cimport DataHeader
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
@@ -33,7 +32,6 @@ cdef class Feed:
     cdef bint _had_stream                     # there was an image once
     cdef AtomicBuffer _behind                 # what lies behind a message in memory that is not the feed's
     cdef SocketAddress _source
-    cdef DataHeader _header
     cdef Setup _setup
     cdef ReceiveChannelEndpoint _endpoint
     cdef ReceiveDispatcher _dispatcher
@@ -60,6 +58,7 @@ cdef class Feed:
     cdef bint has_room(self, int32_t length) except -1 nogil
     @cython.locals(framed=int64_t, left=int64_t)
     cdef int64_t _required(self, int32_t length) except -1 nogil
+    cdef inline int64_t _framed_length(self, int32_t length) noexcept nogil
     @cython.locals(flags=uint8_t, step=int32_t)
     cdef int32_t offer(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int64_t reserved_value, int64_t now_ns
@@ -81,6 +80,7 @@ cdef class Feed:
     @cython.locals(left=int64_t)
     cdef int32_t _pad_unless_fitting(self, int32_t length, int64_t now_ns) except -1 nogil
     cdef int32_t _pad(self, int64_t length, int64_t now_ns) except -1 nogil
+    @cython.locals(term_offset=int32_t, term_id=int32_t)
     cdef int32_t _put_header(
         self, AtomicBuffer buffer, int64_t offset, int32_t frame_length, uint8_t flags, uint16_t frame_type,
         int64_t reserved_value

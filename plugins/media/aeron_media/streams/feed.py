@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import positions, wire
+from aeron_core._native import frames, positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.setup import Setup
 from aeron_media.streams._native import limits
 from aeron_media.streams.image_keys import longest_message
@@ -44,7 +43,6 @@ class Feed:
         self._limits = AtomicBuffer.allocate(limits.MAX_STREAMS * 8)
         self._behind = AtomicBuffer.allocate(wire.FRAME_ALIGNMENT)
         self._source = SocketAddress()
-        self._header = DataHeader()
         self._setup = Setup()
         self._setup.term_length = term_length
         self._setup.mtu = mtu
@@ -68,7 +66,6 @@ class Feed:
         # Ids of terms say nothing by themselves; those of a session are its own.
         self._setup.initial_term_id = session_id
         self._setup.session_id = session_id
-        self._header.session_id = session_id
         self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = now_ns
         self._refresh_ns = now_ns
@@ -159,10 +156,15 @@ class Feed:
         return self.position + self._required(length) <= self._limit
 
     def _required(self, length: int) -> int:
-        framed = positions.fragmented_length(length, self._max_payload_length)
+        framed = self._framed_length(length)
         left = self._term_length - positions.compute_term_offset(self.position, self._bits)
         # What does not fit a term is preceded by padding to its end.
         return framed if framed <= left else left + framed
+
+    def _framed_length(self, length: int) -> int:
+        if length <= self._max_payload_length:
+            return positions.align_frame(wire.DATA_HEADER_LENGTH + length)
+        return positions.fragmented_length(length, self._max_payload_length)
 
     def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
         """Take a message that there is room for; return 0. `length` is at most `max_message_length`."""
@@ -246,7 +248,7 @@ class Feed:
 
     def _pad_unless_fitting(self, length: int, now_ns: int) -> int:
         left = self._term_length - positions.compute_term_offset(self.position, self._bits)
-        if positions.fragmented_length(length, self._max_payload_length) > left:
+        if self._framed_length(length) > left:
             self._pad(left, now_ns)
         return 0
 
@@ -269,16 +271,20 @@ class Feed:
         frame_type: int,
         reserved_value: int,
     ) -> int:
-        self._header.frame_length = frame_length
-        self._header.flags = flags
-        self._header.frame_type = frame_type
-        self._header.stream_id = self._stream_ids.get_i32(0)
-        self._header.term_id = positions.compute_term_id(
-            self.position, self._bits, self._setup.initial_term_id
+        term_offset = positions.compute_term_offset(self.position, self._bits)
+        term_id = positions.compute_term_id(self.position, self._bits, self._setup.initial_term_id)
+        return frames.begin_frame(
+            buffer,
+            offset,
+            frame_length,
+            flags,
+            frame_type,
+            term_offset,
+            self.session_id,
+            self._stream_ids.get_i32(0),
+            term_id,
+            reserved_value,
         )
-        self._header.term_offset = positions.compute_term_offset(self.position, self._bits)
-        self._header.reserved_value = reserved_value
-        return self._header.encode(buffer, offset)
 
     def flush(self, now_ns: int) -> int:
         """Put what was taken into the log buffers; return its bytes."""

@@ -504,5 +504,5 @@ def test_a_rejected_image_ends_its_connection(pairing):
 
 def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscribers(pairing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=r"ttl.*is 8 for those who share this socket already"):
+    with pytest.raises(RegistrationError, match=r"ttl=9 .*must be as in .*whose socket it shares"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
