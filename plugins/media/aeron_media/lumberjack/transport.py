@@ -29,6 +29,7 @@ from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.streams._native import limits
 from aeron_media.streams.end_slot import EndSlot
 from aeron_media.streams.image_keys import check_image_keys
 from aeron_media.streams.sockets import SystemStreams
@@ -101,6 +102,7 @@ class LumberjackTransport(MediaTransport):
 
     parameters = LumberjackParameters
     draws_from_log = True
+    max_streams = limits.MAX_STREAMS
     unit = "connection"
 
     def resolve_channel(

@@ -29,6 +29,7 @@ from aeron_media.sp.parameters import Mode, PairParameters
 from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
 from aeron_media.sp.send_endpoint import PairSendEndpoint
 from aeron_media.sp.socket_lease import SharedSocket, SocketLease
+from aeron_media.streams._native import limits
 from aeron_media.streams.end_slot import EndSlot
 from aeron_media.streams.relayed_streams import RelayedStreams
 from aeron_media.streams.sockets import SystemStreams
@@ -120,6 +121,7 @@ class PairTransport(MediaTransport):
 
     parameters = PairParameters
     draws_from_log = True
+    max_streams = limits.MAX_STREAMS
     unit = "connection"
 
     def __init__(self) -> None:
