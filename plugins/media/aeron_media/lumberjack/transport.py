@@ -138,6 +138,8 @@ class LumberjackTransport(MediaTransport):
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`; publications share an endpoint only where all their keys are the same."""
         mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
+        if mine.canonical_form != theirs.canonical_form:
+            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, which has other keys")
         if mine.remote is not None:
             mine.keys.check_shared(mine.uri, theirs.keys)
 

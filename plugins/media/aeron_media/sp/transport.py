@@ -145,6 +145,8 @@ class PairTransport(MediaTransport):
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`."""
         mine = _pair_channel(channel)
+        if mine.canonical_form != existing.canonical_form:
+            raise mine.uri.fault("tags", f"has the endpoint of {str(existing.uri)!r}, which has other keys")
         self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
