@@ -506,3 +506,11 @@ def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscriber
     pair = pairing(publishes=False)
     with pytest.raises(RegistrationError, match=r"ttl=9 .*must be as in .*whose socket it shares"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
+
+
+def test_a_tag_does_not_have_a_channel_share_a_socket_of_another_transport(pairing):
+    pair = pairing(publishes=False, subscribes=False)
+    channel = "aeron:sp?endpoint=127.0.0.1:5050|mode=dial|tags=3"
+    pair.result(pair.client.add_publication_async(channel, STREAM))
+    with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of"):
+        pair.result(pair.client.add_publication_async(f"{channel}|transport=ws", STREAM))
