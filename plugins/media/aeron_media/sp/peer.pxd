@@ -2,6 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport streams
+from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.byte_queue cimport ByteQueue

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import streams
+from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.byte_queue import ByteQueue
@@ -137,6 +138,8 @@ class Peer:
             self._drain(now_ns)
         if self.is_fed and self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
             self.feed.work(now_ns)
+            if self.feed.is_broken:
+                self._begin_feed(now_ns)
         return received
 
     def _connect(self, now_ns: int) -> int:
@@ -268,6 +271,9 @@ class Peer:
     def _parse(self, now_ns: int) -> bool:
         """Hand on the messages that are whole; return whether more may be read."""
         self._is_blocked = False
+        if self.is_fed and self.feed.consumed_position() == aeron_wire.NO_POSITION:
+            # Its images are gone; what has come waits for the next.
+            self._begin_feed(now_ns)
         while self._input.size >= self._prefix_length:
             at = self._input.start
             if self._has_type and self._input.buffer.get_u8(at) != wire.TYPE_MESSAGE:
