@@ -377,8 +377,8 @@ def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
     former, _ = (socket.attach_receiver(each, 0) for each in feeds)
     socket.detach_receiver(former)
     [peer] = socket.peers
-    assert peer.feed is feeds[1][0]
-    assert peer.is_fed
+    assert peer.input.feed is feeds[1][0]
+    assert peer.input.is_fed
     socket.close()
 
 
