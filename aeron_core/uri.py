@@ -124,7 +124,9 @@ class ChannelUri:
 
     def fault(self, key: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
         """Return, to be raised, the error that names `key`, its value, this URI and what is `allowed`."""
-        return ChannelUriError(f"{key}={self.get(key)} in {str(self)!r}: {allowed}", code)
+        value = self.get(key)
+        said = f"no {key}" if value is None else f"{key}={value}"
+        return ChannelUriError(f"{said} in {str(self)!r}: {allowed}", code)
 
     @property
     def channel_tag(self) -> int:

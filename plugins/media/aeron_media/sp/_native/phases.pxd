@@ -22,7 +22,6 @@ cpdef enum:
     BUDGET_SPENT = -28
     TOO_MANY = -29          # connections
     REJECTED = -30          # by a subscriber
-    CUT_OFF = -31           # the publication whose message was on its way is gone
     EVICTED = -32           # nobody took what it had sent
     UNFINISHED = -33        # a message was begun and not gone on with
     # Of messages, not of connections
