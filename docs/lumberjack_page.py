@@ -132,7 +132,8 @@ def lumberjack_page() -> Iterator[str]:
         "such a reader: each message is an event, and the sender position is what the reader has acknowledged.\n"
     )
     yield (
-        "All streams that are subscribed to on one endpoint get all events, and all of them are waited for. Who "
+        "All streams that are subscribed to on one endpoint, at most 16, get all events, and all of them are waited "
+        "for. Who "
         "subscribes to an address that others have subscribed to must want the same of it: keys of subscriptions "
         "that differ are refused. Events that were not acknowledged are sent again by their writer, as ours are by "
         "us: every event at least once.\n"

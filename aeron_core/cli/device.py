@@ -16,14 +16,18 @@ from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.rate import RateDisplay, counted
 from aeron_core.client.aeron import Aeron, connect
+from aeron_core.concurrent.error_log import read_errors
 from aeron_core.device import Device
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import ClosedError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _STREAM: Final = 1001
 # After so many looks without a message the thread sleeps between two. Both are invented numbers.
 _BUSY_LOOKS: Final = 200
 _PAUSE_S: Final = 0.0002
+# Between two looks into the error log, another invented number.
+_ERRORS_INTERVAL_S: Final = 0.5
 
 First = Annotated[
     str, typer.Argument(metavar="URI", help="One channel, such as aeron:sp?endpoint=…|mode=listen.")
@@ -51,25 +55,54 @@ def device(  # noqa: PLR0913 - the options of the command
     """Join two PAIR channels, until an interrupt: what peers of one say goes on to peers of the other."""
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
-        aeron = stack.enter_context(_connected(aeron_dir, stack))
+        errors = _Errors()
+        aeron = stack.enter_context(_connected(aeron_dir, stack, errors))
         joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
             say("joined; an interrupt ends it")
-            _run(joined, display, interrupt)
+            _run(joined, display, interrupt, errors)
             is_settled = _settle(joined, linger)
+        errors.tell()
         _report(joined, display, json=json)
         if not is_settled:
             raise failed(f"not everything that was taken has gone on within {linger:g} s")
 
 
-def _connected(aeron_dir: Path | None, stack: ExitStack) -> Aeron:
+class _Errors:
+    """Tells what a driver within this command puts into its error log: nobody else can read it there."""
+
+    def __init__(self) -> None:
+        self._cnc: CncFile | None = None
+        self._told: set[str] = set()
+        self._next_s = 0.0
+
+    def watch(self, driver: MediaDriver) -> None:
+        """Tell of that driver."""
+        self._cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
+
+    def tell_if_due(self) -> None:
+        """Tell what is new, every so often."""
+        if time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + _ERRORS_INTERVAL_S
+            self.tell()
+
+    def tell(self) -> None:
+        """Tell what is new, each error once."""
+        for record in read_errors(self._cnc.error_log) if self._cnc is not None else ():
+            if record.text not in self._told:
+                self._told.add(record.text)
+                say(f"warning: {record.text}")
+
+
+def _connected(aeron_dir: Path | None, stack: ExitStack, errors: _Errors) -> Aeron:
     if aeron_dir is not None:
         return connect_to_driver(aeron_dir)
     driver = stack.enter_context(MediaDriver.launch_embedded())
+    errors.watch(driver)
     return connect(driver.aeron_dir)
 
 
-def _run(joined: Device, display: RateDisplay, interrupt: Interrupt) -> None:
+def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Errors) -> None:
     idle_looks = 0
     while not interrupt:
         if joined.is_closed:
@@ -81,6 +114,7 @@ def _run(joined: Device, display: RateDisplay, interrupt: Interrupt) -> None:
         idle_looks += 1
         if idle_looks > _BUSY_LOOKS:
             _show(joined, display)
+            errors.tell_if_due()
             interrupt.wait(_PAUSE_S)
         else:
             # Where there are fewer processors than threads that spin, the driver's has to have one now.
@@ -120,5 +154,6 @@ def _report(joined: Device, display: RateDisplay, *, json: bool) -> None:
         print_json({**display.summary(), "directions": directions})
         return
     say(display.sentence("joined"))
-    for direction in directions:
-        say(f"from {direction['from']}: {counted(int(str(direction['messages'])), 'message')}")
+    for channel, each in zip(joined.channels, joined.traffic, strict=True):
+        lost = f", and {each.too_long} lost, too long for term-length= of the other" if each.too_long else ""
+        say(f"from {channel}: {counted(each.messages, 'message')}{lost}")

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.driver_warnings import DriverWarnings
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
@@ -103,7 +104,11 @@ def ship(  # noqa: PLR0913 - the options of the command
     )
     with Interrupt() as interrupt, ExitStack() as stack, shown:
         run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain)
-        aeron = _connected(embedded, aeron_dir, stack)
+        if embedded:
+            aeron = _embedded(aeron_dir, stack)
+            run.warnings = DriverWarnings(aeron.aeron_dir)
+        else:
+            aeron = connect_to_driver(aeron_dir)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))
     if json:
         print_json(shown.document())
@@ -115,9 +120,7 @@ def ship(  # noqa: PLR0913 - the options of the command
         )
 
 
-def _connected(embedded: bool, aeron_dir: Path | None, stack: ExitStack) -> Aeron:
-    if not embedded:
-        return connect_to_driver(aeron_dir)
+def _embedded(aeron_dir: Path | None, stack: ExitStack) -> Aeron:
     settings: dict[str, object] = {"threading_mode": "SHARED"}
     if aeron_dir is not None:
         settings["aeron_dir"] = aeron_dir

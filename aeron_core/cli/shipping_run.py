@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.connecting import connect_to_next_driver
+from aeron_core.cli.driver_warnings import DriverWarnings
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
 from aeron_core.cli.shipped_files import ShippedFiles
@@ -37,6 +38,7 @@ class ShippingRun:
     stream_id: int
     timeout: float | None
     drain: float
+    warnings: DriverWarnings | None = None
     _arrived_s: float = field(default_factory=time.monotonic)
     _lines: int = 0
 
@@ -88,6 +90,8 @@ class ShippingRun:
         while not self.interrupt and not (shipper.is_done and not self.params.follows):
             work = shipper.do_work(time.monotonic_ns())
             self.shown.show(shipper)
+            if self.warnings is not None:
+                self.warnings.look()
             if shipper.is_done or shipper.lines != self._lines:
                 self._arrived_s, self._lines = time.monotonic(), shipper.lines
             self._check_silence()

@@ -93,6 +93,7 @@ class Subscriptions:
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
             self._check_sockets(endpoint, channel)
             self._check_clash(endpoint, command, params)
+            self._check_stream_count(endpoint, command, transport.max_streams)
         subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint)
         # Where this fails there are images, so that the endpoint has other users and stays.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
@@ -171,6 +172,15 @@ class Subscriptions:
                         f"{command.stream_id} of {other.channel}, requested={asked} in {command.channel}",
                         ErrorCode.GENERIC_ERROR,
                     )
+
+    def _check_stream_count(self, endpoint: ReceiveEndpoint, command: AddSubscription, limit: int) -> None:
+        stream_ids = {other.stream_id for other in self.all if other.endpoint is endpoint}
+        if limit and len(stream_ids | {command.stream_id}) > limit:
+            raise CommandRefusedError(
+                f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams are subscribed "
+                f"to, of at most {limit} to which everything goes that comes there",
+                ErrorCode.GENERIC_ERROR,
+            )
 
     def reserve_links_of(self, subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:
         """Return what links a subscription to those of the streams that it is for."""

@@ -175,6 +175,10 @@ class MediaTransport(ABC):
     #: (`SendChannelEndpoint.advance`), instead of being given datagrams.
     draws_from_log = False
 
+    #: Most stream ids that subscriptions of one endpoint may have together, 0 for any number: a medium that knows no
+    #: streams gives each of them all that comes.
+    max_streams = 0
+
     #: What peers send, as the error log calls it.
     unit = "datagram"
 

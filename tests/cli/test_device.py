@@ -82,3 +82,32 @@ def test_a_channel_that_the_driver_refuses_is_told_in_one_line(start):
     outcome = start("device", "aeron:sp?endpoint=127.0.0.1:1|mode=perhaps", "aeron:ipc").ended()
     assert outcome.code == 1
     assert len(outcome.err.splitlines()) == 1
+
+
+def test_a_device_tells_what_its_driver_has_against_a_peer(start, listener):
+    channel = f"aeron:sp?endpoint=127.0.0.1:{listener.getsockname()[1]}|mode=dial"
+    process = start("device", channel, "aeron:ipc")
+    connection, _ = listener.accept()
+    with connection:
+        connection.sendall(b"\0SP\0\0\x10\0\0")
+        assert "joined" in process.popen.stderr.readline()
+        assert "warning: " in (told := process.popen.stderr.readline())
+    assert "it speaks PAIR0 (16), this end PAIR1 (17)" in told
+    process.popen.send_signal(signal.SIGINT)
+    assert process.ended().code == 0
+
+
+def test_a_device_tells_how_many_messages_were_too_long_for_the_other_side(start, listener):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        other.settimeout(60)
+        long, short = (
+            f"aeron:sp?endpoint=127.0.0.1:{server.getsockname()[1]}|mode=dial{keys}"
+            for server, keys in ((listener, ""), (other, "|term-length=64k"))
+        )
+        process = start("device", long, short)
+        with joined(listener) as first, joined(other) as second:
+            first.sendall(message(bytes(8193)) + message(b"behind it"))
+            assert received(second, len(message(b"behind it"))) == message(b"behind it", 2)
+            process.popen.send_signal(signal.SIGTERM)
+            outcome = process.ended()
+    assert f"from {long}: 1 message, and 1 lost, too long for term-length= of the other" in outcome.err

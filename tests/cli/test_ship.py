@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import time
 
 import pytest
@@ -213,3 +214,19 @@ def test_raw_lines_that_are_json_or_are_wrapped_are_shipped(start, reader, log, 
 def test_what_is_asked_wrongly_is_told(aeron, log):
     assert aeron("ship", log, "--to", "aeron:ipc", "--window", "0").code == 2
     assert aeron("ship", log).code == 2
+
+
+@pytest.mark.system
+def test_what_is_wrong_with_an_embedded_driver_s_connection_is_told(start, log, tmp_path):
+    # Where nobody listens: this socket never will.
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        channel = "aeron:lumberjack?endpoint={}:{}".format(*bound.getsockname())
+        process = start(
+            "ship", log, "--to", channel, "--state", tmp_path / "state", "--embedded", "--timeout", 5
+        )
+        outcome = process.ended()
+
+    assert outcome.code == 1
+    assert outcome.err.count("Connection refused") == 1
+    assert "warning: (0) connection from 127.0.0.1" in outcome.err

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from peer_programs import alone
 
 import aeron_core
 
@@ -38,6 +39,11 @@ WORDS = {
 def foreign_python() -> Path:
     """A Python that has pyaeron, in an environment of its own that is kept between runs."""
     environment = ROOT / ".venv-interop"
+    with alone(environment):
+        return _make_foreign_python(environment)
+
+
+def _make_foreign_python(environment: Path) -> Path:
     python = environment / "bin" / "python"
     requirement = _requirement()
     if _installed(python) == requirement:

@@ -17,20 +17,18 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import IO
 
+from peer_programs import make_environment, make_go_program
+
 ROOT = Path(__file__).parents[3]
 PEERS = ROOT / "tests" / "interop" / "sp" / "peers"
 KEPT = ROOT / ".venv-sp"
 FROM_PYPI = ["nng==0.2.0", "pynng==0.9.0"]
-#: Where it is unpacked by its own instructions, besides the search path.
-GO_HOME = "/usr/local/go/bin"
 DEADLINE_S = 60
 #: An address of this process alone, for those who do not tell which port they got: nothing else has ports there.
 HOST = f"127.12.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
@@ -46,27 +44,12 @@ MEETINGS = [
 
 def make_python() -> Path:
     """Return a Python that has the peers of PyPI."""
-    environment = KEPT / "python"
-    marker, content = environment / "made", "\n".join([sys.version, *FROM_PYPI])
-    python = environment / "bin" / "python"
-    if not (marker.exists() and marker.read_text(encoding="utf-8") == content):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *FROM_PYPI], check=True)
-        marker.write_text(content, encoding="utf-8")
-    return python
+    return make_environment(KEPT / "python", FROM_PYPI)
 
 
 def make_mangos() -> Path | None:
-    """Return the program around mangos, None without Go; Go itself knows what is to be built again."""
-    go = shutil.which("go", path=f"{os.environ.get('PATH', '')}{os.pathsep}{GO_HOME}")
-    if go is None:
-        return None
-    program = KEPT / "mangos"
-    # No other Go is fetched than the one that is there.
-    options = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
-    command = [go, "build", "-o", program, "."]
-    subprocess.run(command, cwd=PEERS / "mangos", env={**os.environ, **options}, check=True)
-    return program
+    """Return the program around mangos, None without Go."""
+    return make_go_program(PEERS / "mangos", KEPT / "mangos")
 
 
 class SpPeer:

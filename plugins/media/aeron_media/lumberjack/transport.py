@@ -29,6 +29,7 @@ from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.streams._native import limits
 from aeron_media.streams.end_slot import EndSlot
 from aeron_media.streams.image_keys import check_image_keys
 from aeron_media.streams.sockets import SystemStreams
@@ -101,6 +102,7 @@ class LumberjackTransport(MediaTransport):
 
     parameters = LumberjackParameters
     draws_from_log = True
+    max_streams = limits.MAX_STREAMS
     unit = "connection"
 
     def resolve_channel(
@@ -136,6 +138,8 @@ class LumberjackTransport(MediaTransport):
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`; publications share an endpoint only where all their keys are the same."""
         mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
+        if mine.canonical_form != theirs.canonical_form:
+            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, which has other keys")
         if mine.remote is not None:
             mine.keys.check_shared(mine.uri, theirs.keys)
 

@@ -85,6 +85,7 @@ cdef class WriterConnection:
     cdef int32_t _parse_acks(self, int64_t now_ns) except -1 nogil
     @cython.locals(sequence=int64_t, count=int64_t)
     cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
+    @cython.locals(is_too_long=bint)
     cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
     @cython.locals(length=int64_t, answer=int32_t)
     cdef int64_t _add_message(self, LogBuffer log, int64_t position) except -1 nogil

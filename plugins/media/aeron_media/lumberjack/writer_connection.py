@@ -308,7 +308,8 @@ class WriterConnection:
     def _shrink(self, count: int, end: int) -> bool:
         """Have the next window be shorter than one of `count` events up to `end`, which lacks memory; return False.
 
-        One event alone that lacks it where nobody else holds any is passed over: there will never be enough.
+        One event alone that lacks it where nobody else holds any, or that is longer than all of it, is passed over:
+        there will never be enough.
         """
         self._room = max(count >> 1, 1)
         self._next_window_ns = self._now_ns + ends.MEMORY_PAUSE_NS
@@ -321,7 +322,8 @@ class WriterConnection:
         )
         if self._encoder.ready == 0:
             self._encoder.reset()
-            if count == 1 and self._budget.used == 0:
+            is_too_long = end - self._ledger.next_begin() > self._budget.limit
+            if count == 1 and (is_too_long or self._budget.used == 0):
                 self._ledger.take(end, ends.DONE)
                 self._counters.passed_over.increment_release()
                 self._next_window_ns = self._now_ns

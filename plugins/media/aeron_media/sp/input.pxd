@@ -25,6 +25,8 @@ cdef class Input:
     cdef int64_t fault_value
     cdef int64_t fault_limit
     cdef ByteStream _stream
+    cdef SocketAddress _address
+    cdef int32_t _session_id
     cdef Tallies _tallies
     cdef int64_t _prefix_length
     cdef bint _has_type
@@ -38,8 +40,10 @@ cdef class Input:
     cdef int64_t _heard_ns                  # when bytes came last, or the peer was waited for no longer
     cdef int64_t _starved_ns                # since when there is no memory, 0 for there is
 
-    cdef int32_t begin(self, int64_t now_ns) except -1 nogil
-    cdef int32_t begin_feed(self, int32_t session_id, SocketAddress address, int64_t now_ns) except -1 nogil
+    cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
+    cdef int32_t begin_feed(self, int64_t now_ns) except -1 nogil
+    cdef int32_t work(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _renew_feed(self, int64_t now_ns) except -1 nogil
     @cython.locals(received=int64_t)
     cdef int64_t receive(self, int64_t length) except -1 nogil
     @cython.locals(total=int64_t, length=int64_t, received=int64_t)

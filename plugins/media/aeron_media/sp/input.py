@@ -27,8 +27,9 @@ class Input:
 
     feed: Feed
 
-    def __init__(self, params: PairParams, stream: ByteStream) -> None:
+    def __init__(self, params: PairParams, stream: ByteStream, address: SocketAddress) -> None:
         self._stream = stream
+        self._address = address
         self._tallies = params.tallies
         self._prefix_length = params.prefix_length
         self._has_type = params.has_type
@@ -48,8 +49,9 @@ class Input:
         self.is_watched = False
         self.has_news = True
 
-    def begin(self, now_ns: int) -> int:
+    def begin(self, session_id: int, now_ns: int) -> int:
         """Start with a new connection; return 0."""
+        self._session_id = session_id
         self.is_watched = False
         self.has_news = True
         self.has_heard = False
@@ -73,10 +75,23 @@ class Input:
         self.is_fed = False
         self.feed = None  # type: ignore[assignment]
 
-    def begin_feed(self, session_id: int, address: SocketAddress, now_ns: int) -> int:
-        """Begin with new images of a peer, where anybody subscribes; return 0."""
+    def begin_feed(self, now_ns: int) -> int:
+        """Begin with new images of the peer, where anybody subscribes; return 0."""
         if self.is_fed:
-            self.feed.begin(session_id, address, now_ns)
+            self.feed.begin(self._session_id, self._address, now_ns)
+        return 0
+
+    def work(self, now_ns: int) -> int:
+        """Do what is due for images; return 0."""
+        if self.is_fed:
+            self.feed.work(now_ns)
+            self._renew_feed(now_ns)
+        return 0
+
+    def _renew_feed(self, now_ns: int) -> int:
+        if self.feed.is_broken:
+            # All subscribers are gone; whoever comes next begins with a new image.
+            self.begin_feed(now_ns)
         return 0
 
     # Reading
@@ -169,6 +184,9 @@ class Input:
     def parse(self, now_ns: int) -> bool:
         """Hand on the messages that are whole; return whether more may be read."""
         self.is_blocked = False
+        if self.is_fed and self.feed.consumed_position() == aeron_wire.NO_POSITION:
+            # Its images are gone; what has come waits for the next.
+            self.begin_feed(now_ns)
         while self.queue.size >= self._prefix_length and self._is_in_order():
             if self.queue.size < self._wanted:
                 break
@@ -182,6 +200,7 @@ class Input:
             self._wanted = 0
         if self.is_fed:
             self.feed.flush(now_ns)
+            self._renew_feed(now_ns)
         return not self.is_blocked and self.fault == phases.NO_REASON
 
     def _is_in_order(self) -> bool:

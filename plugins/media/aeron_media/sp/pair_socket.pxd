@@ -54,6 +54,8 @@ cdef class PairSocket:
     cdef AtomicLong _has_publisher
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
+    cdef int64_t _feeds_number          # of the endpoint whose feeds there are
+    cdef int64_t _rooms_number          # of the endpoint whose counters there are
     cdef int32_t _next                  # where the walk goes on, after one that raised
 
     @cython.locals(unsent=int64_t)
@@ -81,7 +83,7 @@ cdef class PairSocket:
     cdef int32_t _release(self, Peer peer) except -1 nogil
     @cython.locals(reason=int32_t)
     cdef int32_t _count_end(self, Peer peer) except -1 nogil
-    cdef int32_t on_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
+    cdef int32_t on_status_message(self, StatusMessage sm, int64_t number, int64_t now_ns) except -1 nogil
     cdef int32_t reject(self, int32_t session_id) except -1 nogil
     cdef bint has_peer(self) noexcept nogil
     cdef int64_t advance(self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil

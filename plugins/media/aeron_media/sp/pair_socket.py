@@ -94,36 +94,49 @@ class PairSocket:
             descriptor, cython.NULL
         )
         self._next = 0
+        self._feeds_number = 0
+        self._rooms_number = 0
 
     # For the conductor
 
-    def attach_receiver(self, feeds: list[Feed], now_ns: int) -> None:
-        """Have what peers say go to images, one feed for each slot; from now on the receiver keeps connections."""
+    def attach_receiver(self, feeds: list[Feed], now_ns: int) -> int:
+        """Have what peers say go to images, one feed for each slot; from now on the receiver keeps connections.
+
+        Return a number that stands for these feeds: another endpoint may come before the former has been closed.
+        """
         self._keeping.take()
         try:
             for peer, feed in zip(self.peers, feeds, strict=True):
                 peer.attach(feed, now_ns)
             self._receivers.set_release(1)
+            self._feeds_number += 1
+            return self._feeds_number
         finally:
             self._keeping.give()
 
-    def detach_receiver(self) -> None:
-        """Have what peers say go nowhere; the receiver does not use the socket any more."""
+    def detach_receiver(self, number: int) -> None:
+        """Have what peers say go nowhere, unless there are other feeds by now."""
         self._keeping.take()
         try:
+            if number != self._feeds_number:
+                return
             for peer in self.peers:
                 peer.detach()
             self._receivers.set_release(0)
         finally:
             self._keeping.give()
 
-    def attach_publisher(self, counters: list[PeerCounter]) -> None:
-        """Have the sender send, and counters say to clients which peers there are."""
+    def attach_publisher(self, counters: list[PeerCounter]) -> int:
+        """Have the sender send, and counters say to clients which peers there are; return a number, as above."""
         self._has_publisher.set_release(1)
         self.show_rooms(counters)
+        self._rooms_number += 1
+        return self._rooms_number
 
-    def detach_publisher(self) -> None:
+    def detach_publisher(self, number: int) -> None:
         """Let go of those counters; what is queued goes on to peers as long as there is the socket."""
+        if number != self._rooms_number:
+            return
         self.show_rooms([detached_peer_counter("sp-room") for _ in self.peers])
         self._has_publisher.set_release(0)
 
@@ -379,10 +392,10 @@ class PairSocket:
         self._faults.keep(reason, peer.end_value, peer.end_limit, 0, peer.address)
         return 0
 
-    def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Take how far an image may be filled; for the receiver. Return whether its peer is there."""
+    def on_status_message(self, sm: StatusMessage, number: int, now_ns: int) -> int:
+        """Take how far an image of those feeds may be filled; for the receiver. Return whether its peer is there."""
         found = self._sessions.get(sm.session_id)
-        if found == cython.NULL or not cython.cast(Peer, found).input.is_fed:
+        if number != self._feeds_number or found == cython.NULL or not cython.cast(Peer, found).input.is_fed:
             return 0
         cython.cast(Peer, found).input.feed.on_status_message(sm, now_ns)
         return 1

@@ -2,6 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport streams
+from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.peers cimport PeerCounter
@@ -40,7 +41,6 @@ cdef class Peer:
     cdef bint is_confirmed(self, int64_t now_ns) noexcept nogil
     @cython.locals(received=int64_t)
     cdef int64_t work(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _renew_feed(self, int64_t now_ns) except -1 nogil
     @cython.locals(result=int32_t)
     cdef int32_t _connect(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int64_t, result=int64_t)

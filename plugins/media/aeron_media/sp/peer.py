@@ -41,7 +41,7 @@ class Peer:
     def __init__(self, params: PairParams, stream: ByteStream) -> None:
         self.stream = stream
         self.address = SocketAddress()
-        self.input = Input(params, stream)
+        self.input = Input(params, stream, self.address)
         self.output = Output(params, stream, self.address)
         #: Says to clients of the peer; see `peers.pxd`.
         self.room = detached_peer_counter("sp-room")
@@ -64,13 +64,13 @@ class Peer:
         self.is_rejected = False
         self._greeted_length = 0
         self._phase_ns = now_ns
-        return self.input.begin(now_ns)
+        return self.input.begin(session_id, now_ns)
 
     def admit(self, now_ns: int) -> int:
         """Take the peer: from now on messages go both ways. Return 0."""
         self._enter(phases.PHASE_UP, now_ns)
         self.output.begin(self.session_id)
-        self.input.begin_feed(self.session_id, self.address, now_ns)
+        self.input.begin_feed(now_ns)
         # Messages may have come together with the greeting.
         self.input.is_blocked = True
         return 0
@@ -79,7 +79,7 @@ class Peer:
         """Have what comes go to images."""
         self.input.attach(feed)
         if self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
-            self.input.begin_feed(self.session_id, self.address, now_ns)
+            self.input.begin_feed(now_ns)
 
     def detach(self) -> None:
         """Have what comes go nowhere."""
@@ -107,16 +107,9 @@ class Peer:
                 received = self._read(now_ns)
         elif self.phase == phases.PHASE_DRAINING:
             self._drain(now_ns)
-        if self.input.is_fed and self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
-            self._renew_feed(now_ns)
-            self.input.feed.work(now_ns)
+        if self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
+            self.input.work(now_ns)
         return received
-
-    def _renew_feed(self, now_ns: int) -> int:
-        if self.input.feed.is_broken:
-            # All subscribers are gone; whoever comes next begins with a new image.
-            self.input.begin_feed(self.session_id, self.address, now_ns)
-        return 0
 
     def _connect(self, now_ns: int) -> int:
         result = self.stream.is_connected()

@@ -40,7 +40,8 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         self._bytes_received = params.counters["bytes_received"]
         self._now_ns = params.clock.nano_time()
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
-        self._socket.attach_receiver([self._new_feed(keys, packet) for _ in self._socket.peers], self._now_ns)
+        feeds = [self._new_feed(keys, packet) for _ in self._socket.peers]
+        self._number = self._socket.attach_receiver(feeds, self._now_ns)
 
     def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> Feed:
         feed = Feed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
@@ -57,7 +58,7 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        self._socket.detach_receiver()
+        self._socket.detach_receiver(self._number)
         self._lease.end()
 
     def poll(self, now_ns: int) -> int:
@@ -71,7 +72,7 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
         """See `ReceiveChannelEndpoint.send_status_message`; the peer's stand-in takes it."""
-        return wire.SM_HEADER_LENGTH if self._socket.on_status_message(sm, self._now_ns) else 0
+        return wire.SM_HEADER_LENGTH if self._socket.on_status_message(sm, self._number, self._now_ns) else 0
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
         """See `ReceiveChannelEndpoint.send_error`; the peer's connection ends."""

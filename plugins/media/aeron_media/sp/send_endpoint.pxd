@@ -11,6 +11,7 @@ from aeron_media.sp.pair_stream cimport PairStream
 @cython.final
 cdef class PairSendEndpoint(SendChannelEndpoint):
     cdef object _lease
+    cdef object _number             # of its counters
     cdef PairSocket _socket
     cdef PairCounters _counters
     cdef Tallies _tallies

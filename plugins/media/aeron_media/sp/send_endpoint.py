@@ -27,11 +27,10 @@ class PairSendEndpoint(SendChannelEndpoint):
         self._tallies = self._socket.tallies
         slots = len(self._socket.peers)
         if self._socket.params.is_polyamorous:
-            self._socket.attach_publisher(
-                [params.new_peer_counter(f"sp-room {slot}") for slot in range(slots)]
-            )
+            rooms = [params.new_peer_counter(f"sp-room {slot}") for slot in range(slots)]
         else:
-            self._socket.attach_publisher([params.new_peer_counter("sp-room 0")] * slots)
+            rooms = [params.new_peer_counter("sp-room 0")] * slots
+        self._number = self._socket.attach_publisher(rooms)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""
@@ -43,7 +42,7 @@ class PairSendEndpoint(SendChannelEndpoint):
 
     def close(self) -> None:
         """See `ChannelEndpoint.close`."""
-        self._socket.detach_publisher()
+        self._socket.detach_publisher(self._number)
         self._lease.end()
 
     def new_stream_state(self) -> PairStream:

@@ -30,6 +30,7 @@ from aeron_media.sp.parameters import Mode, PairParameters
 from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
 from aeron_media.sp.send_endpoint import PairSendEndpoint
 from aeron_media.sp.socket_lease import SharedSocket, SocketLease
+from aeron_media.streams._native import limits
 from aeron_media.streams.end_slot import EndSlot
 from aeron_media.streams.relayed_streams import RelayedStreams
 from aeron_media.streams.sockets import SystemStreams
@@ -121,6 +122,7 @@ class PairTransport(MediaTransport):
 
     parameters = PairParameters
     draws_from_log = True
+    max_streams = limits.MAX_STREAMS
     unit = "connection"
 
     def __init__(self) -> None:
@@ -144,6 +146,8 @@ class PairTransport(MediaTransport):
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`."""
         mine = _pair_channel(channel)
+        if mine.canonical_form != existing.canonical_form:
+            raise mine.uri.fault("tags", f"has the endpoint of {str(existing.uri)!r}, which has other keys")
         self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:

@@ -85,6 +85,8 @@ class Feed:
 
     def _refresh(self, now_ns: int) -> int:
         self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
+        # Without images a feed is broken, whether or not anything comes that would show it.
+        self.consumed_position()
         count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
         for index in range(count):
             stream_id = self._wanted.get_i32(index * 4)
@@ -105,7 +107,10 @@ class Feed:
                 self._forget(index)
             else:
                 index += 1
-        self._refresh_ns = now_ns + limits.RETRY_INTERVAL_NS
+        # Where no other stream is held up by one that does not join, it may try again soon.
+        self._refresh_ns = now_ns + (
+            limits.RETRY_INTERVAL_NS if self._count > 0 else limits.REFRESH_INTERVAL_NS
+        )
         return 0
 
     def _index_of(self, stream_id: int) -> int:

@@ -396,3 +396,21 @@ def test_who_subscribes_to_an_address_must_want_the_same_of_its_writers(tmp_path
         with pytest.raises(RegistrationError, match=named):
             reading.subscribe(8, asked)
         assert reading.subscribe(8, existing + "|window=7|alias=other")
+
+
+def test_more_streams_than_can_get_all_events_are_refused(tmp_path):
+    with Reading(tmp_path, stream_ids=range(16)) as reading:
+        with pytest.raises(RegistrationError, match=r"stream id 16 of .*: 16 other streams .* of at most 16"):
+            reading.subscribe(16)
+        reading.subscriptions.append(reading.subscribe(15))
+        assert reading.say(reading.dial(), window(1) + events(1), 1 * S) == ack(1)
+        assert sorted(event.stream_id for event in reading.events) == [*range(16), 15]
+
+
+def test_a_tag_does_not_have_a_channel_share_an_endpoint_of_other_keys(tmp_path):
+    with Reading(tmp_path, stream_ids=()) as reading:
+        channel = "aeron:lumberjack?endpoint=127.0.0.1:5050|tags=3"
+        reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=7", 1))
+        with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of .*window=7"):
+            reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=8", 1))
+        assert reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=7", 1))

@@ -364,6 +364,22 @@ def test_an_event_that_there_is_never_memory_for_is_passed_over_and_told(tmp_pat
         assert "max-memory=" in writing.errors()[0]
 
 
+def test_an_event_longer_than_all_memory_does_not_wait_for_a_stream_that_holds_some(tmp_path):
+    keys = "|max-memory=512k|term-length=16m|compression=0"
+    with Writing(tmp_path, keys) as writing:
+        writing.accept()
+        # What this one's reader does not take is held.
+        writing.reader.capacity = 0
+        writing.offer(random_event(random.Random(1), 100_000))
+        writing.publication = writing.result(
+            writing.client.add_exclusive_publication_async(CHANNEL + keys, 8)
+        )
+        writing.accept()
+        writing.offer(random_event(random.Random(1), 1 << 20), A)
+        assert payloads(writing.heard(2 * S)) == [A]
+        assert writing.counted("passed-over") == 1
+
+
 def test_a_stream_that_is_idle_keeps_no_memory_from_another(tmp_path):
     with Writing(tmp_path, "|max-memory=1m|term-length=8m|compression=0") as writing:
         writing.accept()

@@ -6,9 +6,18 @@ import re
 import struct
 
 import pytest
-from pairing import DIALING, LISTENING, PAIR0, STREAM, greeting, heard, is_gone, message
+from aeron_media.sp._native.tallies import Tallies
+from aeron_media.sp.fault_texts import fault_text
+from aeron_media.sp.pair_params import PairParams
+from aeron_media.sp.pair_socket import PairSocket
+from aeron_media.streams.end_slot import EndSlot
+from aeron_media.streams.feed import Feed
+from aeron_media.streams.sockets import SystemStreams
+from pairing import ADDRESS, DIALING, LISTENING, PAIR0, STREAM, greeting, heard, is_gone, message
 
 from aeron_core import FragmentAssembler
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.byte_queue import MemoryBudget
 from aeron_core.errors import RegistrationError
 from aeron_core.testing.pair import MS, S
 
@@ -338,6 +347,41 @@ def test_the_connection_lasts_while_nobody_publishes(pairing):
     assert pair.bodies() == [b"one"]
 
 
+@pytest.mark.parametrize("keys", ["", "|poly=true"])
+def test_who_subscribes_again_at_once_hears_on(pairing, keys):
+    pair = pairing(keys=keys)
+    peer = pair.join()
+    pair.say(peer, message(b"one"))
+    for _ in range(3):
+        pair.subscription.close()
+        pair.subscription = pair.subscribe()
+        pair.say(peer, message(b"more"))
+        pair.run()
+    assert pair.bodies() == [b"one"] + [b"more"] * 3
+
+
+def test_who_subscribes_again_has_an_image_of_a_peer_that_says_nothing(pairing):
+    pair = pairing()
+    pair.join()
+    pair.subscription.close()
+    pair.subscription = pair.subscribe()
+    pair.run(2 * S)
+    assert len(pair.subscription.images) == 1
+
+
+def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
+    end = EndSlot(fault_text)
+    params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20), faults=end, losses=end)
+    socket = PairSocket(params, 1, SystemStreams().new_stream, None, ADDRESS)
+    feeds = [[Feed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
+    former, _ = (socket.attach_receiver(each, 0) for each in feeds)
+    socket.detach_receiver(former)
+    [peer] = socket.peers
+    assert peer.input.feed is feeds[1][0]
+    assert peer.input.is_fed
+    socket.close()
+
+
 def test_all_streams_of_a_channel_share_the_peer(pairing):
     pair = pairing()
     peer = pair.join()
@@ -506,3 +550,11 @@ def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscriber
     pair = pairing(publishes=False)
     with pytest.raises(RegistrationError, match=r"ttl=9 .*must be as in .*whose socket it shares"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
+
+
+def test_a_tag_does_not_have_a_channel_share_a_socket_of_another_transport(pairing):
+    pair = pairing(publishes=False, subscribes=False)
+    channel = "aeron:sp?endpoint=127.0.0.1:5050|mode=dial|tags=3"
+    pair.result(pair.client.add_publication_async(channel, STREAM))
+    with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of"):
+        pair.result(pair.client.add_publication_async(f"{channel}|transport=ws", STREAM))
