@@ -57,8 +57,9 @@ check: $(VENV)/.built
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Two at a time: many tests wait for processes that start.
 test: check
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n 2 --dist loadgroup
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix
