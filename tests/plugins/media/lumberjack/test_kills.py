@@ -70,8 +70,9 @@ class Processes:
     def lines(self, kind):
         if not self.log.exists():
             return []
-        whole = self.log.read_text().rpartition("\n")[0].splitlines()
-        return [tuple(map(int, line.split()[1:])) for line in whole if line.startswith(kind)]
+        lines = [line.split() for line in self.log.read_text().splitlines()]
+        # The kill may have torn one.
+        return [(int(line[1]), int(line[2])) for line in lines if line[:1] == [kind] and line[-1] == "."]
 
     def first_unacknowledged(self):
         return max((last for _, last in self.lines("acked")), default=0) + 1

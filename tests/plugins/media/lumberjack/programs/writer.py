@@ -32,7 +32,7 @@ def frames(first: int, last: int) -> bytes:
 
 def deliver(connection: socket.socket, first: int, last: int) -> None:
     """Send a window and wait for its acknowledgement; OSError where the connection ends before."""
-    print("sent", first, last, flush=True)
+    print("sent", first, last, ".", flush=True)
     connection.sendall(frames(first, last))
     while True:
         answer = b""
@@ -45,7 +45,7 @@ def deliver(connection: socket.socket, first: int, last: int) -> None:
             raise SystemExit(f"no acknowledgement: {answer!r}")
         sequence = struct.unpack(">I", answer[2:])[0]
         if sequence == last - first + 1:
-            print("acked", first, last, flush=True)
+            print("acked", first, last, ".", flush=True)
             return
         if sequence != 0:
             raise SystemExit(f"acknowledged {sequence} of {last - first + 1} events")
@@ -53,6 +53,8 @@ def deliver(connection: socket.socket, first: int, last: int) -> None:
 
 def main(port: int, first: int, end: int) -> None:
     """Deliver all events, over as many connections as it takes."""
+    # Who was killed before may have left half a line, without the full stop that ends a whole one.
+    print(flush=True)
     while first <= end:
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
