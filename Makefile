@@ -59,7 +59,7 @@ check: $(VENV)/.built
 
 # Two at a time: many tests wait for processes that start.
 test: check
-	$(PYTHON) -m pytest -n 2 --dist loadgroup
+	$(PYTHON) -m pytest -n 2 --dist loadfile
 
 format: $(VENV)/.built
 	$(BIN)/ruff check --fix

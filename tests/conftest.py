@@ -18,7 +18,6 @@ settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
-TOGETHER = [Path(__file__).parent / folder for folder in ("interop", "plugins/spark")]
 
 for package in sorted(PLUGINS.glob("*/*_*/")):
     if importlib.util.find_spec(package.name) is None:
@@ -32,18 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write docs/reference/compatibility.md from the results of tests/interop",
     )
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Say what stays in one process where pytest-xdist has several (`-n 2 --dist loadgroup`).
-
-    A file does, for what it has made for all of its tests. So do tests with peers, whose environments are made by
-    the first that needs them, and those of Spark, which gives up a process that has not begun after ten seconds.
-    """
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            group = next((folder for folder in TOGETHER if item.path.is_relative_to(folder)), item.path)
-            item.add_marker(pytest.mark.xdist_group(str(group)))
 
 
 @pytest.fixture
