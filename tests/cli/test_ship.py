@@ -208,7 +208,9 @@ def test_raw_lines_that_are_json_or_are_wrapped_are_shipped(start, reader, log, 
     other = tmp_path / "other.log"
     other.write_text("three\n")
     start("ship", other, *options, "--to", f"{reader.channel}|wrap=true", "--state", tmp_path / "b")
-    until(lambda: reader.poll()[2:] == ["three"])
+    until(lambda: len(reader.poll()) == 3)
+
+    assert reader.poll() == ["one", "two", "three"]
 
 
 def test_what_is_asked_wrongly_is_told(aeron, log):

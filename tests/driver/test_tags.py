@@ -2,6 +2,7 @@
 
 import pytest
 
+from aeron_core.client.channel_status import ChannelStatus
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.testing import Sink
 from aeron_core.testing.pair import S
@@ -112,7 +113,9 @@ def test_a_tag_may_be_used_again_once_its_channel_is_closed(lone):
     lone.add_subscription(f"{ONE}|tags=1", 1001).close()
     lone.run_until(lambda: not lone.driver.find_counters("rcv-channel"))
 
-    lone.add_subscription(f"{OTHER}|tags=1", 1001)
+    again = lone.add_subscription(f"{OTHER}|tags=1", 1001)
+
+    assert again.channel_status is ChannelStatus.ACTIVE
 
 
 @pytest.mark.parametrize("channel", [OTHER, IPC + "?"])

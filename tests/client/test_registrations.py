@@ -1,0 +1,184 @@
+"""Commands that wait for an answer: it comes, it is a refusal, it comes late, or what it names is not there."""
+
+import pytest
+
+from aeron_core import (
+    ClientError,
+    DriverTimeoutError,
+    ErrorCode,
+    RegistrationError,
+)
+from aeron_core.client.registrations import RegistrationState
+from aeron_core.errors import ProtocolError, StorageError
+from aeron_core.protocol import commands, responses
+
+IPC = "aeron:ipc"
+SECOND = 1_000_000_000
+
+
+def test_a_refusal_carries_code_and_text_of_the_driver_and_names_the_channel(aeron, double):
+    double.refusal = (int(ErrorCode.INVALID_CHANNEL), "no such parameter")
+
+    with pytest.raises(RegistrationError, match=r"'aeron:ipc[?]x=1' 5: no such parameter") as caught:
+        aeron.add_publication("aeron:ipc?x=1", 5)
+
+    assert caught.value.code is ErrorCode.INVALID_CHANNEL
+
+
+def test_a_driver_that_does_not_answer_in_time_is_an_error_and_a_late_answer_is_given_back(
+    aeron, double, clock
+):
+    registration = aeron.add_publication_async(IPC, 5)
+    for _ in range(11):
+        clock.advance(SECOND)
+        double.beat()
+        aeron.do_work()
+
+    with pytest.raises(DriverTimeoutError, match="add_publication 'aeron:ipc' 5: no answer"):
+        registration.poll()
+    double.do_work()
+    aeron.do_work()
+    double.do_work()
+
+    [command] = double.of_type(commands.RemovePublication)
+    assert command.registration_id == registration.registration_id
+
+
+def test_a_driver_that_died_with_the_command_unanswered_closes_the_client_before_the_answer_is_given_up(
+    aeron, double, clock
+):
+    registration = aeron.add_publication_async(IPC, 5)
+    clock.advance(SECOND)
+    double.beat()
+    seen = []
+    for _ in range(11):
+        aeron.do_work()
+        seen.append((registration.is_done, aeron.is_closed))
+        clock.advance(SECOND)
+
+    assert set(seen) == {(False, False)}
+    aeron.do_work()
+
+    assert aeron.is_closed
+    with pytest.raises(DriverTimeoutError, match="has been silent for 11000 ms"):
+        registration.poll()
+
+
+def test_a_registration_is_polled_until_it_is_there(aeron, double):
+    registration = aeron.add_subscription_async(IPC, 5)
+    assert registration.poll() is None
+    assert registration.state is RegistrationState.AWAITING
+
+    double.do_work()
+    aeron.do_work()
+
+    assert registration.poll().registration_id == registration.registration_id
+    assert registration.result() is registration.poll()
+
+
+def test_waiting_for_a_registration_ends_after_its_own_timeout(make_client, double):
+    registration = make_client().add_publication_async(IPC, 5)
+    double.is_silent = True
+
+    with pytest.raises(TimeoutError, match="no answer within 0 s"):
+        registration.result(timeout=0)
+
+    assert not registration.is_done
+
+
+def test_what_was_cancelled_is_given_back_when_it_arrives(aeron, double):
+    registration = aeron.add_subscription_async(IPC, 5)
+
+    assert registration.cancel()
+    double.do_work()
+    aeron.do_work()
+    double.do_work()
+
+    assert double.of_type(commands.RemoveSubscription)[0].registration_id == registration.registration_id
+    with pytest.raises(ClientError, match="cancelled"):
+        registration.poll()
+
+
+def test_a_log_that_cannot_be_mapped_fails_the_call_and_is_given_back(aeron, double):
+    double._on_AddPublication = lambda command: double.answer(
+        responses.OnPublicationReady(command.correlation_id, 1, 2, 5, 1, -1, "/nowhere/1.logbuffer")
+    )
+
+    with pytest.raises(StorageError, match="/nowhere"):
+        aeron.add_publication(IPC, 5)
+    double.do_work()
+
+    assert len(double.of_type(commands.RemovePublication)) == 1
+
+
+NO_COUNTER = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("command", "response"),
+    [
+        ("AddPublication", responses.OnPublicationReady),
+        ("AddExclusivePublication", responses.OnExclusivePublicationReady),
+    ],
+)
+def test_a_publication_without_its_counter_fails_and_goes_back_to_the_driver(
+    aeron, double, command, response
+):
+    first = aeron.add_publication(IPC, 5)
+    setattr(
+        double,
+        f"_on_{command}",
+        lambda command: double.answer(
+            response(command.correlation_id, first.registration_id, 105, 5, NO_COUNTER, -1, "never opened")
+        ),
+    )
+    add = aeron.add_publication if command == "AddPublication" else aeron.add_exclusive_publication
+
+    with pytest.raises(ProtocolError, match="publication 'aeron:ipc' 5: the media driver's answer"):
+        add(IPC, 5)
+
+    double.do_work()
+    [removed] = double.of_type(commands.RemovePublication)
+    assert removed.registration_id != first.registration_id
+    # Nobody but the first one uses the log: it goes when that one is closed.
+    first.close()
+    log_buffers = aeron._conductor.resources.log_buffers
+    assert log_buffers.sweep(10**18) == 1
+
+
+@pytest.mark.parametrize("is_static", [False, True])
+def test_a_counter_that_does_not_exist_fails_instead_of_being_waited_for(aeron, double, is_static):
+    def answer(command):
+        kind = responses.OnStaticCounter if is_static else responses.OnCounterReady
+        double.answer(kind(command.correlation_id, NO_COUNTER))
+
+    double._on_AddCounter = double._on_AddStaticCounter = answer
+    registration = (
+        aeron.add_static_counter_async(1001, 7, label="a")
+        if is_static
+        else aeron.add_counter_async(1001, label="a")
+    )
+
+    with pytest.raises(ProtocolError, match="answer cannot be used"):
+        registration.result()
+
+    double.do_work()
+    assert len(double.of_type(commands.RemoveCounter)) == (0 if is_static else 1)
+
+
+def test_an_image_without_its_counter_leaves_no_user_of_its_log(make_client, double):
+    errors = []
+    aeron = make_client(error_handler=errors.append)
+    publication = aeron.add_publication(IPC, 5)
+    subscription = aeron.add_subscription(IPC, 6)
+    double.answer(
+        responses.OnAvailableImage(
+            publication.registration_id, 1, 6, subscription.registration_id, NO_COUNTER, "never opened", "x"
+        )
+    )
+
+    aeron.do_work()
+
+    assert isinstance(errors[0], IndexError)
+    publication.close()
+    assert aeron._conductor.resources.log_buffers.sweep(10**18) == 1

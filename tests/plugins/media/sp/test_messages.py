@@ -1,0 +1,168 @@
+"""What messages may be, both ways: their lengths, their hops, and what is discarded."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from pairing import PAIR0, STREAM, heard, is_gone, message
+
+from aeron_core import FragmentAssembler
+
+
+@pytest.mark.parametrize("mtu", ["1408", "8k"])
+@pytest.mark.parametrize("capacity", [1000, 50_000, 1 << 20])
+def test_long_and_short_messages_go_in_order_however_little_the_peer_takes_at_a_time(pairing, mtu, capacity):
+    pair = pairing(keys="|term-length=8m", publishes=False)
+    keys = f"|term-length=8m|mtu={mtu}"  # its fragments may be more than go with one call
+    pair.publication = pair.result(pair.client.add_publication_async(pair.channel + keys, STREAM))
+    peer = pair.join()
+    lengths = [0, 20_000, 9000, 5, 8192, 8191, 300_000, 1, 65_536] * 2 + [8192] * 70
+    bodies = [bytes([number]) * length for number, length in enumerate(lengths)]
+    for body in bodies:
+        assert pair.publication.offer(body) > 0
+    expected = b"".join(message(body) for body in bodies)
+
+    peer.capacity = capacity
+    assert pair.hear(peer, len(expected)) == expected
+
+
+def test_messages_long_and_short_come_whole_to_all_streams(pairing):
+    pair = pairing(keys="|term-length=1m|max-message=128k|mtu=8k", subscribes=False)
+    subscriptions = [pair.subscribe(STREAM), pair.subscribe(STREAM + 1)]
+    received = [[], []]
+    handlers = [
+        FragmentAssembler(lambda buffer, header, bodies=bodies: bodies.append(bytes(buffer)))
+        for bodies in received
+    ]
+
+    def poll():
+        for subscription, handler in zip(subscriptions, handlers, strict=True):
+            subscription.poll(handler, 100)
+
+    pair.poll = poll
+    peer = pair.join()
+    lengths = [8191, 8192, 8193, 0, 100_000, 65_536, 65_537, 31, 131_072, 1] * 3
+    bodies = [bytes((index * 7 + length) & 0xFF for index in range(length)) for length in lengths]
+
+    pair.say(peer, b"".join(message(body) for body in bodies))
+
+    assert received == [bodies, bodies]
+
+
+@pytest.mark.parametrize("length", [0, 1, 1407, 65504, 65536, 200_000])
+def test_messages_of_any_length_go_both_ways(pairing, length):
+    pair = pairing(keys="|term-length=8m", publishes=False)
+    pair.publication = pair.result(
+        pair.client.add_publication_async(pair.channel + "|term-length=8m|mtu=8k", STREAM)
+    )
+    peer = pair.join()
+    body = bytes(index & 0xFF for index in range(length))
+    pair.say(peer, message(body))
+    pair.offer(body)
+    assert b"".join(pair.bodies()) == body
+    assert pair.hear(peer, len(message(body))) == message(body)
+
+
+def test_the_image_of_a_peer_says_where_it_comes_from_and_the_reserved_value_its_hops(pairing):
+    pair = pairing()
+    peer = pair.join()
+    pair.say(peer, message(b"m", hops=3))
+    [received] = pair.received
+    [image] = pair.subscription.images
+    assert received.hops == 3
+    assert image.session_id == received.session_id
+    assert image.source_identity == str(peer.address)
+
+
+@pytest.mark.parametrize(
+    ("header", "counter"),
+    [
+        (0, "discards-zero-hops"),
+        (9, "discards-ttl"),
+        (0x100, "discards-reserved-bits"),
+        (0xFFFFFF01, "discards-reserved-bits"),
+    ],
+)
+def test_messages_with_wrong_hops_are_discarded_and_counted_and_the_peer_stays(pairing, header, counter):
+    pair = pairing()
+    peer = pair.join()
+    pair.say(peer, message(b"wrong", hops=header) + message(b"right", hops=8))
+    assert pair.bodies() == [b"right"]
+    assert pair.counted(counter) == 1
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_payloads_without_room_for_hops_are_discarded_and_the_peer_stays(pairing, length):
+    pair = pairing()
+    peer = pair.join()
+    pair.say(peer, struct.pack(">Q", length) + bytes(length) + message(b"right"))
+    assert pair.bodies() == [b"right"]
+    assert pair.counted("discards-short") == 1
+
+
+def test_messages_without_a_hop_are_taken_where_that_is_asked_for(pairing):
+    pair = pairing(keys="|accept-zero-hop=true")
+    peer = pair.join()
+    pair.say(peer, message(b"of mangos", hops=0))
+    assert pair.bodies() == [b"of mangos"]
+
+
+@pytest.mark.parametrize(("ttl", "passes", "exceeds"), [(1, 1, 2), (15, 15, 16), (255, 255, 256)])
+def test_the_ttl_is_the_most_hops_that_pass(pairing, ttl, passes, exceeds):
+    pair = pairing(keys=f"|ttl={ttl}")
+    peer = pair.join()
+    pair.say(peer, message(b"in", hops=passes) + message(b"out", hops=exceeds))
+    assert pair.bodies() == [b"in"]
+
+
+def test_hops_that_a_message_has_behind_it_count(pairing):
+    pair = pairing()
+    peer = pair.join()
+    pair.offer(b"m", reserved_value=7)
+    assert heard(peer) == message(b"m", hops=8)
+
+
+def test_a_message_whose_hops_are_spent_is_not_sent(pairing):
+    pair = pairing()
+    peer = pair.join()
+    pair.offer(b"m", reserved_value=255)
+    pair.offer(b"next")
+    assert heard(peer) == message(b"next")
+    assert pair.counted("unsent-hops") == 1
+
+
+@pytest.mark.parametrize("length", [1025, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_taken_for_it(pairing, length):
+    pair = pairing(keys="|max-message=1k")
+    peer = pair.join()
+    pair.say(peer, struct.pack(">Q", min(length + 4, (1 << 64) - 1)))
+    assert is_gone(peer)
+    assert pair.counted("rejects-length") == 1
+    assert any("at most 1024; max-message= sets it" in error for error in pair.errors())
+
+
+def test_a_message_as_long_as_may_be_passes(pairing):
+    pair = pairing(keys="|max-message=1k")
+    peer = pair.join()
+    pair.say(peer, message(bytes(1024)))
+    assert pair.bodies() == [bytes(1024)]
+
+
+def test_a_message_too_long_to_be_sent_is_told_and_the_next_goes(pairing):
+    pair = pairing(keys="|max-message=1k")
+    peer = pair.join()
+    pair.offer(bytes(1025))
+    pair.offer(b"next")
+    assert heard(peer) == message(b"next")
+    assert pair.counted("unsent-length") == 1
+    assert any("message of 1025 bytes to be sent: at most 1024" in error for error in pair.errors())
+
+
+def test_messages_without_a_header_go_between_peers_of_pair0(pairing):
+    pair = pairing(keys="|protocol=pair0")
+    peer = pair.join(PAIR0)
+    pair.say(peer, struct.pack(">Q", 5) + b"plain")
+    pair.offer(b"back")
+    assert pair.bodies() == [b"plain"]
+    assert heard(peer) == struct.pack(">Q", 4) + b"back"

@@ -1,0 +1,135 @@
+"""Publications and subscriptions of one channel share one socket: who may, and what lasts when some of them go."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from aeron_media.sp._native.tallies import Tallies
+from aeron_media.sp.fault_texts import fault_text
+from aeron_media.sp.pair_params import PairParams
+from aeron_media.sp.pair_socket import PairSocket
+from aeron_media.streams.end_slot import EndSlot
+from aeron_media.streams.feed import Feed
+from aeron_media.streams.sockets import SystemStreams
+from pairing import ADDRESS, LISTENING, STREAM, heard, message
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.byte_queue import MemoryBudget
+from aeron_core.errors import RegistrationError
+from aeron_core.testing.pair import S
+
+
+def test_the_connection_lasts_while_nobody_subscribes_and_nothing_is_lost(pairing):
+    pair = pairing(subscribes=False)
+    peer = pair.join()
+    pair.until(lambda: pair.publication.is_connected)
+    pair.say(peer, message(b"early"))
+    pair.offer(b"out")
+    assert heard(peer) == message(b"out")
+
+    pair.subscription = pair.subscribe()
+    pair.run()
+    pair.say(peer, message(b"late"))
+    assert pair.bodies() == [b"early", b"late"]
+
+    pair.subscription.close()
+    pair.subscription = None
+    pair.run(1 * S)
+    pair.offer(b"still")
+    assert heard(peer) == message(b"still")
+
+
+def test_the_connection_lasts_while_nobody_publishes(pairing):
+    pair = pairing(publishes=False)
+    peer = pair.join()
+    pair.say(peer, message(b"one"))
+    pair.publication = pair.publish()
+    pair.until(lambda: pair.publication.is_connected)
+    pair.offer(b"out")
+    assert heard(peer) == message(b"out")
+    assert pair.bodies() == [b"one"]
+
+
+@pytest.mark.parametrize("keys", ["", "|poly=true"])
+def test_who_subscribes_again_at_once_hears_on(pairing, keys):
+    pair = pairing(keys=keys)
+    peer = pair.join()
+    pair.say(peer, message(b"one"))
+    for _ in range(3):
+        pair.subscription.close()
+        pair.subscription = pair.subscribe()
+        pair.say(peer, message(b"more"))
+        pair.run()
+    assert pair.bodies() == [b"one"] + [b"more"] * 3
+
+
+def test_who_subscribes_again_has_an_image_of_a_peer_that_says_nothing(pairing):
+    pair = pairing()
+    pair.join()
+    pair.subscription.close()
+    pair.subscription = pair.subscribe()
+    pair.run(2 * S)
+    assert len(pair.subscription.images) == 1
+
+
+def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
+    end = EndSlot(fault_text)
+    params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20), faults=end, losses=end)
+    socket = PairSocket(params, 1, SystemStreams().new_stream, None, ADDRESS)
+    feeds = [[Feed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
+    former, _ = (socket.attach_receiver(each, 0) for each in feeds)
+    socket.detach_receiver(former)
+    [peer] = socket.peers
+    assert peer.input.feed is feeds[1][0]
+    assert peer.input.is_fed
+    socket.close()
+
+
+def test_all_streams_of_a_channel_share_the_peer(pairing):
+    pair = pairing()
+    peer = pair.join()
+    other = pair.publish(STREAM + 1)
+    pair.until(lambda: other.is_connected)
+    assert other.offer(b"of the other") > 0
+    pair.offer(b"of the one")
+    one, other = message(b"of the one"), message(b"of the other")
+    assert heard(peer) in (one + other, other + one)
+
+
+def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
+    pair = pairing(subscribes=False)
+    with pytest.raises(RegistrationError, match=rf"ttl.*must be as in {re.escape(LISTENING)}, whose socket"):
+        pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM))
+
+
+@pytest.mark.parametrize(
+    "key", ["protocol=pair0", "transport=ws", "poly=true", "max-message=5k", "backoff-init=1s"]
+)
+@pytest.mark.parametrize("adds", ["add_subscription_async", "add_publication_async"])
+def test_who_shares_an_endpoint_must_want_the_same_of_it(pairing, adds, key):
+    pair = pairing()
+    with pytest.raises(
+        RegistrationError, match=rf"{key}.*must be as in {re.escape(LISTENING)}, whose socket"
+    ):
+        pair.result(getattr(pair.client, adds)(f"{LISTENING}|{key}", STREAM + 1))
+
+
+def test_who_shares_a_socket_must_have_images_for_its_longest_messages(pairing):
+    pair = pairing(subscribes=False)
+    with pytest.raises(RegistrationError, match=r"term-length.*of 8192 bytes, and max-message is 1048576"):
+        pair.result(pair.client.add_subscription_async(LISTENING + "|term-length=64k", STREAM))
+
+
+def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscribers(pairing):
+    pair = pairing(publishes=False)
+    with pytest.raises(RegistrationError, match=r"ttl=9 .*must be as in .*whose socket it shares"):
+        pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
+
+
+def test_a_tag_does_not_have_a_channel_share_a_socket_of_another_transport(pairing):
+    pair = pairing(publishes=False, subscribes=False)
+    channel = "aeron:sp?endpoint=127.0.0.1:5050|mode=dial|tags=3"
+    pair.result(pair.client.add_publication_async(channel, STREAM))
+    with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of"):
+        pair.result(pair.client.add_publication_async(f"{channel}|transport=ws", STREAM))
