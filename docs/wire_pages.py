@@ -315,6 +315,11 @@ def log_buffers_page() -> Iterator[str]:
         f"the MTU becomes several frames, the first with the flag BEGIN (`0x{wire.DATA_FLAG_BEGIN:02x}`), the "
         f"last with END (`0x{wire.DATA_FLAG_END:02x}`). In an image the receiver puts frames where their "
         "headers say, in any order; a gap is where a length is still 0.\n"
+        "\n"
+        "A publisher that dies between tail and length leaves a claim that nobody completes. The driver puts PAD over "
+        "it once readers stood still before it for the unblock timeout, or at once when nobody publishes any more: a "
+        "length below 0 says how much was claimed, a length of 0 that it reaches to the next frame or, without one "
+        "and without publishers, to the tail. The reference leaves the last case as it is, and its readers wait.\n"
     )
     yield "## Metadata\n"
     yield f"{wire.LOG_META_DATA_LENGTH} bytes at the end of the file.\n"

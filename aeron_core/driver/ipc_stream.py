@@ -47,7 +47,7 @@ class IpcStream(PublishedStream):
             self._enter(operations.PUBLICATION_LINGER)
             self.notify_unavailable()
         elif not self._joining:
-            self._unblock(max(self.reader_positions()))
+            self._pass_over_dead_claim(max(self.reader_positions()))
 
     def _has_lingered(self, now_ns: int) -> bool:
         return self.reference_count <= 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.published_stream import PublishedStream
-from aeron_core.logbuffer.unblocker import first_gap, unblock_for_good
+from aeron_core.logbuffer.unblocker import first_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,10 +65,7 @@ class NetworkStream(PublishedStream):
     def _drain(self, now_ns: int) -> None:
         sender_position = self.publication.sender_position.get_acquire()
         if self.producer_position > sender_position:
-            blocked_position = self._blocked_position()
-            if blocked_position < self.producer_position and (
-                self._unblock(blocked_position) or self._pad_last_claim(blocked_position)
-            ):
+            if self._pass_over_dead_claim(self._blocked_position()):
                 return
             if self.publication.has_receivers.get_acquire():
                 return
@@ -79,13 +76,6 @@ class NetworkStream(PublishedStream):
         if self._have_all_read(self.producer_position):
             self.unlink_all(notify=True)
             self._enter(operations.PUBLICATION_LINGER)
-
-    def _pad_last_claim(self, position: int) -> bool:
-        # A peer would be waited for as long as it is there, for what nobody will write.
-        if not self.endpoint.transport.draws_from_log or not unblock_for_good(self.stored.log, position):
-            return False
-        self.context.system_counters.unblocked_publications.get_and_add(1)
-        return True
 
     def _awaits_peer(self, now_ns: int) -> bool:
         # What no peer has confirmed is lost with the log: one that is away for a moment is waited for.

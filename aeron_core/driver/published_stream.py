@@ -15,7 +15,7 @@ from aeron_core.driver import events, stream_counters
 from aeron_core.driver._native import operations
 from aeron_core.driver.stream import Stream
 from aeron_core.driver.stream_counters import CounterOwner
-from aeron_core.logbuffer.unblocker import unblock
+from aeron_core.logbuffer.unblocker import unblock, unblock_for_good
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -196,10 +196,22 @@ class PublishedStream(Stream):
             self._unblock(position)
 
     def _unblock(self, position: int) -> bool:
-        if not unblock(self.stored.log, position):
+        return self._count_unblocked(unblock(self.stored.log, position))
+
+    def _pass_over_dead_claim(self, position: int) -> bool:
+        """Let a stream that nobody publishes any more go on past `position`; return whether anything was done.
+
+        Unlike the reference, also past the last claim of all where its publisher had moved the tail only: readers
+        would wait for it as long as they live.
+        """
+        if position >= self.producer_position:
             return False
-        self.context.system_counters.unblocked_publications.get_and_add(1)
-        return True
+        return self._unblock(position) or self._count_unblocked(unblock_for_good(self.stored.log, position))
+
+    def _count_unblocked(self, is_unblocked: bool) -> bool:
+        if is_unblocked:
+            self.context.system_counters.unblocked_publications.get_and_add(1)
+        return is_unblocked
 
     def close(self) -> None:
         """Give back the counters and the log; no agent knows the stream any more."""

@@ -79,6 +79,28 @@ def test_a_claim_of_a_client_that_died_is_unblocked_when_its_publication_drains(
     assert lone.driver.counted("unblocked_publications") == 1
 
 
+@pytest.mark.parametrize("fragments_written", [0, 2])
+def test_a_stream_ends_though_its_last_message_was_begun_by_a_client_that_died(
+    lone, stream, fragments_written
+):
+    publication, sink = stream
+    publication.offer(b"before")
+    lone.run_for(100 * MS, each=sink.poll)
+    begin = publication.position
+    publication.offer(bytes(5000))
+    # As a publisher leaves it that was killed when it had moved the tail, and written no more than this.
+    (log,) = (path for path in lone.driver.log_files() if "publications" in str(path))
+    with log.open("r+b") as file:
+        file.seek(begin + fragments_written * 1408)
+        file.write(bytes(begin + 5120 - file.tell()))
+    publication.close()
+
+    lone.run_until(lambda: sink.poll() == 0 and not sink.subscription.is_connected, within_ns=30 * S)
+
+    assert sink.all == [b"before"]
+    assert lone.driver.counted("unblocked_publications") == 1
+
+
 @pytest.mark.parametrize("writes_length", [True, False])
 def test_a_command_that_is_never_finished_is_skipped_after_the_liveness_timeout(lone, writes_length):
     lone.add_publication("aeron:ipc", 1)

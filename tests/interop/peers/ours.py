@@ -1,9 +1,13 @@
-"""Our client, in a process of its own; the same commands as `foreign.py`, without `driver`, `watch` and `stall`."""
+"""Our client, in a process of its own; the same commands as `foreign.py`, without `driver`, `watch` and `stall`.
+
+ours.py hold DIR CHANNEL STREAM COUNT               sends, prints `sent`, and stays until killed
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections import deque
 
@@ -31,6 +35,17 @@ def send(
                 time.sleep(0.00005)
         publication.close()
     return {"sent": count}
+
+
+def hold(directory: str, channel: str, stream_id: int, count: int) -> None:
+    with aeron_core.connect(directory) as aeron:
+        publication = aeron.add_publication(channel, stream_id)
+        publication.await_connected(timeout=60)
+        for index in range(count):
+            while publication.offer(message(index)) < 0:
+                time.sleep(0.00005)
+        say("sent")
+        threading.Event().wait()
 
 
 def receive(directory: str, channel: str, stream_id: int, count: int) -> dict[str, object]:
@@ -101,6 +116,8 @@ if __name__ == "__main__":
     if command in ("ask", "answer"):
         action = ask if command == "ask" else answer
         say(json.dumps(action(directory, rest[0], rest[1], int(rest[2]), *rest[3:])))
+    elif command == "hold":
+        hold(directory, rest[0], int(rest[1]), int(rest[2]))
     else:
         action = send if command == "send" else receive
         say(json.dumps(action(directory, rest[0], int(rest[1]), int(rest[2]), *rest[3:])))
