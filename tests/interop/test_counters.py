@@ -30,9 +30,9 @@ NUMBER = re.compile(r"-?\d+")
 VERSION = re.compile(r"version=\S+ commit=\S*")
 
 
-def await_that(condition):
+def await_image(subscription):
     deadline = time.monotonic() + 20
-    while not condition():
+    while len(subscription.images) != 1:
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -41,25 +41,25 @@ class Scenario:
     """One of everything that has counters, and what its numbers are called."""
 
     def __init__(self, aeron):
+        # An image has counters too, and the network decides when it comes: each is waited for.
         self.subscription = aeron.add_subscription(UDP + "|cc=cubic", 1001)
         self.publication = aeron.add_publication(UDP, 1001)
+        await_image(self.subscription)
         self.exclusive = aeron.add_exclusive_publication(UDP, 1002)
         self.spy = aeron.add_subscription("aeron-spy:" + UDP, 1001)
+        await_image(self.spy)
         self.mdc = aeron.add_publication(MDC, 1003)
         self.mdc.add_destination(DESTINATION)
         self.mds = aeron.add_subscription(MDS, 1003)
         self.mds.add_destination(DESTINATION)
+        await_image(self.mds)
         self.ipc = aeron.add_publication("aeron:ipc", 1004)
         self.ipc_subscription = aeron.add_subscription("aeron:ipc", 1004)
+        await_image(self.ipc_subscription)
         self.counter = aeron.add_counter(77, b"key", "a counter")
         self.resources = {
             name: value for name, value in vars(self).items() if hasattr(value, "registration_id")
         }
-        await_that(
-            lambda: all(
-                len(one.images) == 1 for one in (self.subscription, self.spy, self.mds, self.ipc_subscription)
-            )
-        )
         self.names = {aeron.client_id: "client"}
         for name, resource in self.resources.items():
             self.names[resource.registration_id] = name
