@@ -51,6 +51,21 @@ def spark(tmp_path_factory):
     spark.stop()
 
 
+@pytest.fixture
+def core():
+    """Run `aeron-core` with arguments until the test is over."""
+    processes = []
+
+    def start(*arguments):
+        command = [sys.executable, "-m", "aeron_core", *map(str, arguments)]
+        processes.append(subprocess.Popen(command, stderr=subprocess.PIPE))
+
+    yield start
+    for process in processes:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=TIMEOUT_S)
+
+
 class Program:
     """One of `programs`, in a group of processes: Python, a Java machine, and what that starts."""
 

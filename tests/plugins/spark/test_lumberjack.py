@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
+from live_pipeline import TIMEOUT_S, LivePipeline
 from plain_codec import ack, compressed, json_event, window
-from pyarrow import ArrowInvalid, parquet
 from pyspark_aeron.decoders import decode
 
 from aeron_core.recording import Archive
 
-TIMEOUT_S = 240
 EVENTS = [
     json.dumps({"@timestamp": "2026-01-31T12:00:00.000Z", "message": f"line {n}", "n": n}) for n in range(300)
 ]
-PIPELINE = """
-name = "beats"
-master = "local[2]"
-checkpoint = "{folder}/checkpoint"
-trigger = "1 second"
-settings = {{ "spark.log.level" = "ERROR", "spark.sql.shuffle.partitions" = 1 }}
-
-[sources.beats]
-archive = "{folder}/spool"
-decode = "lumberjack"
-options = {{ live = true, channel = "{channel}", streamId = 7, aeronDir = "{aeron_dir}" }}
-
-[[steps]]
-name = "lines"
-sql = "SELECT message FROM beats WHERE message LIKE 'line%'"
-
-[[sinks]]
-from = "lines"
-format = "parquet"
-path = "{folder}/lines"
-"""
-
-
-def until(condition):
-    deadline_s = time.monotonic() + TIMEOUT_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s
-        time.sleep(0.01)
-    return found
 
 
 def deliver(port):
@@ -77,25 +43,6 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.fixture
-def core():
-    """Run the command until the test is over."""
-    processes = []
-
-    def start(*arguments):
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, "-m", "aeron_core", *map(str, arguments)], stderr=subprocess.PIPE
-            )
-        )
-        return processes[-1]
-
-    yield start
-    for process in processes:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=TIMEOUT_S)
-
-
 @pytest.mark.system
 def test_a_lumberjack_channel_is_recorded_and_read_by_its_decoder(spark, core, driver, tmp_path):
     port = free_port()
@@ -116,20 +63,17 @@ def test_a_lumberjack_channel_is_recorded_and_read_by_its_decoder(spark, core, d
 def test_a_lumberjack_channel_is_a_live_source_of_a_pipeline(core, driver, tmp_path):
     port = free_port()
     channel = f"aeron:lumberjack?endpoint=127.0.0.1:{port}|term-length=1m"
-    path = tmp_path / "pipeline.toml"
-    path.write_text(PIPELINE.format(folder=tmp_path, channel=channel, aeron_dir=driver.aeron_dir))
-    core("pipeline", "run", path)
+    pipeline = LivePipeline(
+        tmp_path,
+        channel,
+        driver.aeron_dir,
+        "SELECT message AS text FROM live WHERE message LIKE 'line%'",
+        more='decode = "lumberjack"',
+    )
+    core("pipeline", "run", pipeline.path)
     writer = threading.Thread(target=deliver, args=(port,), daemon=True)
     writer.start()
 
-    def lines():
-        found = []
-        for file in (tmp_path / "lines").glob("*.parquet"):
-            # One that is still being written has no end that says what is in it.
-            with contextlib.suppress(ArrowInvalid):
-                found += parquet.read_table(file).column("message").to_pylist()
-        return found
-
-    until(lambda: sorted(lines()) == sorted(f"line {n}" for n in range(len(EVENTS))))
+    pipeline.await_texts(f"line {n}" for n in range(len(EVENTS)))
     writer.join(TIMEOUT_S)
     assert not writer.is_alive()

@@ -59,13 +59,16 @@ cdef class Feed:
     @cython.locals(framed=int64_t, left=int64_t)
     cdef int64_t _required(self, int32_t length) except -1 nogil
     cdef inline int64_t _framed_length(self, int32_t length) noexcept nogil
-    @cython.locals(flags=uint8_t, step=int32_t)
     cdef int32_t offer(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int64_t reserved_value, int64_t now_ns
     ) except -1 nogil
-    @cython.locals(flags=uint8_t, step=int32_t)
     cdef int32_t offer_in_place(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int64_t reserved_value, int64_t now_ns
+    ) except -1 nogil
+    @cython.locals(flags=uint8_t, step=int32_t)
+    cdef int32_t _append_fragments(
+        self, AtomicBuffer buffer, int64_t offset, int32_t length, int64_t reserved_value, int64_t now_ns,
+        bint is_in_place
     ) except -1 nogil
     @cython.locals(frame_length=int32_t, aligned_length=int64_t, end=int64_t)
     cdef int32_t _append_in_place(

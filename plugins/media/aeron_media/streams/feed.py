@@ -174,18 +174,7 @@ class Feed:
     def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
         """Take a message that there is room for; return 0. `length` is at most `max_message_length`."""
         self._pad_unless_fitting(length, now_ns)
-        if length <= self._max_payload_length:
-            return self._append(buffer, offset, length, wire.DATA_FLAGS_UNFRAGMENTED, reserved_value, now_ns)
-        flags = wire.DATA_FLAG_BEGIN
-        while length > 0:
-            step = min(length, self._max_payload_length)
-            if step == length:
-                flags |= wire.DATA_FLAG_END
-            self._append(buffer, offset, step, flags, reserved_value, now_ns)
-            offset += step
-            length -= step
-            flags = 0
-        return 0
+        return self._append_fragments(buffer, offset, length, reserved_value, now_ns, False)
 
     def offer_in_place(
         self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int
@@ -202,12 +191,26 @@ class Feed:
             return self.offer(buffer, offset, length, reserved_value, now_ns)
         self._pad_unless_fitting(length, now_ns)
         self.flush(now_ns)
+        return self._append_fragments(buffer, offset, length, reserved_value, now_ns, True)
+
+    def _append_fragments(  # noqa: PLR0913
+        self,
+        buffer: AtomicBuffer,
+        offset: int,
+        length: int,
+        reserved_value: int,
+        now_ns: int,
+        is_in_place: bool,
+    ) -> int:
         flags = wire.DATA_FLAG_BEGIN
         while True:
             step = min(length, self._max_payload_length)
             if step == length:
                 flags |= wire.DATA_FLAG_END
-            self._append_in_place(buffer, offset, step, flags, reserved_value, now_ns)
+            if is_in_place:
+                self._append_in_place(buffer, offset, step, flags, reserved_value, now_ns)
+            else:
+                self._append(buffer, offset, step, flags, reserved_value, now_ns)
             offset += step
             length -= step
             flags = 0
