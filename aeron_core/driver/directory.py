@@ -94,7 +94,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = Fa
 
 
 def _advice(pid: int, left_ms: int) -> str:
-    if not _has_gone(pid):
+    if not has_gone(pid):
         return "stop it, or choose another directory with AERON_DIR"
     return (
         f"no process here has that pid: if it was killed, the directory is free in {left_ms / 1000:.1f} s, or at "
@@ -102,7 +102,8 @@ def _advice(pid: int, left_ms: int) -> str:
     )
 
 
-def _has_gone(pid: int) -> bool:
+def has_gone(pid: int) -> bool:
+    """Return whether no process here has that id; one that cannot be a process's has not gone."""
     if pid <= 0:
         return False
     try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import secrets
 import threading
 import warnings
 from dataclasses import replace
@@ -21,6 +19,7 @@ from aeron_core.driver.assembly import Assembly
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.log_storage import sweep_shared_memory
 from aeron_core.driver.lookups import LookupThreads
+from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
 from aeron_core.errors import ConfigurationError, PluginError
 from aeron_core.registry import Registry
 from aeron_core.settings import (
@@ -160,15 +159,16 @@ class MediaDriver:
         """Return a running driver of this process's own.
 
         Without a directory in `settings` it gets one that no other driver has, keeps its log buffers in POSIX
-        shared memory, and deletes all of it at its end.
+        shared memory, and deletes all of it at its end; and what such drivers left that were killed.
         """
         if isinstance(settings, DriverSettings):
             return cls.launch(settings, registry=registry, sections=sections)
         arguments = dict(settings or {})
         if "aeron_dir" not in arguments:
-            arguments["aeron_dir"] = _private_directory()
+            arguments["aeron_dir"] = new_private_directory(default_aeron_dir())
             arguments.setdefault("storage", "posix")
             arguments.setdefault("dir_delete_on_shutdown", True)
+            sweep_private_directories(default_aeron_dir(), _settings_of(arguments).driver_timeout_ms)
         return cls.launch(arguments, registry=registry, sections=sections)
 
     @property
@@ -338,8 +338,3 @@ def _resolver_params(settings: DriverSettings) -> NameResolverParams:
 
 def _all_agents(assembly: Assembly) -> Agent:
     return CompositeAgent([assembly.sender, assembly.receiver, PythonAgent(assembly.conductor)])
-
-
-def _private_directory() -> Path:
-    default = default_aeron_dir()
-    return default.with_name(f"{default.name}-{os.getpid()}-{secrets.token_hex(4)}")

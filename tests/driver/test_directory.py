@@ -13,7 +13,9 @@ from aeron_core._native import wire
 from aeron_core._native.clock import Clock
 from aeron_core.concurrent.error_log import DistinctErrorLog
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.driver import media_driver
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.driver.private_directory import sweep_private_directories
 from aeron_core.errors import ActiveDriverError, PluginError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings.directory import default_aeron_dir
@@ -323,3 +325,58 @@ def test_an_embedded_driver_that_cannot_start_leaves_no_directory():
             MediaDriver.launch_embedded({**SMALL, **wrong})
 
     assert set(default_aeron_dir().parent.glob(f"{default_aeron_dir().name}-{os.getpid()}-*")) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "age_ms", "is_swept"),
+    [
+        ("aeron-{gone}-0123abcd", 6000, True),
+        ("aeron-{gone}-0123abcd", 4000, False),
+        ("aeron-{mine}-0123abcd", 6000, False),
+        ("aeron-{gone}", 6000, False),
+        ("aeron-{gone}-orders", 6000, False),
+        ("aeron-99999999999999999999-0123abcd", 6000, False),
+        ("aeron", 6000, False),
+        ("other-{gone}-0123abcd", 6000, False),
+    ],
+)
+def test_what_an_embedded_driver_left_is_swept_when_its_process_has_gone_and_it_is_silent(
+    tmp_path, gone_pid, name, age_ms, is_swept
+):
+    left = tmp_path / name.format(gone=gone_pid, mine=os.getpid())
+    leave_behind(left, age_ms=age_ms, pid=gone_pid)
+
+    assert sweep_private_directories(tmp_path / "aeron", 5000) == [left] * is_swept
+    assert left.exists() != is_swept
+
+
+def test_a_driver_that_is_being_started_and_what_a_stranger_put_there_is_not_swept(tmp_path, gone_pid):
+    empty, starting, strange, linked = (tmp_path / f"aeron-{gone_pid}-0123abc{digit}" for digit in "cdef")
+    empty.mkdir()
+    leave_behind(starting, age_ms=6000, is_ready=False)
+    for directory in (strange, tmp_path / "target"):
+        leave_behind(directory, age_ms=6000)
+    (strange / "letter.txt").write_text("Dear Sir")
+    linked.symlink_to(tmp_path / "target")
+
+    assert sweep_private_directories(tmp_path / "aeron", 5000) == []
+    assert {path.name for path in (tmp_path / "target").iterdir()} == {"cnc.dat", "images", "publications"}
+    assert (strange / "publications" / "7.logbuffer").exists()
+
+
+def test_a_driver_that_is_embedded_sweeps_before_it_starts(tmp_path, monkeypatch):
+    default = tmp_path / "aeron"
+    monkeypatch.setattr(media_driver, "default_aeron_dir", lambda: default)
+    program = (
+        "import os, signal, sys; from pathlib import Path; from aeron_core.driver import media_driver;"
+        "media_driver.default_aeron_dir = lambda: Path(sys.argv[1]);"
+        "media_driver.MediaDriver.launch_embedded(); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, default], check=False)
+    (left,) = tmp_path.glob("aeron-*")
+
+    with MediaDriver.launch_embedded({"driver_timeout_ms": 0}) as driver:
+        assert not left.exists()
+        assert [driver.aeron_dir] == list(tmp_path.glob("aeron-*"))
+
+    assert list(tmp_path.glob("aeron-*")) == []

@@ -1,0 +1,56 @@
+"""Directories of embedded drivers: each makes its own, so that nobody takes over that of one which was killed."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from aeron_core.driver.directory import delete_dead_directory, has_gone
+from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+_SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
+
+
+def new_private_directory(default: Path) -> Path:
+    """Return a directory beside `default` that no other driver has; it does not exist yet."""
+    return default.with_name(f"{default.name}-{os.getpid()}-{secrets.token_hex(4)}")
+
+
+def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:
+    """Delete those beside `default` whose process is no more and whose driver was silent; return them.
+
+    Both must be so, the latter for `timeout_ms`: the process id may be one of another container that shares this
+    filesystem.
+    """
+    return [
+        path
+        for path in default.parent.glob(f"{glob.escape(default.name)}-*-*")
+        if _is_forsaken(path, default.name) and _is_deleted(path, timeout_ms)
+    ]
+
+
+def _is_forsaken(path: Path, prefix: str) -> bool:
+    match = _SUFFIX.fullmatch(path.name, len(prefix))
+    if match is None or not has_gone(int(match[1])):
+        return False
+    # Anybody may make entries in a directory for shared memory, and delete their own at any time.
+    with suppress(OSError):
+        status = path.lstat()
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return False
+
+
+def _is_deleted(path: Path, timeout_ms: int) -> bool:
+    with suppress(ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError):
+        # One that is not ready would be waited for.
+        CncFile.open(path / CNC_FILE, read_only=True)
+        delete_dead_directory(path, timeout_ms)
+        return True
+    return False
