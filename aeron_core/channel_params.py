@@ -90,8 +90,13 @@ class PublicationParams:
         uri: ChannelUri,
         defaults: PublicationDefaults,
         find_tagged: FindTagged | None = None,
+        *,
+        has_datagrams: bool = True,
     ) -> PublicationParams:
-        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag."""
+        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
+
+        For `has_datagrams` see `MediaTransport`.
+        """
         if uri.is_spy:
             raise ChannelUriError(f"a publication cannot be a spy: {str(uri)!r} must start with aeron:")
         endpoint = EndpointParams.parse(uri)
@@ -133,7 +138,8 @@ class PublicationParams:
             is_response=is_response,
             flow_control=uri.get("fc"),
         )
-        _check_mtu_fits_socket(uri, params, defaults)
+        if has_datagrams:
+            _check_mtu_fits_socket(uri, params, defaults)
         return params
 
 
@@ -157,9 +163,17 @@ class SubscriptionParams:
 
     @classmethod
     def parse(
-        cls, uri: ChannelUri, defaults: SubscriptionDefaults, find_tagged: FindTagged | None = None
+        cls,
+        uri: ChannelUri,
+        defaults: SubscriptionDefaults,
+        find_tagged: FindTagged | None = None,
+        *,
+        has_datagrams: bool = True,
     ) -> SubscriptionParams:
-        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag."""
+        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
+
+        For `has_datagrams` see `MediaTransport`.
+        """
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
         endpoint = EndpointParams.parse(uri)
@@ -178,7 +192,8 @@ class SubscriptionParams:
             nak_delay_ns=uri.get_duration_ns("nak-delay", None),
             congestion_control=uri.get("cc"),
         )
-        _check_window_fits_socket(uri, params, defaults)
+        if has_datagrams:
+            _check_window_fits_socket(uri, params, defaults)
         return params
 
 

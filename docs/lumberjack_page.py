@@ -8,11 +8,12 @@ from aeron_media.lumberjack import reader_counters, writer_counters
 from aeron_media.lumberjack.parameters import LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
 from aeron_media.lumberjack.writer_counters import WriterCounters
+from aeron_media.streams.connection_parameters import ConnectionParameters, said
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from aeron_core._native.counter import Counter
 from aeron_core.spi.stream_counter import detached_counter
-from aeron_core.values import format_duration_ns, format_size
 
 _WRITER_KEYS = {
     "window",
@@ -39,26 +40,6 @@ _COMMON_KEYS = {
     "ca",
     "key-passphrase-file",
     "key-passphrase-env",
-}
-_DURATIONS = {
-    "keep-alive",
-    "window-timeout",
-    "idle-timeout",
-    "write-timeout",
-    "timeout",
-    "progress-timeout",
-    "backoff-init",
-    "backoff-max",
-    "ttl",
-}
-_COUNTS = {
-    "max-window",
-    "max-ratio",
-    "max-nesting",
-    "max-pairs",
-    "max-connections",
-    "connection-counters",
-    *_WRITER_KEYS - _DURATIONS,
 }
 
 #: What each counter says, by its name.
@@ -165,22 +146,17 @@ def lumberjack_page() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    for name, field in LumberjackParameters.model_fields.items():
+    # What all media with connections have comes last.
+    fields = LumberjackParameters.model_fields
+    for name in sorted(fields, key=ConnectionParameters.model_fields.__contains__):
+        field = fields[name]
         key = field.alias or name
         side = "S P" if key in _COMMON_KEYS else "P" if key in _WRITER_KEYS else "S"
-        yield f"| `{key}` | {side} | {_default(key, field.default)} | {field.description} |"
+        yield f"| `{key}` | {side} | {_default(field)} | {field.description} |"
 
 
-def _default(key: str, value: object) -> str:
-    if value is PydanticUndefined or value is None:
-        return ""
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, int):
-        if key in _DURATIONS:
-            return f"`{format_duration_ns(value)}`"
-        return f"`{value}`" if key in _COUNTS else f"`{format_size(value)}`"
-    return f"`{getattr(value, 'value', value)}`"
+def _default(field: FieldInfo) -> str:
+    return "" if field.default in (PydanticUndefined, None) else f"`{said(field, field.default)}`"
 
 
 def _counter_names() -> list[str]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, SENDING
-from aeron_media.sp.parameters import Duration, PairParameters, Size
+from aeron_media.sp.parameters import PairParameters
+from aeron_media.streams.connection_parameters import ConnectionParameters, said
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-
-from aeron_core.values import format_duration_ns, format_size
 
 #: What each counter says, by its name.
 COUNTERS = {
@@ -54,8 +53,8 @@ def sp_page() -> Iterator[str]:
     )
     yield (
         "Who dials and has lost its peer dials again; what it shares with others it shares by the same URI, key for "
-        "key, but for those of images and socket buffers. [The wire](../wire/sp-pair1.md) says what is sent, and how "
-        "we answer what others send.\n"
+        "key, but for those of socket buffers, and of images: these must be the same for all who subscribe. "
+        "[The wire](../wire/sp-pair1.md) says what is sent, and how we answer what others send.\n"
     )
     yield "## Transports\n"
     yield "| `transport` | where | like |\n|---|---|---|"
@@ -86,7 +85,10 @@ def sp_page() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    for name, field in PairParameters.model_fields.items():
+    # What all media with connections have comes last.
+    fields = PairParameters.model_fields
+    for name in sorted(fields, key=ConnectionParameters.model_fields.__contains__):
+        field = fields[name]
         key = field.alias or name
         if key == "tls":
             # The transport says it.
@@ -96,17 +98,4 @@ def _keys() -> Iterator[str]:
 
 
 def _default(field: FieldInfo) -> str:
-    value = field.default
-    if value is PydanticUndefined or value is None:
-        return ""
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, int):
-        if _is_of(field, Duration):
-            return f"`{format_duration_ns(value)}`"
-        return f"`{format_size(value)}`" if _is_of(field, Size) else f"`{value}`"
-    return f"`{getattr(value, 'value', value)}`"
-
-
-def _is_of(field: FieldInfo, kind: object) -> bool:
-    return any(validator in field.metadata for validator in getattr(kind, "__metadata__", ()))
+    return "" if field.default in (PydanticUndefined, None) else f"`{said(field, field.default)}`"

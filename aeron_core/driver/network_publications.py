@@ -71,7 +71,12 @@ class NetworkPublications(Publications):
     ) -> NetworkStream | None:
         """Make or share a publication and tell its client; return it if it is new."""
         uri = channel.uri
-        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self.find_tagged)
+        params = PublicationParams.parse(
+            uri,
+            self.context.settings.publication_defaults,
+            self.find_tagged,
+            has_datagrams=transport.has_datagrams,
+        )
         endpoint = find_endpoint(self.endpoints, channel)
         if endpoint is None:
             check_original(channel)
@@ -127,7 +132,7 @@ class NetworkPublications(Publications):
             asks_for_defaults=False,
         )
         length = endpoint.channel.uri.get_size("so-sndbuf", 0)
-        if length and length < params.mtu:
+        if endpoint.transport.has_datagrams and length and length < params.mtu:
             raise CommandRefusedError(
                 f"MTU greater than SO_SNDBUF for endpoint: mtu={params.mtu} in {channel.uri}: must be at most "
                 f"so-sndbuf={length} of {endpoint.channel.uri}",

@@ -49,7 +49,11 @@ class ResponseChannels:
 
     def check(self, channel: Channel) -> ImageStream | None:
         """Refuse a publication whose other direction is not there; return the image that it answers."""
-        params = PublicationParams.parse(channel.uri, self.context.settings.publication_defaults)
+        params = PublicationParams.parse(
+            channel.uri,
+            self.context.settings.publication_defaults,
+            has_datagrams=self.context.media_of(channel.uri).has_datagrams,
+        )
         asked = params.response_correlation_id
         if params.is_response:
             return self._image_of(asked, channel)

@@ -126,7 +126,12 @@ class Subscriptions:
 
     def params_of(self, uri: ChannelUri) -> SubscriptionParams:
         """Return what a URI and the settings say of a subscription."""
-        return SubscriptionParams.parse(uri, self.context.settings.subscription_defaults, self.find_tagged)
+        return SubscriptionParams.parse(
+            uri,
+            self.context.settings.subscription_defaults,
+            self.find_tagged,
+            has_datagrams=self.context.media_of(uri).has_datagrams,
+        )
 
     def _check_congestion_control(self, params: SubscriptionParams) -> None:
         # Unlike the reference, which finds out with the first image and has nobody to tell.

@@ -164,7 +164,7 @@ class ReceiveEndpointParams(EndpointParams):
 class MediaTransport(ABC):
     """One medium. All methods run on the conductor's thread, `resolve_channel` on its helper thread."""
 
-    #  The keys of a channel URI that this medium reads, with their types; keys of the stream itself are not
+    #: The keys of a channel URI that this medium reads, with their types; keys of the stream itself are not
     # here.
     parameters: type[BaseModel]
 
@@ -178,6 +178,9 @@ class MediaTransport(ABC):
     #: Most stream ids that subscriptions of one endpoint may have together, 0 for any number: a medium that knows no
     #: streams gives each of them all that comes.
     max_streams = 0
+
+    #: Whether the buffers of sockets hold whole frames: `mtu` and `rcv-wnd` must not be longer than they are.
+    has_datagrams = True
 
     #: What peers send, as the error log calls it.
     unit = "datagram"

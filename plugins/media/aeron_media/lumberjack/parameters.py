@@ -5,42 +5,29 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
 from aeron_core._native import wire
 from aeron_core.addresses import HostPort, parse_address
-from aeron_core.errors import ChannelUriError
 from aeron_core.uri import ChannelUri
-from aeron_core.values import format_duration_ns, format_size, parse_bool, parse_duration_ns, parse_size
 from aeron_media.lumberjack.frame_limits import FrameLimits
-from aeron_media.streams.tls_parameters import TlsParameters
+from aeron_media.streams.connection_parameters import (
+    MIB,
+    ConnectionParameters,
+    Duration,
+    Interval,
+    Size,
+)
+from aeron_media.streams.tls_parameters import Switch
 
 S: Final = 1_000_000_000
-MIB: Final = 1 << 20
-
-#: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
-DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
-
-#: Our own number: in less, a duty cycle may pass in which nothing could come, or be done.
-MIN_INTERVAL_NS: Final = 1_000_000
 
 
 def _parse_endpoints(text: str) -> tuple[HostPort, ...]:
     return tuple(parse_address(each) for each in text.split(","))
 
 
-def _parse_interval_ns(text: str) -> int:
-    interval_ns = parse_duration_ns(text)
-    if interval_ns < MIN_INTERVAL_NS:
-        raise ValueError(f"must be at least {format_duration_ns(MIN_INTERVAL_NS)}")
-    return interval_ns
-
-
 Addresses = Annotated[tuple[HostPort, ...], BeforeValidator(_parse_endpoints), Field(max_length=64)]
-Size = Annotated[int, BeforeValidator(parse_size)]
-Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
-Interval = Annotated[int, BeforeValidator(_parse_interval_ns)]
-Switch = Annotated[bool, BeforeValidator(parse_bool)]
 
 #: Keys that say how an endpoint sends.
 _OF_WRITERS: Final = (
@@ -62,9 +49,7 @@ _OF_WRITERS: Final = (
 
 #: Keys that say how an endpoint receives, whoever subscribes; those of TLS are in its identity.
 _OF_READERS: Final = (
-    "term_length",
-    "mtu",
-    "receiver_window",
+    *ConnectionParameters.of_images,
     "ack",
     "ack_partial",
     "keep_alive",
@@ -93,29 +78,14 @@ class AckWhen(Enum):
     RECEIVED = "received"
 
 
-class LumberjackParameters(TlsParameters):
+class LumberjackParameters(ConnectionParameters):
     """Parameters of a Lumberjack channel; keys of the stream are passed over."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
-    )
+    example = "aeron:lumberjack?endpoint=host:port"
 
     endpoint: Addresses = Field(
         description="Where to listen, or whom to send to, host:port; several readers are separated by commas."
     )
-    term_length: Size = Field(
-        8 * MIB, alias="term-length", description="Of the images; an event has at most an eighth of it."
-    )
-    mtu: Size = Field(
-        wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer events are cut into fragments."
-    )
-    receiver_window: Size | None = Field(
-        None,
-        alias="rcv-wnd",
-        description="What an image may be ahead of its subscribers, else half a term; twice the longest event.",
-    )
-    sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
-    rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
     ack: AckWhen = Field(
         AckWhen.CONSUMED,
         description="When a window is acknowledged: once all subscribers have passed it, or once it was received.",
@@ -204,24 +174,6 @@ class LumberjackParameters(TlsParameters):
         description="Whether windows go to all readers of `endpoint`, in no order among them, or to one at a time.",
     )
 
-    @classmethod
-    def parse(cls, uri: ChannelUri) -> LumberjackParameters:
-        """Return the parameters of a URI; raises ChannelUriError that names the key."""
-        try:
-            return cls.model_validate(dict(uri.params))
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = str(first["loc"][0])
-            if first["type"] == "missing":
-                raise uri.fault(key, "must be given: aeron:lumberjack?endpoint=host:port") from error
-            raise uri.fault(key, first["msg"].removeprefix("Value error, ")) from error
-
-    @property
-    def image_mtu(self) -> int:
-        """The longest frame of an image: `mtu`, unless the image could not take one of that length at once."""
-        window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
-        return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
-
     @property
     def writer_identity(self) -> str:
         """What publications must have in common, beside their readers and TLS, to share an endpoint."""
@@ -235,30 +187,7 @@ class LumberjackParameters(TlsParameters):
 
     def check_shared(self, uri: ChannelUri, existing: LumberjackParameters) -> None:
         """Raise ChannelUriError where those who have subscribed to this address want other than `uri` does."""
-        for name in _OF_READERS:
-            if getattr(self, name) != getattr(existing, name):
-                key = type(self).model_fields[name].alias or name
-                raise ChannelUriError(
-                    f"{key}={self._text_of(name)} in {str(uri)!r}: is {existing._text_of(name)} for those who share "
-                    "this address already"
-                )
-
-    def _text_of(self, name: str) -> str:
-        value = getattr(self, name)
-        if value is None:
-            return "(unset)"
-        if isinstance(value, Enum):
-            return str(value.value)
-        # `rcv-wnd` is a size, too, if it is anything.
-        metadata = type(self).model_fields[name].metadata or [BeforeValidator(parse_size)]
-        parsers = [each.func for each in metadata if isinstance(each, BeforeValidator)]
-        for parse, say in (
-            (_parse_interval_ns, format_duration_ns),
-            (parse_size, format_size),
-        ):
-            if parse in parsers:
-                return say(value)
-        return str(value).lower()
+        self.check_same(uri, existing, _OF_READERS)
 
     def frame_limits(self) -> FrameLimits:
         """Return the bounds of what is parsed; raises ValueError that names one out of its range."""

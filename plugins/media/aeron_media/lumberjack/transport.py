@@ -31,7 +31,6 @@ from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
 from aeron_media.streams._native import limits
 from aeron_media.streams.end_slot import EndSlot
-from aeron_media.streams.image_keys import check_image_keys
 from aeron_media.streams.sockets import SystemStreams
 from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
 from aeron_media.streams.tls_streams import TlsStreams
@@ -102,6 +101,7 @@ class LumberjackTransport(MediaTransport):
 
     parameters = LumberjackParameters
     draws_from_log = True
+    has_datagrams = False
     max_streams = limits.MAX_STREAMS
     unit = "connection"
 
@@ -117,12 +117,7 @@ class LumberjackTransport(MediaTransport):
         if not is_publication and len(params.endpoint) > 1:
             raise uri.fault("endpoint", "a subscription listens at one address; several are for publications")
         if not is_publication:
-            check_image_keys(
-                uri,
-                term_length=params.term_length,
-                mtu=params.mtu,
-                receiver_window=params.receiver_window,
-            )
+            params.check_image_keys(uri)
         tls = _tls_contexts(params, uri, is_publication=is_publication)
         if is_publication:
             return self._resolve_readers(uri, params, tls, resolve)

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Annotated, Final
 from urllib.parse import unquote_to_bytes
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from aeron_core._native import positions, wire
+from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
 from aeron_core.addresses import HostPort, parse_address
 from aeron_core.uri import ChannelUri
-from aeron_core.values import parse_bool, parse_duration_ns, parse_size
+from aeron_core.values import parse_bool
 from aeron_media.sp._native import wire as sp_wire
-from aeron_media.streams.image_keys import check_image_keys, longest_message
-from aeron_media.streams.tls_parameters import TlsParameters
+from aeron_media.streams.connection_parameters import (
+    MIB,
+    ConnectionParameters,
+    Interval,
+    OptionalSize,
+    Size,
+)
+from aeron_media.streams.image_keys import longest_message
+from aeron_media.streams.tls_parameters import Switch
 
 S: Final = 1_000_000_000
 MS: Final = 1_000_000
-MIB: Final = 1 << 20
-
-#: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
-DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
-
-EXAMPLE: Final = "aeron:sp?endpoint=host:port|mode=dial"
 
 Address = Annotated[HostPort, BeforeValidator(parse_address)]
-Size = Annotated[int, BeforeValidator(parse_size)]
-Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
-Switch = Annotated[bool, BeforeValidator(parse_bool)]
 
 
 class Mode(Enum):
@@ -100,12 +99,14 @@ def _parse_permissions(value: object) -> int:
 Permissions = Annotated[int, BeforeValidator(_parse_permissions)]
 
 
-class PairParameters(TlsParameters):
+#: Fields in which those who share a socket may differ.
+_OF_STREAMS: Final = {*ConnectionParameters.of_images, "sndbuf_length", "rcvbuf_length"}
+
+
+class PairParameters(ConnectionParameters):
     """Parameters of a PAIR channel; keys of the stream are passed over."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
-    )
+    example = "aeron:sp?endpoint=host:port|mode=dial"
 
     mode: Mode = Field(description="Whether to wait for peers or to connect to one.")
     transport: Transport = Field(Transport.TCP, description="What carries messages.")
@@ -127,7 +128,7 @@ class PairParameters(TlsParameters):
         False,
         description="Send the first message once the peer is known to have taken us: it has sent one, or has stayed.",
     )
-    max_message: Size | None = Field(
+    max_message: OptionalSize = Field(
         None,
         alias="max-message",
         description="Longest message, either way; 1m, unless an eighth of term-length is less.",
@@ -141,44 +142,28 @@ class PairParameters(TlsParameters):
     peer_queue: Size = Field(
         1 * MIB, alias="peer-queue", description="Bytes that wait for each peer, with poly=true."
     )
-    handshake_timeout: Duration = Field(
+    handshake_timeout: Interval = Field(
         10 * S, alias="handshake-timeout", description="For a connection, and for the peer's greeting."
     )
-    message_timeout: Duration = Field(
+    message_timeout: Interval = Field(
         30 * S, alias="message-timeout", description="For more of a message that was begun."
     )
-    backoff_init: Duration = Field(
+    backoff_init: Interval = Field(
         100 * MS, alias="backoff-init", description="Before the first new attempt."
     )
-    backoff_max: Duration = Field(5 * S, alias="backoff-max", description="Before any attempt, at most.")
-    term_length: Size = Field(
-        8 * MIB, alias="term-length", description="Of the images; a message has at most an eighth of it."
-    )
-    mtu: Size = Field(
-        wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer messages are cut into fragments."
-    )
-    receiver_window: Size | None = Field(
-        None,
-        alias="rcv-wnd",
-        description="What an image may be ahead of its subscribers, else half a term; twice the longest message.",
-    )
-    sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
-    rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
+    backoff_max: Interval = Field(5 * S, alias="backoff-max", description="Before any attempt, at most.")
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> PairParameters:
-        """Return the parameters of a URI; raises ChannelUriError that names the key."""
-        try:
-            # What encrypts is said by the transport.
-            params = cls.model_validate({**uri.params, "tls": str(_is_encrypted(uri)).lower()})
-        except ValidationError as error:
-            first = error.errors()[0]
-            key = str(first["loc"][0])
-            if first["type"] == "missing":
-                raise uri.fault(key, f"must be given, such as {EXAMPLE}") from error
-            raise uri.fault(key, first["msg"].removeprefix("Value error, ")) from error
+        """See `ConnectionParameters.parse`."""
+        params = super().parse(uri)
         params._check(uri)
         return params
+
+    @classmethod
+    def _values_of(cls, uri: ChannelUri) -> Mapping[str, str]:
+        # What encrypts is said by the transport.
+        return {**uri.params, "tls": str(_is_encrypted(uri)).lower()}
 
     def _check(self, uri: ChannelUri) -> None:
         if "tls" in uri.params and parse_bool(uri.params["tls"]) != self.transport.is_encrypted:
@@ -186,7 +171,7 @@ class PairParameters(TlsParameters):
         if self.transport.is_local:
             self._check_path(uri)
         elif self.endpoint is None:
-            raise uri.fault("endpoint", f"must be given, such as {EXAMPLE}")
+            raise uri.fault("endpoint", f"must be given, such as {self.example}")
         if self.path is not None and not self.transport.is_local and not self.transport.is_websocket:
             raise uri.fault("path", f"means nothing with transport={self.transport.value}")
         if self.permissions is not None and self.transport is not Transport.IPC:
@@ -213,9 +198,7 @@ class PairParameters(TlsParameters):
 
     def check_images(self, uri: ChannelUri) -> None:
         """Raise ChannelUriError where there could be no images of messages; for subscriptions."""
-        check_image_keys(
-            uri, term_length=self.term_length, mtu=self.mtu, receiver_window=self.receiver_window
-        )
+        self.check_image_keys(uri)
         longest = longest_message(self.term_length, self.image_mtu, self.receiver_window)
         if longest < self.max_message_length:
             raise uri.fault(
@@ -238,18 +221,13 @@ class PairParameters(TlsParameters):
             return self.max_message
         return min(1 * MIB, positions.max_message_length(self.term_length))
 
-    @property
-    def image_mtu(self) -> int:
-        """The longest frame of an image: `mtu`, unless the image could not take one of that length at once."""
-        window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
-        return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
+    def check_shared_socket(self, uri: ChannelUri, existing: PairParameters) -> None:
+        """Raise ChannelUriError where those who hold the socket want other than `uri` does."""
+        self.check_same(uri, existing, (name for name in type(self).model_fields if name not in _OF_STREAMS))
 
-    @property
-    def shared(self) -> dict[str, object]:
-        """What all who share a socket must agree on, by field."""
-        return self.model_dump(
-            exclude={"term_length", "mtu", "receiver_window", "sndbuf_length", "rcvbuf_length"}
-        )
+    def check_shared_images(self, uri: ChannelUri, existing: PairParameters) -> None:
+        """Raise ChannelUriError where those who have subscribed want other images than `uri` does."""
+        self.check_same(uri, existing, self.of_images)
 
 
 def _is_encrypted(uri: ChannelUri) -> bool:

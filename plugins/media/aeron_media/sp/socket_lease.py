@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 
 
 class SharedSocket:
-    """A socket, the channel that it was made for, and how many hold it."""
+    """A socket, the keys that it was made with, and how many hold it."""
 
-    def __init__(
-        self, uri: ChannelUri, keys: PairParameters, socket: PairSocket, network: RelayedStreams | None
-    ) -> None:
-        self.uri = uri
+    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayedStreams | None) -> None:
         self.keys = keys
         self.socket = socket
         self.network = network
@@ -31,11 +28,7 @@ class SharedSocket:
 
     def check(self, keys: PairParameters, uri: ChannelUri) -> None:
         """Raise ChannelUriError where others hold the socket with other settings."""
-        mine, theirs = self.keys.shared, keys.shared
-        for field, value in theirs.items():
-            if value != mine[field]:
-                key = type(keys).model_fields[field].alias or field
-                raise uri.fault(key, f"must be as in {self.uri}, whose socket it shares")
+        keys.check_shared_socket(uri, self.keys)
 
 
 class SocketLease:

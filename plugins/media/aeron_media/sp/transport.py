@@ -51,6 +51,7 @@ class PairChannel(Channel):
     """A PAIR channel with its names resolved."""
 
     params: PairParameters | None = None
+    has_images: bool = False
     tls: TlsContexts | None = field(default=None, compare=False)
 
     @property
@@ -122,6 +123,7 @@ class PairTransport(MediaTransport):
 
     parameters = PairParameters
     draws_from_log = True
+    has_datagrams = False
     max_streams = limits.MAX_STREAMS
     unit = "connection"
 
@@ -140,15 +142,18 @@ class PairTransport(MediaTransport):
             canonical_form=f"SP-{keys.mode.value}-{_scheme(keys)}{address}{keys.tls_identity}",
             remote=address,
             params=keys,
+            has_images=not is_publication,
             tls=tls,
         )
 
     def check_shared(self, channel: Channel, existing: Channel) -> None:
         """See `MediaTransport.check_shared`."""
-        mine = _pair_channel(channel)
-        if mine.canonical_form != existing.canonical_form:
-            raise mine.uri.fault("tags", f"has the endpoint of {str(existing.uri)!r}, which has other keys")
+        mine, theirs = _pair_channel(channel), _pair_channel(existing)
+        if mine.canonical_form != theirs.canonical_form:
+            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, which has other keys")
         self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
+        if mine.has_images:
+            mine.keys.check_shared_images(mine.uri, theirs.keys)
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
         """See `MediaTransport.open_send_endpoint`."""
@@ -211,7 +216,7 @@ def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
         if listener is not None:
             listener.close()
         raise
-    return SharedSocket(channel.uri, keys, socket, relayed)
+    return SharedSocket(keys, socket, relayed)
 
 
 def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
@@ -99,18 +97,27 @@ def test_all_streams_of_a_channel_share_the_peer(pairing):
 
 def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
     pair = pairing(subscribes=False)
-    with pytest.raises(RegistrationError, match=rf"ttl.*must be as in {re.escape(LISTENING)}, whose socket"):
+    with pytest.raises(
+        RegistrationError, match=r"ttl=9 in .*: is 8 for those who share this address already"
+    ):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM))
 
 
 @pytest.mark.parametrize(
-    "key", ["protocol=pair0", "transport=ws", "poly=true", "max-message=5k", "backoff-init=1s"]
+    ("key", "existing"),
+    [
+        ("protocol=pair0", "pair1"),
+        ("transport=ws", "tcp"),
+        ("poly=true", "false"),
+        ("max-message=5k", r"\(unset\)"),
+        ("backoff-init=1s", "100ms"),
+    ],
 )
 @pytest.mark.parametrize("adds", ["add_subscription_async", "add_publication_async"])
-def test_who_shares_an_endpoint_must_want_the_same_of_it(pairing, adds, key):
+def test_who_shares_an_endpoint_must_want_the_same_of_it(pairing, adds, key, existing):
     pair = pairing()
     with pytest.raises(
-        RegistrationError, match=rf"{key}.*must be as in {re.escape(LISTENING)}, whose socket"
+        RegistrationError, match=rf"{key} in .*: is {existing} for those who share this address already"
     ):
         pair.result(getattr(pair.client, adds)(f"{LISTENING}|{key}", STREAM + 1))
 
@@ -123,8 +130,32 @@ def test_who_shares_a_socket_must_have_images_for_its_longest_messages(pairing):
 
 def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscribers(pairing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=r"ttl=9 .*must be as in .*whose socket it shares"):
+    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: is 8 for those"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
+
+
+@pytest.mark.parametrize(
+    ("key", "existing"), [("term-length=16m", "8m"), ("mtu=1408", "65504"), ("rcv-wnd=3m", r"\(unset\)")]
+)
+def test_who_subscribes_to_a_socket_must_want_the_same_images_as_other_subscribers(pairing, key, existing):
+    pair = pairing(publishes=False)
+    with pytest.raises(RegistrationError, match=rf"{key} in .*: is {existing} for those"):
+        pair.result(pair.client.add_subscription_async(f"{LISTENING}|{key}", STREAM + 1))
+
+
+def test_who_publishes_may_have_terms_of_another_length_than_the_images_of_the_socket(pairing):
+    pair = pairing(publishes=False)
+    publication = pair.result(pair.client.add_publication_async(LISTENING + "|term-length=1m", STREAM))
+    assert publication.term_buffer_length == 1 << 20
+
+
+@pytest.mark.parametrize(
+    "key", ["handshake-timeout=0", "message-timeout=1us", "backoff-init=0", "backoff-max=0"]
+)
+def test_an_interval_must_be_long_enough_for_something_to_happen(pairing, key):
+    pair = pairing(publishes=False, subscribes=False)
+    with pytest.raises(RegistrationError, match=f"{key} in .*must be at least 1ms"):
+        pair.result(pair.client.add_subscription_async(f"{LISTENING}|{key}", STREAM))
 
 
 def test_a_tag_does_not_have_a_channel_share_a_socket_of_another_transport(pairing):
