@@ -2,9 +2,11 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport peers
+from aeron_core._native cimport peers, positions, wire
+from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.pointers cimport PointerList
+from aeron_core.logbuffer.descriptor cimport LogBuffer
 
 
 @cython.final
@@ -18,5 +20,10 @@ cdef class ChannelPeers:
 
     @cython.locals(waiting=int64_t, value=int64_t)
     cpdef int64_t refusal(self, int32_t session_id, int64_t length, int64_t position) noexcept nogil
+    @cython.locals(taken=int64_t, offset=int64_t, length=int64_t, reason=int64_t)
+    cpdef int64_t count_taken(
+        self, int32_t session_id, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t position,
+        LogBuffer log
+    ) except? -1985229329 nogil
     @cython.locals(value=int64_t, index=int32_t)
     cdef int64_t _find(self, int32_t session_id) noexcept nogil

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Final
 import cython
 from cython.cimports.cpython.ref import PyObject
 
-from aeron_core._native import peers
+from aeron_core._native import peers, positions, wire
 from aeron_core._native.counter import Counter
 from aeron_core._native.pointers import PointerList
 
 if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.concurrent.counters import CountersReader
+    from aeron_core.logbuffer.descriptor import LogBuffer
 
 # Source: AERON_COUNTER_SENDER_POSITION_TYPE_ID.
 _SENDER_POSITION_TYPE_ID: Final = 2
@@ -77,6 +79,33 @@ class ChannelPeers:
         room = value & peers.ROOM_MASK
         # Without room not even a message without a body goes, which has a head.
         return peers.RESULT_PEER_FULL if room == 0 or length + waiting > room else 0
+
+    def count_taken(  # noqa: PLR0913
+        self,
+        session_id: int,
+        boundaries: AtomicBuffer,
+        first: int,
+        count: int,
+        position: int,
+        log: LogBuffer,
+    ) -> int:
+        """Return how many messages of a batch a peer takes one after another, or as `refusal` why not even one."""
+        taken = 0
+        while taken < count:
+            offset = (first + taken) * 8
+            length = boundaries.get_i64(offset + 8) - boundaries.get_i64(offset)
+            if length < 0 or length > log.max_message_length:
+                # The appender ends there, and says why.
+                return taken + 1
+            reason = self.refusal(session_id, length, position)
+            if reason != 0:
+                return taken or reason
+            if length <= log.max_payload_length:
+                position += positions.align_frame(wire.DATA_HEADER_LENGTH + length)
+            else:
+                position += positions.fragmented_length(length, log.max_payload_length)
+            taken += 1
+        return taken
 
     def unsent_length(self, position: int) -> int:
         """Return the bytes up to `position` that the driver has not sent, or handed to queues of peers.

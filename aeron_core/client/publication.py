@@ -90,7 +90,7 @@ class Publication(PublicationBase):
             claim.reserved_value = addressed(peer, 0)
         return claim
 
-    def offer_batch(
+    def offer_batch(  # noqa: PLR0913
         self,
         data: Buffer,
         offsets: Buffer,
@@ -98,23 +98,27 @@ class Publication(PublicationBase):
         first: int = 0,
         count: int | None = None,
         reserved_value: int = 0,
+        peer: int | None = None,
     ) -> int:
         """Append many messages without the GIL; return how many were, or the negative reason for none.
 
         `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. Where fewer
-        are appended than asked for, go on later with `first` that much higher. Raises ValueError when the
-        first of them is too long or its offsets are wrong.
+        are appended than asked for, go on later with `first` that much higher. `peer` is as for `offer`. Raises
+        ValueError when the first of them is too long or its offsets are wrong.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
         boundaries = boundaries_of(offsets)
-        return self._offer_batch(
-            AtomicBuffer(data),
-            boundaries,
-            arguments.int64_of(first, "first"),
-            count_of(boundaries, first, count),
-            arguments.field_of(reserved_value, "reserved_value"),
-        )
+        number = arguments.int64_of(first, "first")
+        wanted = count_of(boundaries, first, count)
+        if peer is None:
+            value = arguments.field_of(reserved_value, "reserved_value")
+        else:
+            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            wanted = self.count_for(peer, boundaries, number, wanted)
+            if wanted < 0:
+                return wanted
+        return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
 
     def _offer(self, data: Buffer, reserved_value: int) -> int:
         length = self._payload.borrow(data)

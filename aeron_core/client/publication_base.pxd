@@ -7,6 +7,7 @@ from aeron_core._native.integers cimport ReusedInt
 from aeron_core.client._native.payload cimport Payload
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
+from aeron_core.logbuffer.frame_writer cimport check_range
 
 
 cdef class PublicationBase:
@@ -30,5 +31,6 @@ cdef class PublicationBase:
     cdef int64_t _check_result(self, int64_t result, int64_t length) except? -1985229329
     cdef BufferClaim _take_claim(self)
     cpdef int64_t refusal_of(self, int32_t peer, int64_t length) except? -1985229329
+    cpdef int64_t count_for(self, int32_t peer, AtomicBuffer boundaries, int64_t first, int64_t count) except? -1985229329
 
 cpdef int refuse_length(int64_t length, int64_t maximum, str hint) except -1

@@ -12,8 +12,10 @@ from aeron_core._native.integers import ReusedInt
 from aeron_core.client._native.payload import Payload
 from aeron_core.client.publication_params import PublicationParams
 from aeron_core.logbuffer.claim import BufferClaim
+from aeron_core.logbuffer.frame_writer import check_range
 
 if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
     from aeron_core.client.channel_status import ChannelStatus
     from aeron_core.client.registrations import Registration
@@ -172,14 +174,31 @@ class PublicationBase:
     def refusal_of(self, peer: int, length: int) -> int:
         """Return NO_PEER or PEER_FULL where a message of `length` bytes to a peer would not be taken now, else 0.
 
-        Raises ValueError where the channel's medium does not tell its peers apart.
+        Raises ValueError for a message longer than `max_message_length`, or where the channel's medium does not tell
+        its peers apart.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
+        if length > self._log.max_message_length:
+            # It would be told for ever that the peer has no room.
+            return refuse_length(length, self._log.max_message_length, "")
+        return self._addressable(peer).refusal(peer, length, self._position())
+
+    def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
+        """Return how many messages of a batch a peer takes now, or NO_PEER or PEER_FULL where that is none.
+
+        Raises ValueError for a batch that there cannot be, and as `refusal_of` does.
+        """
+        check_range(boundaries, first, count)
+        return self._addressable(peer).count_taken(
+            peer, boundaries, first, count, self._position(), self._log
+        )
+
+    def _addressable(self, peer: int) -> ChannelPeers:
         channel_peers = self.channel_peers()
         if not channel_peers.are_told_apart:
             raise ValueError(f"peer={peer}: {self.channel} has no peers that a message could name")
-        return channel_peers.refusal(peer, length, self._position())
+        return channel_peers
 
     def channel_peers(self) -> ChannelPeers:
         """Return what messages to peers are checked with, for who sends many of them."""

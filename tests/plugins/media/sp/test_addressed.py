@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 from pairing import LISTENING, heard, message
 
@@ -129,6 +131,71 @@ def test_an_empty_queue_takes_the_longest_message(pairing):
     peer, session = joined(pair)
     pair.offer(bytes(8192), peer=session)
     assert pair.hear(peer, len(message(bytes(8192)))) == message(bytes(8192))
+
+
+def batch_of(messages):
+    offsets = array("q", [0])
+    for each in messages:
+        offsets.append(offsets[-1] + len(each))
+    return b"".join(messages), offsets
+
+
+@pytest.mark.parametrize("is_exclusive", [False, True])
+def test_a_batch_may_name_its_peer(pairing, is_exclusive):
+    pair = pairing(keys=POLY, publishes=False)
+    adds = pair.client.add_exclusive_publication_async if is_exclusive else pair.client.add_publication_async
+    pair.publication = pair.result(adds(pair.channel, 7))
+    first, _session = joined(pair)
+    second, session = joined(pair)
+    messages = [b"one", b"", b"three", bytes(3000)]
+    assert pair.publication.offer_batch(*batch_of(messages), peer=session, reserved_value=3) == 4
+    pair.run()
+    assert heard(second) == b"".join(message(each, hops=4) for each in messages)
+    assert heard(first) == b""
+
+
+def test_of_a_batch_a_peer_is_given_what_its_queue_takes(pairing):
+    pair = pairing(keys="|poly=true|peer-queue=1000|max-message=600")
+    peer, session = joined(pair)
+    peer.capacity = 0
+    data, offsets = batch_of([b"", *(bytes(n) for n in range(100, 110))])
+    number = 0
+    results = []
+    while not results or results[-1] > 0:
+        results.append(pair.publication.offer_batch(data, offsets, first=number, peer=session))
+        number += max(results[-1], 0)
+        pair.run(10 * MS)
+    assert results[-1] == aeron_core.PEER_FULL
+    assert number >= 8
+
+    peer.capacity = 1 << 20
+    pair.run()
+    assert pair.publication.offer_batch(data, offsets, first=number, peer=session) == 11 - number
+    pair.run()
+    assert heard(peer) == b"".join(message(each) for each in [b"", *(bytes(n) for n in range(100, 110))])
+    assert pair.counted("unsent-peer-full") == 0
+
+
+def test_a_batch_for_who_is_not_there_says_so(pairing):
+    pair = pairing(keys=POLY)
+    _peer, session = joined(pair)
+    offer = pair.publication.offer_batch
+    assert offer(*batch_of([b"m"]), peer=session ^ (1 << 20)) == aeron_core.NO_PEER
+    assert offer(*batch_of([]), peer=session) == 0
+    with pytest.raises(ValueError, match="2 boundaries bound 1 messages"):
+        offer(b"m", array("q", [0, 1]), first=7, count=1, peer=session)
+    with pytest.raises(ValueError, match="boundaries must not decrease"):
+        offer(b"m", array("q", [1, 0]), peer=session)
+
+
+def test_a_message_that_no_offer_can_carry_is_not_said_to_be_too_long_for_the_peer(pairing):
+    pair = pairing(keys=POLY)
+    _peer, session = joined(pair)
+    too_long = bytes(pair.publication.max_message_length + 1)
+    with pytest.raises(ValueError, match=f"message of {len(too_long)} bytes: must be from 0 to"):
+        pair.publication.offer(too_long, peer=session)
+    with pytest.raises(ValueError, match=f"message of {len(too_long)} bytes: must be from 0 to"):
+        pair.publication.offer_batch(*batch_of([too_long]), peer=session)
 
 
 def test_a_claim_may_name_its_peer(pairing):
