@@ -27,6 +27,7 @@ from typing import Final
 import aeron_core.agent.at_exit  # noqa: F401
 from aeron_core.client.aeron import connect
 from aeron_core.errors import ConfigurationError
+from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.record_events import RecordEvents
 from aeron_core.shipping.record_publisher import Link, RecordPublisher
 from aeron_core.shipping.record_queue import RecordQueue, WhenFull
@@ -62,6 +63,7 @@ class PublishingHandler(logging.Handler):
     ) -> None:
         """Publish to `channel`, by the driver of `aeron_dir` or an `embedded` one.
 
+        What goes wrong in an embedded driver, such as readers that refuse, is said on stderr, as `logging` does.
         `capacity`: records that may wait. `when_full`: "drop-newest", "drop-oldest", or "block" for `block_timeout`
         seconds. `close_timeout`: seconds that the end of the program waits for what is queued. `fields`: added to
         each event. Raises ConfigurationError.
@@ -86,6 +88,7 @@ class PublishingHandler(logging.Handler):
         self._block_timeout = block_timeout
         self._close_timeout = close_timeout
         self._is_raw = raw
+        self._driver_errors: DriverErrors | None = None
         self._thread: threading.Thread | None = None
         self._queue, self._publisher = self._begin()
         _handlers.add(self)
@@ -131,6 +134,7 @@ class PublishingHandler(logging.Handler):
     def start_in_child(self) -> None:
         """Begin anew in a process that was forked: what was queued is the parent's."""
         _inherited.append(self._publisher)
+        self._driver_errors = None
         self._thread = None
         self._queue, self._publisher = self._begin()
 
@@ -160,6 +164,7 @@ class PublishingHandler(logging.Handler):
                 if aeron_dir is not None:
                     settings["aeron_dir"] = aeron_dir
                 aeron_dir = stack.enter_context(MediaDriver.launch_embedded(settings)).aeron_dir
+                self._driver_errors = DriverErrors(aeron_dir, _say)
             aeron = stack.enter_context(connect(aeron_dir))
             publication = aeron.add_exclusive_publication(self._channel, self._stream_id)
             return Link(publication, confirmed_position(aeron, publication), stack.pop_all().close)
@@ -167,7 +172,9 @@ class PublishingHandler(logging.Handler):
     def _run(self) -> None:
         queue, publisher = self._queue, self._publisher
         while not queue.is_closed:
-            if publisher.do_work(time.monotonic_ns()):
+            work = publisher.do_work(time.monotonic_ns())
+            self._look_for_errors()
+            if work:
                 continue
             if publisher.is_idle:
                 queue.wait()
@@ -177,13 +184,22 @@ class PublishingHandler(logging.Handler):
         while not publisher.is_drained and time.monotonic() < deadline_s:
             if not publisher.do_work(time.monotonic_ns()):
                 time.sleep(_PAUSE_S)
+            self._look_for_errors()
         publisher.close()
+
+    def _look_for_errors(self) -> None:
+        if self._driver_errors is not None:
+            self._driver_errors.look()
 
 
 def _say_error(error: Exception) -> None:
+    _say(f"records wait: {error}")
+
+
+def _say(text: str) -> None:
     # Where `logging` says what goes wrong with it.
     if logging.raiseExceptions and sys.stderr is not None:
-        print(f"{__name__}: records wait: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{__name__}: {' '.join(text.split())}", file=sys.stderr)
 
 
 def _start_in_child() -> None:

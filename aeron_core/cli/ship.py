@@ -10,7 +10,6 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core.cli.connecting import connect_to_driver
-from aeron_core.cli.driver_warnings import DriverWarnings
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
@@ -19,6 +18,7 @@ from aeron_core.cli.shipped_files import ShippedFiles
 from aeron_core.cli.shipping_run import ShippingRun
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.driver.media_driver import MediaDriver
+from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.shipper import ShipperParams
 from aeron_core.uri import ChannelUri
 
@@ -106,7 +106,7 @@ def ship(  # noqa: PLR0913 - the options of the command
         run = ShippingRun(params, shown, interrupt, to, stream_id, timeout, drain)
         if embedded:
             aeron = _embedded(aeron_dir, stack)
-            run.warnings = DriverWarnings(aeron.aeron_dir)
+            run.driver_errors = DriverErrors(aeron.aeron_dir, lambda text: say(f"warning: {text}"))
         else:
             aeron = connect_to_driver(aeron_dir)
         run.run(aeron, None if embedded or end_with_driver else directory_of(aeron_dir))

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.cli.connecting import connect_to_next_driver
-from aeron_core.cli.driver_warnings import DriverWarnings
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
 from aeron_core.cli.shipped_files import ShippedFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.errors import ClosedError, DriverTimeoutError, NotConnectedError
+from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
 
 #: While there is nothing to do. An invented number: soon for people, and next to nothing for a processor.
@@ -38,7 +38,7 @@ class ShippingRun:
     stream_id: int
     timeout: float | None
     drain: float
-    warnings: DriverWarnings | None = None
+    driver_errors: DriverErrors | None = None
     _arrived_s: float = field(default_factory=time.monotonic)
     _lines: int = 0
 
@@ -90,8 +90,8 @@ class ShippingRun:
         while not self.interrupt and not (shipper.is_done and not self.params.follows):
             work = shipper.do_work(time.monotonic_ns())
             self.shown.show(shipper)
-            if self.warnings is not None:
-                self.warnings.look()
+            if self.driver_errors is not None:
+                self.driver_errors.look()
             if shipper.is_done or shipper.lines != self._lines:
                 self._arrived_s, self._lines = time.monotonic(), shipper.lines
             self._check_silence()

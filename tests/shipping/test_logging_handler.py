@@ -4,6 +4,7 @@ import json
 import logging
 import logging.config
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -169,3 +170,19 @@ def test_it_can_carry_a_driver_and_log_to_lumberjack(listener, logger):
 
         (event,) = listener.heard(1)
     assert (event["message"], event["error"]["type"]) == ("not there", "KeyError")
+
+
+@pytest.mark.system
+def test_it_says_what_goes_wrong_in_the_driver_that_it_carries(logger, capfd):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        channel = f"aeron:lumberjack?endpoint=127.0.0.1:{nobody.getsockname()[1]}|backoff-init=10ms"
+        logger.addHandler(PublishingHandler(channel, embedded=True, close_timeout=0))
+        logger.warning("hello")
+        said = ""
+        deadline_s = time.monotonic() + DEADLINE_S
+        while "Connection refused" not in said:
+            assert time.monotonic() < deadline_s
+            said += capfd.readouterr().err
+            time.sleep(0.01)
+    assert "aeron_core.logging_handler: " in said

@@ -1,23 +1,24 @@
-"""What goes wrong in a driver that a command has started, told while the command goes on."""
+"""What goes wrong in a driver that whoever ships has started; nobody else looks, as its directory is its own."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.outcome import say
 from aeron_core.concurrent.error_log import read_errors
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _INTERVAL_S: Final = 1.0
 
 
-class DriverWarnings:
-    """Says each distinct error of a driver once; nobody else can, as its directory is its own."""
+class DriverErrors:
+    """Says each distinct error of a driver once."""
 
-    def __init__(self, aeron_dir: Path) -> None:
-        self._error_log = DriverFiles.open(aeron_dir).cnc.error_log
+    def __init__(self, aeron_dir: Path, say: Callable[[str], object]) -> None:
+        self._error_log = CncFile.open(aeron_dir / CNC_FILE, read_only=True).error_log
+        self._say = say
         self._told: set[str] = set()
         self._look_s = time.monotonic()
 
@@ -29,4 +30,4 @@ class DriverWarnings:
         for record in read_errors(self._error_log):
             if record.text not in self._told:
                 self._told.add(record.text)
-                say(f"warning: {record.text}")
+                self._say(record.text)
