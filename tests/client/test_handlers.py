@@ -17,11 +17,15 @@ def _raised(error):
 def test_the_end_of_a_driver_is_logged_in_one_line(caplog, kind):
     log_error(_raised(kind("it has ended")))
 
-    assert f"{kind.__name__}: it has ended" in caplog.text
-    assert caplog.text.count("\n") == 1
+    # Not the text of it: other libraries change how handlers format.
+    (record,) = caplog.records
+    assert record.getMessage() == f"{kind.__name__}: it has ended"
+    assert record.exc_info is None
 
 
 def test_an_exception_of_a_program_s_handler_is_logged_with_its_traceback(caplog):
-    log_error(_raised(KeyError("orders")))
+    error = _raised(KeyError("orders"))
+    log_error(error)
 
-    assert "Traceback" in caplog.text
+    (record,) = caplog.records
+    assert record.exc_info == (KeyError, error, error.__traceback__)
