@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from aeron_core.driver.directory import delete_dead_directory, has_gone
-from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError
+from aeron_core.errors import ActiveDriverError, CncIncompatibleError, CncNotReadyError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
@@ -48,7 +48,8 @@ def _is_forsaken(path: Path, prefix: str) -> bool:
 
 
 def _is_deleted(path: Path, timeout_ms: int) -> bool:
-    with suppress(ActiveDriverError, CncIncompatibleError, CncNotReadyError, StorageError):
+    # Of the operating system: another driver may sweep at the same time.
+    with suppress(ActiveDriverError, CncIncompatibleError, CncNotReadyError, OSError):
         # One that is not ready would be waited for.
         CncFile.open(path / CNC_FILE, read_only=True)
         delete_dead_directory(path, timeout_ms)
