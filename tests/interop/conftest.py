@@ -152,6 +152,8 @@ def start() -> Iterator[Start]:
     yield start_one
     for peer in reversed(peers):
         peer.stop()
+        # Shown where the test has failed.
+        print(*peer.process.args, *peer.lines[-20:], sep="\n  ")
 
 
 @pytest.fixture
