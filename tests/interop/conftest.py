@@ -142,6 +142,8 @@ def start() -> Iterator[Start]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            # Who is killed may have said half a letter.
+            errors="replace",
             env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
             cwd=PEERS,
         )
