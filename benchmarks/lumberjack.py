@@ -31,6 +31,7 @@ import lumberjack_peers
 IN_FLIGHT = 8
 STREAM = 7
 LEVEL = 3
+PATIENCE_S = 60
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PYLOGBEAT = """
 import json, sys, time
@@ -120,14 +121,23 @@ class Ours:
         return value
 
 
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what comes soon, unless the other side has died."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            raise TimeoutError(f"waited in vain for {PATIENCE_S} s")
+        time.sleep(0.0001)
+
+
 def reader_runs(
     ours: Ours, go: Path, file: Path, seconds: float, stack: ExitStack, *, is_plain: bool
 ) -> Runs:
     """Return a run for each reader, all of which are there until `stack` ends."""
     subscription = ours.aeron.add_subscription("aeron:lumberjack?endpoint=127.0.0.1:0", STREAM)
     stack.callback(subscription.close)
-    while not (address := subscription.resolved_endpoint()):
-        time.sleep(0.01)
+    until(lambda: subscription.resolved_endpoint() is not None)
+    address = subscription.resolved_endpoint()
 
     def replay(to: str) -> list[object]:
         return [go, "replay", to, file, IN_FLIGHT, f"{seconds}s"]
@@ -190,8 +200,7 @@ def writer_runs(ours: Ours, go: Path, lines: Path, seconds: float, stack: ExitSt
                 if sent <= 0:
                     time.sleep(0.0001)
             events += first
-        while ours.counted("snd-pos") < publication.position:
-            time.sleep(0.0001)
+        until(lambda: ours.counted("snd-pos") >= publication.position)
         lasted = time.perf_counter() - begin
         return Result(events, lasted, processor_of(ours.driver.pid) + own_processor() - before)
 

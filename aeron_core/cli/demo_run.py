@@ -198,6 +198,7 @@ class DemoRun:
 
     def _count(self, aeron_dir: Path) -> None:
         """Read what the driver says, as a tool would: from its directory."""
+        # The loss report is written by the timer of the driver, which nothing tells of.
         time.sleep(2 * _TIMER_INTERVAL_NS / _NS_PER_S)
         files = DriverFiles.open(aeron_dir)
         ids = {name: index for index, (name, _) in enumerate(labelled(SystemCounterLabels()))}

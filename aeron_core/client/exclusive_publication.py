@@ -13,7 +13,7 @@ import cython
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client._native import arguments
-from aeron_core.client.batch_arguments import boundaries_of, count_of, length_of, parts_of
+from aeron_core.client.batch_arguments import length_of, parts_of
 from aeron_core.client.channel_peers import addressed
 from aeron_core.client.claim import Claim
 from aeron_core.client.publication_base import PublicationBase, refuse_length
@@ -89,36 +89,6 @@ class ExclusivePublication(PublicationBase):
         if claim:
             claim.reserved_value = addressed(peer, 0)
         return claim
-
-    def offer_batch(  # noqa: PLR0913
-        self,
-        data: Buffer,
-        offsets: Buffer,
-        *,
-        first: int = 0,
-        count: int | None = None,
-        reserved_value: int = 0,
-        peer: int | None = None,
-    ) -> int:
-        """Append many messages without the GIL; return how many were, or the negative reason for none.
-
-        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. Where fewer
-        are appended than asked for, go on later with `first` that much higher. `peer` is as for `offer`. Raises
-        ValueError when the first of them is too long or its offsets are wrong.
-        """
-        if self.is_closed:
-            return wire.RESULT_CLOSED
-        boundaries = boundaries_of(offsets)
-        number = arguments.int64_of(first, "first")
-        wanted = count_of(boundaries, first, count)
-        if peer is None:
-            value = arguments.field_of(reserved_value, "reserved_value")
-        else:
-            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
-            wanted = self.count_for(peer, boundaries, number, wanted)
-            if wanted < 0:
-                return wanted
-        return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
 
     def append_padding(self, length: int) -> int:
         """Append padding of a header and `length` bytes, which receivers skip; otherwise as `offer`."""

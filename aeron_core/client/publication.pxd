@@ -17,7 +17,3 @@ cdef class Publication(PublicationBase):
     @cython.locals(length=int64_t, result=int64_t)
     cdef int64_t _offer(self, object data, int64_t reserved_value) except? -1985229329
     cdef int64_t _offer_parts(self, object parts, int64_t reserved_value) except? -1985229329
-    @cython.locals(result=int64_t)
-    cdef int64_t _offer_batch(
-        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
-    ) except? -1985229329

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.integers cimport ReusedInt
+from aeron_core.client._native cimport arguments
 from aeron_core.client._native.payload cimport Payload
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
@@ -28,6 +29,9 @@ cdef class PublicationBase:
     cdef BufferClaim _spare_claim                    # None while it is in use
 
     cdef int64_t _position(self) except? -1985229329
+    cdef int64_t _offer_batch(
+        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
+    ) except? -1985229329
     cdef int64_t _check_result(self, int64_t result, int64_t length) except? -1985229329
     cdef BufferClaim _take_claim(self)
     cpdef int64_t refusal_of(self, int32_t peer, int64_t length) except? -1985229329

@@ -1,6 +1,6 @@
-"""What the two kinds of publications have in common: who they are, their state, and their destinations.
+"""What the two kinds of publications have in common: who they are, their state, their destinations and peers.
 
-Not here: offering (publication, exclusive_publication) and the frames of a log (logbuffer).
+Not here: offering single messages (publication, exclusive_publication) and the frames of a log (logbuffer).
 """
 
 from __future__ import annotations
@@ -8,14 +8,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.integers import ReusedInt
+from aeron_core.client._native import arguments
 from aeron_core.client._native.payload import Payload
+from aeron_core.client.batch_arguments import boundaries_of, count_of
+from aeron_core.client.channel_peers import addressed
 from aeron_core.client.publication_params import PublicationParams
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.frame_writer import check_range
 
 if TYPE_CHECKING:
-    from aeron_core._native.buffer import AtomicBuffer
+    from typing_extensions import Buffer
+
     from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
     from aeron_core.client.channel_status import ChannelStatus
     from aeron_core.client.registrations import Registration
@@ -101,6 +106,36 @@ class PublicationBase:
     def is_original(self) -> bool:
         """Whether this object's command made the stream, which later ones of the same channel share."""
         return self.registration_id == self.original_registration_id
+
+    def offer_batch(  # noqa: PLR0913
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        first: int = 0,
+        count: int | None = None,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append many messages without the GIL; return how many were, or the negative reason for none.
+
+        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. Where fewer
+        are appended than asked for, go on later with `first` that much higher. `peer` is as for `offer`. Raises
+        ValueError when the first of them is too long or its offsets are wrong.
+        """
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        boundaries = boundaries_of(offsets)
+        number = arguments.int64_of(first, "first")
+        wanted = count_of(boundaries, first, count)
+        if peer is None:
+            value = arguments.field_of(reserved_value, "reserved_value")
+        else:
+            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            wanted = self.count_for(peer, boundaries, number, wanted)
+            if wanted < 0:
+                return wanted
+        return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
 
     @property
     def peers(self) -> list[ChannelPeer]:
@@ -205,6 +240,11 @@ class PublicationBase:
         if self._peers is None:
             self._peers = self._owner.channel_peers(self.channel_status_id, self.original_registration_id)
         return self._peers
+
+    def _offer_batch(
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    ) -> int:
+        raise NotImplementedError(f"{type(self).__name__} has no appender")
 
     def _position(self) -> int:
         return min(self._log.producer_position(), self._log.max_possible_position)

@@ -216,6 +216,10 @@ def test_the_driver_still_works_after_random_commands(hardened):
     publication = hardened.add_publication("aeron:ipc", 4711)
     subscription = hardened.add_subscription("aeron:ipc", 4711)
     hardened.run_until(lambda: publication.available_window and subscription.is_connected)
+    assert publication.offer(b"works") > 0
+    heard = []
+    hardened.run_until(lambda: subscription.poll(lambda buffer, header: heard.append(bytes(buffer))))
+    assert heard == [b"works"]
 
 
 @pytest.mark.parametrize("channel", ["aeron:ipc?", UDP + "|"])

@@ -112,6 +112,7 @@ def test_an_ordinary_subscription_hears_all_responses(lone, requests):
     connect(lone, requests)
 
     lone.run_until(lambda: len(everything.images) == 2)
+    assert len({image.session_id for image in everything.images}) == 2
 
 
 def test_an_ordinary_subscription_that_a_request_names_hears_all_as_before(lone, requests):

@@ -171,6 +171,9 @@ def test_a_destination_is_removed_by_the_address_that_its_name_has(simulation, n
     sender.remove("aeron:udp?endpoint=10.0.0.2:20121")
 
     simulation.run_until(lambda: sender.destination_count == 0)
+    names.asked.clear()
+    simulation.run_for(10 * S)
+    assert names.asked == []
 
 
 def test_a_destination_that_is_not_there_needs_no_removal(simulation, names, sender):

@@ -52,6 +52,7 @@ def test_destinations_may_be_added_to_a_channel_that_is_named_by_tag(lone):
 
     publication = lone.add_publication(ONE, 1002)
     lone.run_until(lambda: by_tag.is_connected and publication.is_connected)
+    assert [image.session_id for image in by_tag.images] == [publication.session_id]
 
 
 def test_a_spy_by_tag_sees_what_is_published_on_that_channel(lone):
