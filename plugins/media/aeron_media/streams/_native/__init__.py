@@ -1,1 +1,0 @@
-"""Numbers that compiled modules of media with connections share."""
