@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.results import PEER_FULL as PEER_FULL
     from aeron_core.settings.client import ClientSettings as ClientSettings
     from aeron_core.settings.driver import DriverSettings as DriverSettings
-    from aeron_core.uri import ChannelUri as ChannelUri
-    from aeron_core.uri_builder import ChannelUriBuilder as ChannelUriBuilder
+    from aeron_core.uri.builder import ChannelUriBuilder as ChannelUriBuilder
+    from aeron_core.uri.channel_uri import ChannelUri as ChannelUri
 
 __version__: Final = VERSION
 
@@ -69,8 +69,8 @@ _HOMES: Final = {
     "BACK_PRESSURED": "logbuffer.results",
     "CLOSED": "logbuffer.results",
     "ChannelStatus": "client.channel_status",
-    "ChannelUri": "uri",
-    "ChannelUriBuilder": "uri_builder",
+    "ChannelUri": "uri.channel_uri",
+    "ChannelUriBuilder": "uri.builder",
     "Claim": "client.claim",
     "ClientError": "errors",
     "ClientHandlers": "client.handlers",

@@ -10,13 +10,13 @@ from aeron_media.udp.transport import UdpTransport
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import ReceiveBatch
-from aeron_core.addresses import parse_address
-from aeron_core.driver.polled_endpoints import PolledReceiveEndpoints
+from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher
 from aeron_core.spi.media import ReceiveEndpointParams
 from aeron_core.testing import ReceiveEndpointProbe, make_counters
 from aeron_core.testing.parts import PolledEndpointsProbe
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import parse_address
+from aeron_core.uri.channel_uri import ChannelUri
 
 ROUNDS = 2000
 COUNTERS = ("bytes_received", "invalid_packets", "short_sends")

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 
+from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack._native.inflater import LIBRARY
 from aeron_media.lumberjack.encoder_params import EncoderParams
 from aeron_media.lumberjack.event_sink import CountingSink
@@ -21,7 +22,6 @@ from aeron_media.lumberjack.frame_parser import FrameParser
 from aeron_media.lumberjack.window_encoder import WindowEncoder
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import MemoryBudget
 
 WINDOWS = (50, 512, 2048)
 ROUNDS = 3

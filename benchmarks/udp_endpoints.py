@@ -11,7 +11,6 @@ from aeron_media.udp.transport import UdpTransport
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import ReceiveBatch
-from aeron_core.addresses import parse_address
 from aeron_core.spi.endpoints import ReceiveDispatcher
 from aeron_core.spi.media import ReceiveEndpointParams, SendEndpointParams
 from aeron_core.testing import (
@@ -22,7 +21,8 @@ from aeron_core.testing import (
     data_frame,
     make_counters,
 )
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import parse_address
+from aeron_core.uri.channel_uri import ChannelUri
 
 DURATION_S = 2.0
 MTU = 1408

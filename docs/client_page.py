@@ -50,8 +50,8 @@ SECTIONS: Final = {
         "client.message_batch": ("MessageBatch",),
     },
     "Channels and counters": {
-        "uri": ("ChannelUri",),
-        "uri_builder": ("ChannelUriBuilder",),
+        "uri.channel_uri": ("ChannelUri",),
+        "uri.builder": ("ChannelUriBuilder",),
         "client.channel_status": ("ChannelStatus",),
         "client.counters": ("Counter",),
         "concurrent.counters": ("CountersReader",),

@@ -16,8 +16,8 @@ from aeron_resolvers import csv_table, driver
 from aeron_core import errors
 from aeron_core.cli import outcome
 from aeron_core.cli.main import make_core_app
-from aeron_core.driver import stream_counters
-from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.conductor import stream_counters
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aeron_media.connections.connection_parameters import ConnectionParameters, said
 from aeron_media.lumberjack import reader_counters, writer_counters
 from aeron_media.lumberjack.parameters import LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
 from aeron_media.lumberjack.writer_counters import WriterCounters
-from aeron_media.streams.connection_parameters import ConnectionParameters, said
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from aeron_media.connections.connection_parameters import ConnectionParameters, said
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, SENDING
 from aeron_media.sp.parameters import PairParameters
-from aeron_media.streams.connection_parameters import ConnectionParameters, said
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 

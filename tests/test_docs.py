@@ -10,15 +10,16 @@ import pytest
 import typer
 
 import aeron_core
-from aeron_core import errors, uri_builder
-from aeron_core.channel_defaults import PublicationDefaults, SubscriptionDefaults
-from aeron_core.channel_params import PublicationParams, SubscriptionParams
+from aeron_core import errors
 from aeron_core.cli.main import make_core_app
-from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.spi import hookspecs
-from aeron_core.uri import ChannelUri
+from aeron_core.uri import builder
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.uri.parameters import PublicationParams, SubscriptionParams
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -65,7 +66,7 @@ def test_every_stream_counter_type_is_documented():
 
 
 def test_every_key_of_a_channel_is_documented():
-    source = inspect.getsource(uri_builder)
+    source = inspect.getsource(builder)
     keys = set(re.findall(r'put\w*\(\s*"([a-z-]+)"', source))
 
     assert keys == set(GENERATOR["channel_page"].CHANNEL_KEYS)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core.channel_defaults import Inferable
 from aeron_core.settings import DriverSettings
+from aeron_core.uri.defaults import Inferable
 
 #: The reference's name, with ours where it is another one.
 _NAMES: Final[tuple[tuple[str, str], ...]] = tuple(

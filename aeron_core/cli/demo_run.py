@@ -19,8 +19,8 @@ from aeron_core.cli.driver_files import DriverFiles, open_loss_report
 from aeron_core.cli.latency import Latencies
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.concurrent.loss_report import read_loss_report
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 from aeron_core.errors import ClientError
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Annotated, Final, Self
 
 import typer
 
-from aeron_core.addresses import HostPort, parse_address
 from aeron_core.cli.configuration import lines_of
 from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
@@ -28,6 +27,7 @@ from aeron_core.settings import (
     load_driver_settings,
     load_section,
 )
+from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.version import SOFTWARE_VERSION
 
 #: Between two duty cycles without work in INVOKER mode. An invented number: as the longest park of `backoff`.

@@ -14,9 +14,9 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver import stream_counters as types
-from aeron_core.driver.stream_counters import owner_of
-from aeron_core.driver.system_counters import SYSTEM_COUNTER_TYPE_ID, SystemCounterLabels, labelled
+from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID, SystemCounterLabels, labelled
+from aeron_core.driver.conductor import stream_counters as types
+from aeron_core.driver.conductor.stream_counters import owner_of
 
 #: Of the driver's own counters those that may fall, or are no counts.
 _SYSTEM_GAUGES: Final = frozenset(

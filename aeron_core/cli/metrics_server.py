@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 from prometheus_client import make_wsgi_app, start_http_server
 
-from aeron_core.addresses import HostPort
 from aeron_core.cli.metrics import Records, registry_of
 from aeron_core.errors import StorageError
+from aeron_core.uri.addresses import HostPort
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.values import parse_duration_ns, parse_size
+from aeron_core.uri.values import parse_duration_ns, parse_size
 
 _NS_PER_S: Final = 1_000_000_000
 _LONG: Final = re.compile(r"([0-9]{1,9})([mhd])")

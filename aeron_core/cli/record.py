@@ -17,7 +17,7 @@ from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, Dur
 from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
-from aeron_core.values import format_duration_ns
+from aeron_core.uri.values import format_duration_ns
 
 
 def record(  # noqa: PLR0913 - the options of the command

@@ -20,7 +20,7 @@ from aeron_core.client.aeron import Aeron, connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.shipper import ShipperParams
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 
 _STATE_FOLDER: Final = "~/.local/state/aeron-core/ship"
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver import stream_counters as types
-from aeron_core.driver.stream_counters import CounterOwner, owner_of
+from aeron_core.driver.conductor import stream_counters as types
+from aeron_core.driver.conductor.stream_counters import CounterOwner, owner_of
 
 
 @dataclass(slots=True)

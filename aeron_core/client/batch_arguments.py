@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.values import INT64_MAX, INT64_MIN
+from aeron_core.uri.values import INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,9 +9,9 @@ import operator
 from typing import Final
 
 from aeron_core._native import wire
-from aeron_core.uri import ChannelUri
-from aeron_core.uri_builder import ChannelUriBuilder
-from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from aeron_core.uri.builder import ChannelUriBuilder
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 _BYTES: Final = (bytes, bytearray, memoryview)
 

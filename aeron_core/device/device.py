@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from aeron_core._native import peers, wire
 from aeron_core.device.forwarder import Forwarder
 from aeron_core.device.ties import Ties
-from aeron_core.uri import ChannelUri
-from aeron_core.values import parse_bool
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import parse_bool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

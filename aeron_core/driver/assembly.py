@@ -16,20 +16,20 @@ from aeron_core.concurrent.error_log import DistinctErrorLog
 from aeron_core.concurrent.loss_report import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.driver.agent_params import AgentParams
-from aeron_core.driver.agent_proxy import AgentProxy
-from aeron_core.driver.client_proxy import ClientProxy
-from aeron_core.driver.conductor import Conductor
-from aeron_core.driver.context import DriverContext
-from aeron_core.driver.error_sink import ErrorSink
+from aeron_core.driver.agents.agent_params import AgentParams
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
+from aeron_core.driver.conductor.agent_proxy import AgentProxy
+from aeron_core.driver.conductor.client_proxy import ClientProxy
+from aeron_core.driver.conductor.conductor import Conductor
+from aeron_core.driver.conductor.context import DriverContext
+from aeron_core.driver.conductor.error_sink import ErrorSink
+from aeron_core.driver.conductor.log_storage import LogStorage
+from aeron_core.driver.conductor.names.resolution import Resolution
 from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
-from aeron_core.driver.log_storage import LogStorage
-from aeron_core.driver.receiver import Receiver
-from aeron_core.driver.resolution import Resolution
-from aeron_core.driver.sender import Sender
+from aeron_core.driver.receiver.receiver import Receiver
+from aeron_core.driver.sender.sender import Sender
 from aeron_core.driver.socket_lengths import cut_lengths
-from aeron_core.driver.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.protocol.cnc import CNC_FILE, CncFile, CncLayout
 from aeron_core.settings import Offload
 from aeron_core.spi.name_resolver import NameResolverContext
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.clock import Clock
-    from aeron_core.driver.lookups import StartLookup
+    from aeron_core.driver.conductor.names.lookups import StartLookup
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import OpenDatagrams, StreamNetwork

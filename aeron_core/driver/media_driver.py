@@ -16,9 +16,9 @@ from aeron_core.agent.runner import AgentRunner
 from aeron_core.concurrent.flag import Flag
 from aeron_core.concurrent.wake_up import CONDUCTOR, semaphore_name
 from aeron_core.driver.assembly import Assembly
+from aeron_core.driver.conductor.log_storage import sweep_shared_memory
+from aeron_core.driver.conductor.names.lookups import LookupThreads
 from aeron_core.driver.directory import delete_directory, prepare_directory
-from aeron_core.driver.log_storage import sweep_shared_memory
-from aeron_core.driver.lookups import LookupThreads
 from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
 from aeron_core.errors import ConfigurationError, PluginError
 from aeron_core.registry import Registry
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from aeron_core._native.commands import CommandRing
-    from aeron_core.driver.lookups import StartLookup
+    from aeron_core.driver.conductor.names.lookups import StartLookup
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import OpenDatagrams, StreamNetwork
     from aeron_core.spi.name_resolver import NameResolver

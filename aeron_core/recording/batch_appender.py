@@ -30,7 +30,7 @@ from aeron_core.recording.file_store import LocalStore
 from aeron_core.recording.recording_writer import RecordingWriter
 from aeron_core.recording.recovery import cut_back
 from aeron_core.recording.staging_log import StagingLog
-from aeron_core.values import INT32_MAX, INT32_MIN
+from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
 #: An invented number: messages of up to 2 MiB, and pieces that tasks can share out.
 DEFAULT_TERM_LENGTH: Final = 16 * 1024 * 1024

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
-from aeron_core.values import INT32_MAX, INT32_MIN
+from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
 #: Bytes of a segment file where nobody says otherwise. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.values import INT32_MAX
+from aeron_core.uri.values import INT32_MAX
 
 
 class MessageColumns:

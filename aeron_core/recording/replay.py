@@ -15,8 +15,8 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.recording.descriptor import RecordingDescriptor
 from aeron_core.recording.messages import whole_frames
 from aeron_core.recording.recording import Recording
-from aeron_core.uri import ChannelUri
-from aeron_core.uri_builder import ChannelUriBuilder
+from aeron_core.uri.builder import ChannelUriBuilder
+from aeron_core.uri.channel_uri import ChannelUri
 
 _LENGTH_MASK: Final = -wire.FRAME_ALIGNMENT
 

@@ -12,7 +12,7 @@ from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, Dur
 from aeron_core.recording.leases import DEFAULT_LEASE_TIMEOUT_NS
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, Duration, Size, Text, Texts
-from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX
+from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 if TYPE_CHECKING:
     from aeron_core.recording.retention import RetentionPolicy

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Size, Switch
-from aeron_core.values import INT32_MAX
+from aeron_core.uri.values import INT32_MAX
 
 MIB: Final = 1024 * 1024
 RING_TRAILER_LENGTH: Final = 768  # aeron_rb.h

@@ -14,7 +14,7 @@ from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.timeouts import MS, S
 from aeron_core.settings.variables import Duration, FilePath, Integer, Switch, Text
-from aeron_core.values import INT64_MAX
+from aeron_core.uri.values import INT64_MAX
 
 MAX_CLIENT_NAME_LENGTH: Final = 100
 

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from aeron_core.packet_loss import IncomingLosses
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import FilePath, Integer, Rate, Size, Switch, Text, Texts
-from aeron_core.values import INT64_MAX, INT64_MIN
+from aeron_core.uri.packet_loss import IncomingLosses
+from aeron_core.uri.values import INT64_MAX, INT64_MIN
 
 _C_SYMBOL: Final = "it names a symbol of the C driver; plugins are Python entry points here"
 _C_LIBRARY: Final = "C libraries are not loaded; plugins are Python entry points here"

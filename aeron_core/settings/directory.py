@@ -14,7 +14,7 @@ from pydantic import Field
 
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
-from aeron_core.values import INT32_MAX, INT64_MAX
+from aeron_core.uri.values import INT32_MAX, INT64_MAX
 
 MIB = 1024 * 1024
 

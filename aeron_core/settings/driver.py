@@ -7,7 +7,6 @@ from typing import Final
 
 from pydantic import model_validator
 
-from aeron_core.channel_defaults import PublicationDefaults, SubscriptionDefaults
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings.buffers import (
     BROADCAST_TRAILER_LENGTH,
@@ -25,7 +24,8 @@ from aeron_core.settings.strategies import StrategySettings
 from aeron_core.settings.streams import StreamSettings
 from aeron_core.settings.threads import ThreadSettings
 from aeron_core.settings.timeouts import TimeoutSettings
-from aeron_core.values import INT32_MAX, INT64_MAX
+from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.uri.values import INT32_MAX, INT64_MAX
 
 MAX_PAGE_SIZE: Final = 1024 * 1024 * 1024
 MIN_MTU: Final = 64

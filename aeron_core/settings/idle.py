@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from aeron_core import values
 from aeron_core.errors import ConfigurationError
+from aeron_core.uri import values
 
 DEFAULT_SLEEP_NS: Final = 1
 _BACKOFF: Final = re.compile(r"([0-9]{1,16})-([0-9]{1,16})-([0-9]+(?:[mun]?s)?)-([0-9]+(?:[mun]?s)?)")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, Duration, Integer, PortRange, Ports, Size, Switch
-from aeron_core.values import INT32_MAX
+from aeron_core.uri.values import INT32_MAX
 
 KIB: Final = 1024
 MAX_BATCH: Final = 16  # aeron_driver_context.h

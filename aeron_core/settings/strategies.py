@@ -9,7 +9,7 @@ from pydantic import Field
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.timeouts import US, S
 from aeron_core.settings.variables import Duration, Integer, Switch, Text
-from aeron_core.values import INT32_MAX, INT64_MAX, INT64_MIN
+from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN
 
 # Source: aeron_flow_control.c, aeron_congestion_control.c; our names are those of `fc=` and `cc=`.
 _FLOW_CONTROLS: Final = {

@@ -6,11 +6,11 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from aeron_core.channel_defaults import Inferable
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.timeouts import MS, US
 from aeron_core.settings.variables import Choice, Duration, Integer, Switch
-from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from aeron_core.uri.defaults import Inferable
+from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 MAX_RESEND_LIMIT: Final = 256
 

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from aeron_core import values
 from aeron_core.errors import ConfigurationError
+from aeron_core.uri import values
 
 
 class PortRange(NamedTuple):

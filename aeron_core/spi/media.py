@@ -14,7 +14,6 @@ from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core._native.peers import PeerCounter
 from aeron_core._native.streams import ByteStream, StreamListener
-from aeron_core.packet_loss import IncomingLosses
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
     ReceiveChannelEndpoint,
@@ -22,7 +21,8 @@ from aeron_core.spi.endpoints import (
     SendChannelEndpoint,
 )
 from aeron_core.spi.stream_counter import detached_counter, detached_peer_counter
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.packet_loss import IncomingLosses
 
 Resolve = Callable[[str, str], SocketAddress]
 """`resolve("host:port", "endpoint")` gives a numeric address or raises ChannelUriError. May block."""
@@ -104,7 +104,7 @@ class LossRates:
 class EndpointParams:
     """What both kinds of endpoints are made from.
 
-    `counters` holds system counters by the names of `aeron_core.driver.system_counters`. Without
+    `counters` holds system counters by the names of `aeron_core.driver.agents.system_counters`. Without
     `open_datagrams` the medium opens real sockets.
     """
 

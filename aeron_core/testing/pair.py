@@ -22,8 +22,8 @@ from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.handlers import ClientHandlers
 from aeron_core.concurrent.counters import CounterRecord, CountersReader
 from aeron_core.concurrent.error_log import ErrorRecord, read_errors
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
-from aeron_core.driver.system_counters import SystemCounterLabels, labelled
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.client import ClientSettings
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from aeron_core.client.publication import Publication
     from aeron_core.client.registrations import Registration
     from aeron_core.client.subscription import Subscription
-    from aeron_core.driver.lookups import StartLookup
+    from aeron_core.driver.conductor.names.lookups import StartLookup
 
 T = TypeVar("T")
 

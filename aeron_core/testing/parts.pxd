@@ -2,11 +2,11 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.datagrams cimport SendBatch
-from aeron_core.driver.datagram_run cimport DatagramRun
-from aeron_core.driver.loss_detector cimport LossDetector, NakDelay
-from aeron_core.driver.polled_endpoints cimport PolledEndpoints
-from aeron_core.driver.publisher_limit cimport PublisherLimit
-from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
+from aeron_core.driver.sender.datagram_run cimport DatagramRun
+from aeron_core.driver.receiver.loss_detector cimport LossDetector, NakDelay
+from aeron_core.driver.agents.polled_endpoints cimport PolledEndpoints
+from aeron_core.driver.sender.publisher_limit cimport PublisherLimit
+from aeron_core.driver.sender.retransmit_handler cimport Resender, RetransmitHandler
 from aeron_core.spi.endpoints cimport ChannelEndpoint, ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.flow_control cimport FlowControl
 

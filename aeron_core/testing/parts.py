@@ -11,11 +11,11 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.datagrams import SendBatch
-from aeron_core.driver.datagram_run import DatagramRun
-from aeron_core.driver.loss_detector import LossDetector, NakDelay
-from aeron_core.driver.polled_endpoints import PolledEndpoints
-from aeron_core.driver.publisher_limit import PublisherLimit
-from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
+from aeron_core.driver.agents.polled_endpoints import PolledEndpoints
+from aeron_core.driver.receiver.loss_detector import LossDetector, NakDelay
+from aeron_core.driver.sender.datagram_run import DatagramRun
+from aeron_core.driver.sender.publisher_limit import PublisherLimit
+from aeron_core.driver.sender.retransmit_handler import Resender, RetransmitHandler
 from aeron_core.spi.endpoints import ChannelEndpoint, ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.flow_control import FlowControl
 

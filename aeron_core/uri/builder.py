@@ -6,8 +6,8 @@ Source: ChannelUriStringBuilder.java, aeron_uri_string_builder.c.
 from __future__ import annotations
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.uri import IPC_MEDIA, SPY_PREFIX, ChannelUri, ParamValue, format_param
-from aeron_core.values import format_duration_ns
+from aeron_core.uri.channel_uri import IPC_MEDIA, SPY_PREFIX, ChannelUri, ParamValue, format_param
+from aeron_core.uri.values import format_duration_ns
 
 _FRAME_ALIGNMENT = 32
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, TypeVar, overload
 
-from aeron_core import addresses, values
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.uri import addresses, values
 
 MAX_URI_LENGTH: Final = 4095  # bytes; the reference keeps one more for the final NUL
 SPY_PREFIX: Final = "aeron-spy"

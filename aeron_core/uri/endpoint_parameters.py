@@ -13,8 +13,8 @@ from itertools import combinations
 from typing import Final
 
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.uri import INVALID_TAG, ChannelUri
-from aeron_core.values import INT32_MAX
+from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
+from aeron_core.uri.values import INT32_MAX
 
 RESERVED_VALUE_OFFSET: Final = -8  # relative to the payload: the reserved value ends the frame header
 TIMESTAMP_LENGTH: Final = 8

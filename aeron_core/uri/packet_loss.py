@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.values import INT32_MAX, INT32_MIN
+from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
 _SEED_BITS = 64
 _MASK_BITS = 32

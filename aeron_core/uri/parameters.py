@@ -12,16 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from aeron_core import values
-from aeron_core.channel_defaults import (
+from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.uri import values
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.defaults import (
     Inferable,
     PublicationDefaults,
     SubscriptionDefaults,
     TaggedPublication,
 )
-from aeron_core.endpoint_params import EndpointParams
-from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.endpoint_parameters import EndpointParams
 
 FRAME_ALIGNMENT: Final = 32
 TERM_MIN_LENGTH: Final = 64 * 1024

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from aeron_core._native.counter import Counter
-from aeron_core.driver.stream import take_ended
+from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.testing import Feed, Sink
 from aeron_core.testing.pair import MS, S
 

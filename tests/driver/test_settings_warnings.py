@@ -7,7 +7,7 @@ from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.driver.socket_lengths import cut_lengths, os_max_rcvbuf_length
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import DriverSettings
-from aeron_core.values import INT32_MAX
+from aeron_core.uri.values import INT32_MAX
 
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 

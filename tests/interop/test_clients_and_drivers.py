@@ -11,7 +11,7 @@ from messages import expected_checksum, message
 
 from aeron_core.cli.driver_files import DriverFiles, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
-from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 
 pytestmark = pytest.mark.interop
 

@@ -9,7 +9,7 @@ import pytest
 
 import aeron_core
 from aeron_core.concurrent.counters import CountersReader
-from aeron_core.driver import stream_counters
+from aeron_core.driver.conductor import stream_counters
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 pytestmark = pytest.mark.interop

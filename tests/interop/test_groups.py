@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from aeron_media._native.interfaces import list_interfaces
 from messages import expected_checksum, message
 
 import aeron_core
-from aeron_core._native.interfaces import list_interfaces
 
 pytestmark = pytest.mark.interop
 

@@ -4,7 +4,7 @@ import pytest
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings import DriverSettings, load_driver_settings
-from aeron_core.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 K = 1024
 M = 1024 * 1024

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeron_core.channel_defaults import Inferable, PublicationDefaults, SubscriptionDefaults
 from aeron_core.errors import ConfigurationError
 from aeron_core.settings import DriverSettings, Offload, PortRange, Storage, ThreadingMode
-from aeron_core.values import format_duration_ns, format_size
+from aeron_core.uri.defaults import Inferable, PublicationDefaults, SubscriptionDefaults
+from aeron_core.uri.values import format_duration_ns, format_size
 
 S = 1_000_000_000
 K = 1024

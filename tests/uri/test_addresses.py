@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeron_core.addresses import HostPort, InterfaceSpec, parse_address
 from aeron_core.errors import ConfigurationError
+from aeron_core.uri.addresses import HostPort, InterfaceSpec, parse_address
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeron_core.errors import ChannelUriError, ConfigurationError
-from aeron_core.uri import ChannelUri
-from aeron_core.uri_builder import ChannelUriBuilder
+from aeron_core.uri.builder import ChannelUriBuilder
+from aeron_core.uri.channel_uri import ChannelUri
 
 SAMPLES = {
     "endpoint": "localhost:20121",

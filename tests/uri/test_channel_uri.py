@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeron_core.addresses import HostPort, InterfaceSpec
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.uri import INVALID_TAG, MAX_URI_LENGTH, ChannelUri
+from aeron_core.uri.addresses import HostPort, InterfaceSpec
+from aeron_core.uri.channel_uri import INVALID_TAG, MAX_URI_LENGTH, ChannelUri
 
 MEDIA = st.from_regex(r"[a-z][a-z0-9+.-]{0,8}", fullmatch=True)
 KEYS = st.text(st.characters(exclude_characters="|=\0", codec="utf-8"), min_size=1, max_size=12)

@@ -1,8 +1,13 @@
 import pytest
 
-from aeron_core.endpoint_params import RESERVED_VALUE_OFFSET, ControlMode, EndpointParams, check_destination
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.endpoint_parameters import (
+    RESERVED_VALUE_OFFSET,
+    ControlMode,
+    EndpointParams,
+    check_destination,
+)
 
 UDP = "aeron:udp?endpoint=localhost:20121"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.packet_loss import FixedLoss, IncomingLosses, MultiGapLoss, RandomLoss
 from aeron_core.settings import DriverSettings
+from aeron_core.uri.packet_loss import FixedLoss, IncomingLosses, MultiGapLoss, RandomLoss
 
 
 def test_a_share_is_of_the_types_in_the_mask():

@@ -2,21 +2,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeron_core.channel_defaults import (
+from aeron_core.errors import ChannelUriError, ErrorCode
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.defaults import (
     Inferable,
     PublicationDefaults,
     SubscriptionDefaults,
     TaggedPublication,
 )
-from aeron_core.channel_params import (
+from aeron_core.uri.parameters import (
     PROTOTYPE_CORRELATION_ID,
     PublicationParams,
     StartPosition,
     SubscriptionParams,
     UntetheredTimeouts,
 )
-from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.uri import ChannelUri
 
 UDP = "aeron:udp?endpoint=localhost:20121"
 SECOND_NS = 1_000_000_000

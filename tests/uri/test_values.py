@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeron_core import values
 from aeron_core.errors import ConfigurationError
+from aeron_core.uri import values
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Final
 
 from aeron_core._native.counter import Counter
 from aeron_core.concurrent.counters import CountersManager
-from aeron_core.values import format_duration_ns
+from aeron_core.uri.values import format_duration_ns
 from aeron_core.version import CONTROL_PROTOCOL_VERSION, SOFTWARE_VERSION, software_version_number
 
 SYSTEM_COUNTER_TYPE_ID: Final = 0

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
-from aeron_core.driver.clients import Clients
-from aeron_core.driver.command_handler import CommandHandler
-from aeron_core.driver.re_resolution import ReResolution
-from aeron_core.driver.resources import Resources
+from aeron_core.driver.conductor.commands.clients import Clients
+from aeron_core.driver.conductor.commands.command_handler import CommandHandler
+from aeron_core.driver.conductor.commands.resources import Resources
+from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
-    from aeron_core.driver.agent_proxy import AgentProxy
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.network_publication import NetworkPublication
-    from aeron_core.driver.resolution import Resolution
+    from aeron_core.driver.conductor.agent_proxy import AgentProxy
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.sender.network_publication import NetworkPublication
 
 #: Events of an agent that are handled in one duty cycle.
 EVENT_DRAIN_LIMIT = 64

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from aeron_core.concurrent.counters import CountersManager
     from aeron_core.concurrent.loss_report import LossReport
     from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-    from aeron_core.driver.agent_proxy import AgentProxy
-    from aeron_core.driver.client_proxy import ClientProxy
-    from aeron_core.driver.error_sink import ErrorSink
+    from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.conductor.agent_proxy import AgentProxy
+    from aeron_core.driver.conductor.client_proxy import ClientProxy
+    from aeron_core.driver.conductor.error_sink import ErrorSink
+    from aeron_core.driver.conductor.log_storage import LogStorage
     from aeron_core.driver.event_log import EventLog
-    from aeron_core.driver.log_storage import LogStorage
-    from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.media import MediaTransport, OpenDatagrams, StreamNetwork
-    from aeron_core.uri import ChannelUri
+    from aeron_core.uri.channel_uri import ChannelUri
 
 
 @dataclass(frozen=True, kw_only=True)

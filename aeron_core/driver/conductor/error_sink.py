@@ -9,7 +9,7 @@ from aeron_core.errors import AeronError, ErrorCode
 
 if TYPE_CHECKING:
     from aeron_core.concurrent.error_log import DistinctErrorLog
-    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.driver.agents.system_counters import SystemCounters
 
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 

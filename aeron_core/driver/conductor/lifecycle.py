@@ -12,20 +12,21 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from aeron_core.driver import events, stream_counters
-from aeron_core.driver.stream_counters import CounterOwner
-from aeron_core.driver.subscriber_positions import SubscriberPosition
-from aeron_core.driver.tether import Tether, TetherState
+from aeron_core.driver import events
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.stream_counters import CounterOwner
+from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from aeron_core.channel_params import UntetheredTimeouts
-    from aeron_core.driver.agent_proxy import Linked
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.subscription import Subscription
+    from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.uri.parameters import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 

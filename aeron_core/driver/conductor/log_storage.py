@@ -22,8 +22,8 @@ from aeron_core.settings import Storage
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
-    from aeron_core.driver.error_sink import ErrorSink
-    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.conductor.error_sink import ErrorSink
     from aeron_core.logbuffer.metadata import LogBufferParams
     from aeron_core.settings import DriverSettings
 

@@ -7,8 +7,8 @@ from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.pointers cimport LongMap, PointerMap
 from aeron_core.driver._native cimport operations
-from aeron_core.driver.publication_image cimport PublicationImage
-from aeron_core.driver.system_counters cimport SystemCounters
+from aeron_core.driver.receiver.publication_image cimport PublicationImage
+from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage

@@ -25,14 +25,14 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.commands import Command
 from aeron_core._native.pointers import LongMap, PointerMap
 from aeron_core.driver._native import operations
-from aeron_core.driver.publication_image import PublicationImage
+from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import ReceiveDispatcher
 
 if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core._native.commands import CommandRing
-    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.setup import Setup
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
     from aeron_core._native.clock import Clock
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.image_connections import ImageConnection
-    from aeron_core.driver.loss_detector import NakDelay
-    from aeron_core.driver.one_way_latency import OneWayEstimate
-    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.driver.agents.one_way_latency import OneWayEstimate
+    from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.receiver.image_connections import ImageConnection
+    from aeron_core.driver.receiver.loss_detector import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.congestion_control import CongestionControl
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
-from aeron_core.driver.loss_detector cimport NakDelay
+from aeron_core.driver.receiver.loss_detector cimport NakDelay
 
 
 @cython.final

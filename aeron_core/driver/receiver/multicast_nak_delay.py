@@ -14,7 +14,7 @@ from typing import Final
 import cython
 from cython.cimports.libc.math import log
 
-from aeron_core.driver.loss_detector import NakDelay
+from aeron_core.driver.receiver.loss_detector import NakDelay
 
 _STATE_BITS: Final = 64
 _STATE_MASK: Final = (1 << _STATE_BITS) - 1

@@ -7,12 +7,12 @@ from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
-from aeron_core.driver.image_connections cimport ImageConnection, ImageConnections
-from aeron_core.driver.loss_detector cimport LossDetector
-from aeron_core.driver.one_way_latency cimport OneWayEstimate
-from aeron_core.driver.reply_budget cimport ReplyBudget
-from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
-from aeron_core.driver.system_counters cimport SystemCounters
+from aeron_core.driver.receiver.image_connections cimport ImageConnection, ImageConnections
+from aeron_core.driver.receiver.loss_detector cimport LossDetector
+from aeron_core.driver.agents.one_way_latency cimport OneWayEstimate
+from aeron_core.driver.agents.reply_budget cimport ReplyBudget
+from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
+from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.logbuffer.cleaner cimport clean_step
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.logbuffer.gap_filler cimport try_fill_gap

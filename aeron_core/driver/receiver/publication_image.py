@@ -15,10 +15,10 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import positions, wire
 from aeron_core._native.cell import AtomicLong
-from aeron_core.driver.image_connections import ImageConnections
-from aeron_core.driver.loss_detector import LossDetector
-from aeron_core.driver.reply_budget import ReplyBudget
-from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.agents.reply_budget import ReplyBudget
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.receiver.image_connections import ImageConnections
+from aeron_core.driver.receiver.loss_detector import LossDetector
 from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.cleaner import clean_step
 from aeron_core.logbuffer.gap_filler import try_fill_gap
@@ -34,8 +34,8 @@ from aeron_core.spi.congestion_control import RebuildState
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
-    from aeron_core.driver.image_params import ImageParams
-    from aeron_core.driver.one_way_latency import OneWayEstimate
+    from aeron_core.driver.agents.one_way_latency import OneWayEstimate
+    from aeron_core.driver.receiver.image_params import ImageParams
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 

@@ -7,11 +7,11 @@ from aeron_core._native.pointers cimport PointerList
 from aeron_core.agent.agent cimport Agent
 from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
-from aeron_core.driver.answers cimport Answers
-from aeron_core.driver.dispatcher cimport Dispatcher, StreamInterest
-from aeron_core.driver.polled_endpoints cimport PolledReceiveEndpoints
-from aeron_core.driver.publication_image cimport PublicationImage
-from aeron_core.driver.subscriber_positions cimport SubscriberPosition
+from aeron_core.driver.agents.answers cimport Answers
+from aeron_core.driver.receiver.dispatcher cimport Dispatcher, StreamInterest
+from aeron_core.driver.agents.polled_endpoints cimport PolledReceiveEndpoints
+from aeron_core.driver.receiver.publication_image cimport PublicationImage
+from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 
 

@@ -16,15 +16,15 @@ from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
-from aeron_core.driver.answers import Answers
-from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
-from aeron_core.driver.polled_endpoints import PolledReceiveEndpoints
-from aeron_core.driver.publication_image import PublicationImage
-from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.driver.agents.answers import Answers
+from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+from aeron_core.driver.receiver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
-    from aeron_core.driver.agent_params import AgentParams
+    from aeron_core.driver.agents.agent_params import AgentParams
 
 
 class Receiver(Agent):

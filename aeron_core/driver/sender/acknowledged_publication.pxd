@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core.driver.network_publication cimport NetworkPublication
+from aeron_core.driver.sender.network_publication cimport NetworkPublication
 
 
 cdef class AcknowledgedPublication(NetworkPublication):

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.network_publication import NetworkPublication
+from aeron_core.driver.sender.network_publication import NetworkPublication
 
 if TYPE_CHECKING:
-    from aeron_core.driver.publication_params import NetworkPublicationParams
+    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 
 
 class AcknowledgedPublication(NetworkPublication):

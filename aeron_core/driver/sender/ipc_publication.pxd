@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.counter cimport Counter
 from aeron_core.driver._native cimport operations
-from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
+from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner cimport clean_step
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native.cell import AtomicLong
 from aeron_core.driver._native import operations
-from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.logbuffer.cleaner import clean_step
 
 if TYPE_CHECKING:
-    from aeron_core.driver.publication_params import IpcPublicationParams
+    from aeron_core.driver.sender.publication_params import IpcPublicationParams
 
 
 class IpcPublication:

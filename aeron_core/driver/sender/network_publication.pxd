@@ -10,14 +10,14 @@ from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver._native cimport operations
-from aeron_core.driver.datagram_run cimport DatagramRun
-from aeron_core.driver.live_receivers cimport LiveReceivers
-from aeron_core.driver.one_way_latency cimport OneWaySchedule
-from aeron_core.driver.publisher_limit cimport PublisherLimit
-from aeron_core.driver.reply_budget cimport ReplyBudget
-from aeron_core.driver.retransmit_handler cimport Resender, RetransmitHandler
-from aeron_core.driver.subscriber_positions cimport SubscriberPosition, SubscriberPositions
-from aeron_core.driver.system_counters cimport SystemCounters
+from aeron_core.driver.sender.datagram_run cimport DatagramRun
+from aeron_core.driver.sender.live_receivers cimport LiveReceivers
+from aeron_core.driver.agents.one_way_latency cimport OneWaySchedule
+from aeron_core.driver.sender.publisher_limit cimport PublisherLimit
+from aeron_core.driver.agents.reply_budget cimport ReplyBudget
+from aeron_core.driver.sender.retransmit_handler cimport Resender, RetransmitHandler
+from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
+from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.protocol.frames.data cimport DataHeader
 from aeron_core.protocol.frames.error cimport ErrorFrame

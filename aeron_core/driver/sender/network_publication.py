@@ -21,20 +21,20 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.cell import AtomicLong
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
-from aeron_core.driver.datagram_run import DatagramRun
-from aeron_core.driver.live_receivers import LiveReceivers
-from aeron_core.driver.one_way_latency import OneWaySchedule
-from aeron_core.driver.publisher_limit import PublisherLimit
-from aeron_core.driver.reply_budget import ReplyBudget
-from aeron_core.driver.retransmit_handler import Resender, RetransmitHandler
-from aeron_core.driver.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.agents.one_way_latency import OneWaySchedule
+from aeron_core.driver.agents.reply_budget import ReplyBudget
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.sender.datagram_run import DatagramRun
+from aeron_core.driver.sender.live_receivers import LiveReceivers
+from aeron_core.driver.sender.publisher_limit import PublisherLimit
+from aeron_core.driver.sender.retransmit_handler import Resender, RetransmitHandler
 from aeron_core.protocol.frames.data import DataHeader
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.publication_params import NetworkPublicationParams
+    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
     from aeron_core.protocol.frames.response_setup import ResponseSetup

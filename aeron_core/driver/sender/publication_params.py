@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core._native.counter import Counter
     from aeron_core._native.datagrams import SendBatch
-    from aeron_core.driver.system_counters import SystemCounters
+    from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.flow_control import FlowControl

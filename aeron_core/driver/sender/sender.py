@@ -16,14 +16,14 @@ from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
 from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
-from aeron_core.driver.answers import Answers
-from aeron_core.driver.ipc_publication import IpcPublication
-from aeron_core.driver.network_publication import NetworkPublication
-from aeron_core.driver.polled_endpoints import PolledSendEndpoints
-from aeron_core.driver.subscriber_positions import SubscriberPosition
+from aeron_core.driver.agents.answers import Answers
+from aeron_core.driver.agents.polled_endpoints import PolledSendEndpoints
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+from aeron_core.driver.sender.ipc_publication import IpcPublication
+from aeron_core.driver.sender.network_publication import NetworkPublication
 
 if TYPE_CHECKING:
-    from aeron_core.driver.agent_params import AgentParams
+    from aeron_core.driver.agents.agent_params import AgentParams
 
 
 class Sender(Agent):

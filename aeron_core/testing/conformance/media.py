@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
-from aeron_core.addresses import parse_address
-from aeron_core.driver.system_counters import SystemCounterLabels, labelled
+from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, SendEndpointParams
 from aeron_core.testing.counters import make_counters
@@ -21,7 +20,8 @@ from aeron_core.testing.frames import data_frame
 from aeron_core.testing.network import SimulatedNetwork
 from aeron_core.testing.probes import ReceiveEndpointProbe, SendEndpointProbe
 from aeron_core.testing.recorders import RecordingDispatcher, RecordingSendStream
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import parse_address
+from aeron_core.uri.channel_uri import ChannelUri
 
 _POLLS: Final = 1000
 

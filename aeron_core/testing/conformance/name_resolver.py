@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from aeron_core.addresses import parse_address
 from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
+from aeron_core.uri.addresses import parse_address
 
 _THREADS: Final = 4
 _KEYS: Final = ("endpoint", "control", "interface")

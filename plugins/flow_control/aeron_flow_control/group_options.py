@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
-from aeron_core.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
+from aeron_core.uri.values import INT32_MAX, INT64_MAX, INT64_MIN, parse_duration_ns
 from aeron_flow_control.options import parse_options
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.values import INT32_MAX
+from aeron_core.uri.values import INT32_MAX
 
 _NUMBER: Final = re.compile(r"0*[1-9][0-9]{0,9}")
 

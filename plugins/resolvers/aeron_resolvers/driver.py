@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import DatagramChannel, UdpSocket
-from aeron_core.addresses import InterfaceSpec, parse_address
 from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
+from aeron_core.uri.addresses import InterfaceSpec, parse_address
 from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, Place, name_length
 from aeron_resolvers.packets import PacketChannel
 from aeron_resolvers.system import SystemNameResolver, find_address

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
+from aeron_core.uri.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
 from pyspark_aeron.option_parsing import Options, Place
 
 # What Spark gives a task of its own files. Source: spark.sql.files.maxPartitionBytes.

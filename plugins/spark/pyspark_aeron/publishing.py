@@ -16,8 +16,8 @@ from aeron_core.client.offerer import Offerer
 from aeron_core.client.publication import Publication
 from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 from aeron_core.recording.batch_appender import MessageColumn
-from aeron_core.uri import ChannelUri
-from aeron_core.uri_builder import ChannelUriBuilder
+from aeron_core.uri.builder import ChannelUriBuilder
+from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import Staged, staged_columns
 

@@ -4,7 +4,7 @@ import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
-from aeron_core.driver.one_way_latency import OneWayEstimate, OneWaySchedule
+from aeron_core.driver.agents.one_way_latency import OneWayEstimate, OneWaySchedule
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.testing import Link, SimulatedPeer, Sink, encode_frame, frames_of
 from aeron_core.testing.pair import MS, US, S

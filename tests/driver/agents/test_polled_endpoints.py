@@ -4,7 +4,7 @@ from contextlib import ExitStack
 import pytest
 
 from aeron_core._native import wire
-from aeron_core.driver.polled_endpoints import PolledReceiveEndpoints, PolledSendEndpoints
+from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints, PolledSendEndpoints
 from aeron_core.testing.parts import CountingReceiveEndpoint, CountingSendEndpoint, PolledEndpointsProbe
 
 KINDS = {

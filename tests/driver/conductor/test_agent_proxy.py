@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 from aeron_core._native.commands import Command, CommandRing
-from aeron_core.driver.agent_proxy import AgentProxy
+from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.testing import make_counters
 
 ADD, REMOVE, RELEASED, LINKED = 1, 2, 3, 4

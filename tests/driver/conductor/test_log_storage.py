@@ -10,7 +10,7 @@ import pytest
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver import media_driver
-from aeron_core.driver.log_storage import sweep_shared_memory
+from aeron_core.driver.conductor.log_storage import sweep_shared_memory
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing import Feed, Simulation, Sink

@@ -4,7 +4,7 @@ import pytest
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.driver.datagram_run import DatagramRun
+from aeron_core.driver.sender.datagram_run import DatagramRun
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.testing.parts import DatagramRunProbe

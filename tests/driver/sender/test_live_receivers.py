@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.live_receivers import LiveReceivers
+from aeron_core.driver.sender.live_receivers import LiveReceivers
 
 MS = 1_000_000
 TIMEOUT_NS = 100 * MS

@@ -3,7 +3,7 @@
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.driver.publisher_limit import PublisherLimit
+from aeron_core.driver.sender.publisher_limit import PublisherLimit
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.testing import make_counters

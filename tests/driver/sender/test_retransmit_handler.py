@@ -3,7 +3,7 @@
 import pytest
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.retransmit_handler import RetransmitHandler
+from aeron_core.driver.sender.retransmit_handler import RetransmitHandler
 from aeron_core.spi.flow_control import FlowControl
 from aeron_core.testing.parts import RetransmitProbe
 

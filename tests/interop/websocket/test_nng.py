@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from aeron_media.streams.tls_contexts import TlsContexts
-from aeron_media.streams.tls_parameters import TlsParameters
-from aeron_media.streams.ws_params import WsParams
-from aeron_media.streams.ws_streams import WsStreams
+from aeron_media.connections.tls_contexts import TlsContexts
+from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.ws_streams import WsStreams
 from plain_pair import Pair
 from relayed_ends import RelayedEnds, failure, fault, receive, wait_for
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.publication_links import PublicationLink
-    from aeron_core.driver.subscription import Subscription
+    from aeron_core.driver.conductor.publications.publication_links import PublicationLink
+    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
 
 
 class Client:

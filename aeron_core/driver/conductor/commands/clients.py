@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import stream_counters
-from aeron_core.driver.client import Client
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.commands.client import Client
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.conductor.context import DriverContext
 
 
 class Clients:

@@ -10,8 +10,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.ring_buffer import ReadAction
-from aeron_core.driver.error_sink import code_of, text_of
-from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import code_of, text_of
 from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol import commands
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.buffer import AtomicBuffer
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.clients import Clients
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.resources import Resources, Unfinished
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Clients
+    from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
+    from aeron_core.driver.conductor.context import DriverContext
 
 #: Commands that wait behind unfinished ones; with so many, no more are read. Invented: a few hundred kB.
 MAX_WAITING: Final = 4096

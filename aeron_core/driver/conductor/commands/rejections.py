@@ -14,17 +14,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.stream import Stream, reserve_links
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.lifecycle import Stream, reserve_links
 from aeron_core.errors import AeronError, ErrorCode
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.images import Images
-    from aeron_core.driver.ipc_publications import IpcPublications
-    from aeron_core.driver.ipc_stream import IpcStream
-    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcStream
+    from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublications
+    from aeron_core.driver.conductor.subscriptions.image_registrar import Images
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
     from aeron_core.protocol.commands import RejectImage
 
 S = TypeVar("S", bound=Stream)

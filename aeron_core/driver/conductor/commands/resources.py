@@ -7,28 +7,28 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.driver.destinations import SendDestinations
-from aeron_core.driver.images import Images
-from aeron_core.driver.ipc_publications import IpcPublications
-from aeron_core.driver.network_publications import NetworkPublications
-from aeron_core.driver.receive_destinations import ReceiveDestinations
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.rejections import Rejections
-from aeron_core.driver.response_channels import ResponseChannels
-from aeron_core.driver.subscriptions import Subscriptions
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.commands.rejections import Rejections
+from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublications
+from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
+from aeron_core.driver.conductor.publications.response_channels import ResponseChannels
+from aeron_core.driver.conductor.publications.send_destinations import SendDestinations
+from aeron_core.driver.conductor.subscriptions.image_registrar import Images
+from aeron_core.driver.conductor.subscriptions.receive_destinations import ReceiveDestinations
+from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-    from aeron_core.driver.channel_endpoint import ChannelEndpoint
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.resolution import Resolution
-    from aeron_core.driver.stream import Stream
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
+    from aeron_core.driver.conductor.lifecycle import Stream
+    from aeron_core.driver.conductor.names.resolution import Resolution
     from aeron_core.protocol import commands
     from aeron_core.spi.media import Channel, MediaTransport
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.image_connections import CONNECTION_TIMEOUT_NS
+from aeron_core.driver.receiver.image_connections import CONNECTION_TIMEOUT_NS
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import stream_counters
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.endpoint_params import EndpointParams
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.uri.endpoint_parameters import EndpointParams
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
     from aeron_core._native.peers import PeerCounter
-    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import ChannelEndpoint as NativeEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 

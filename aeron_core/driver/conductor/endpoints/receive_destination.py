@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
-from aeron_core.driver.control_address import ControlAddress
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.driver import events, stream_counters
+from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.channel_endpoint import ChannelEndpoint
-from aeron_core.driver.control_address import ControlAddress
-from aeron_core.driver.dispatcher import Dispatcher, StreamInterest
-from aeron_core.driver.receive_destination import ReceiveDestination
-from aeron_core.endpoint_params import ControlMode
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
+from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
+from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
+from aeron_core.driver.receiver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
 from aeron_core.spi.media import LossRates, ReceiveEndpointParams
+from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.subscription import Subscription
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import events, stream_counters
+from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.channel_endpoint import ChannelEndpoint
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import SendChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 

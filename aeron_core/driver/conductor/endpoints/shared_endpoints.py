@@ -12,17 +12,17 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.endpoint_params import ControlMode
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.uri import INVALID_TAG, ChannelUri
+from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
+from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.channel_endpoint import ChannelEndpoint
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
     from aeron_core.spi.media import Channel
 
 E = TypeVar("E", bound="ChannelEndpoint")

@@ -18,21 +18,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from aeron_core.endpoint_params import ControlMode
+from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
     from concurrent.futures import Future
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.control_address import ControlAddress
-    from aeron_core.driver.network_publications import NetworkPublications
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
-    from aeron_core.driver.resolution import Resolution
-    from aeron_core.driver.resources import Resources
-    from aeron_core.driver.send_endpoint import SendEndpoint
-    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.driver.conductor.commands.resources import Resources
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
 
 
 @dataclass(frozen=True)

@@ -10,21 +10,21 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.addresses import HostPort, parse_address
 from aeron_core.driver import events
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.spi.name_resolver import WorkingNameResolver
+from aeron_core.uri.addresses import HostPort, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.clock import Clock
+    from aeron_core.driver.agents.system_counters import SystemCounters
+    from aeron_core.driver.conductor.names.lookups import StartLookup
     from aeron_core.driver.event_log import EventLog
-    from aeron_core.driver.lookups import StartLookup
-    from aeron_core.driver.system_counters import SystemCounters
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
-    from aeron_core.uri import ChannelUri
+    from aeron_core.uri.channel_uri import ChannelUri
 
 _T = TypeVar("_T")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.published_stream import PublishedStream
+from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
 
 if TYPE_CHECKING:
-    from aeron_core.driver.agent_proxy import Linked
-    from aeron_core.driver.ipc_publication import IpcPublication
-    from aeron_core.driver.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.sender.ipc_publication import IpcPublication
 
 
 class IpcStream(PublishedStream):

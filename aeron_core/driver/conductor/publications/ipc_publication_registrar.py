@@ -6,25 +6,25 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions
-from aeron_core.channel_params import PublicationParams
-from aeron_core.driver import stream_counters
-from aeron_core.driver.ipc_publication import IpcPublication
-from aeron_core.driver.ipc_stream import IpcStream
-from aeron_core.driver.publication_log import publication_log_params
-from aeron_core.driver.publication_params import IpcPublicationParams
-from aeron_core.driver.publications import Publications
-from aeron_core.driver.stream import reserve_links, take_ended
-from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcStream
+from aeron_core.driver.conductor.publications.publication_log import publication_log_params
+from aeron_core.driver.conductor.publications.publication_registrar import Publications
+from aeron_core.driver.conductor.stream_counters import CounterOwner
+from aeron_core.driver.sender.ipc_publication import IpcPublication
+from aeron_core.driver.sender.publication_params import IpcPublicationParams
 from aeron_core.protocol import responses
+from aeron_core.uri.parameters import PublicationParams
 
 if TYPE_CHECKING:
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.log_storage import StoredLog
-    from aeron_core.driver.subscription import Subscription
-    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
-    from aeron_core.uri import ChannelUri
+    from aeron_core.uri.channel_uri import ChannelUri
 
 
 class IpcPublications(Publications):

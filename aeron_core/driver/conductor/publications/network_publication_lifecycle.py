@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.published_stream import PublishedStream
+from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
 from aeron_core.logbuffer.unblocker import first_gap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aeron_core.driver.agent_proxy import Linked
-    from aeron_core.driver.network_publication import NetworkPublication
-    from aeron_core.driver.send_endpoint import SendEndpoint
-    from aeron_core.driver.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+    from aeron_core.driver.sender.network_publication import NetworkPublication
 
 
 class NetworkStream(PublishedStream):

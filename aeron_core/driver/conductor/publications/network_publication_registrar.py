@@ -6,36 +6,36 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from aeron_core.channel_defaults import TaggedPublication
-from aeron_core.channel_params import NULL_CORRELATION_ID, PublicationParams
-from aeron_core.driver import stream_counters
-from aeron_core.driver.acknowledged_publication import AcknowledgedPublication
-from aeron_core.driver.ipc_publications import start_position
-from aeron_core.driver.network_publication import NetworkPublication
-from aeron_core.driver.network_stream import NetworkStream
-from aeron_core.driver.publication_log import publication_log_params
-from aeron_core.driver.publication_params import NetworkPublicationParams
-from aeron_core.driver.publications import Publications
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.send_endpoint import SendEndpoint
-from aeron_core.driver.shared_endpoints import (
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     check_original,
     check_socket_lengths,
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.stream import reserve_links, take_ended
-from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.driver.conductor.publications.ipc_publication_registrar import start_position
+from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkStream
+from aeron_core.driver.conductor.publications.publication_log import publication_log_params
+from aeron_core.driver.conductor.publications.publication_registrar import Publications
+from aeron_core.driver.conductor.stream_counters import CounterOwner
+from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
+from aeron_core.driver.sender.network_publication import NetworkPublication
+from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
-from aeron_core.uri import INVALID_TAG
+from aeron_core.uri.channel_uri import INVALID_TAG
+from aeron_core.uri.defaults import TaggedPublication
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PublicationParams
 
 if TYPE_CHECKING:
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.log_storage import StoredLog
-    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.spi.flow_control import FlowControl
     from aeron_core.spi.media import Channel, MediaTransport

@@ -11,10 +11,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from aeron_core.driver import events, stream_counters
+from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.stream import Stream
-from aeron_core.driver.stream_counters import CounterOwner
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.lifecycle import Stream
+from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.logbuffer.unblocker import unblock, unblock_for_good
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
-    from aeron_core.channel_params import PublicationParams, UntetheredTimeouts
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.ipc_publication import IpcPublication
-    from aeron_core.driver.log_storage import StoredLog
-    from aeron_core.driver.network_publication import NetworkPublication
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.sender.ipc_publication import IpcPublication
+    from aeron_core.driver.sender.network_publication import NetworkPublication
+    from aeron_core.uri.parameters import PublicationParams, UntetheredTimeouts
 
 
 class PublishedStream(Stream):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.driver.published_stream import PublishedStream
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
 
 
 @dataclass(frozen=True)

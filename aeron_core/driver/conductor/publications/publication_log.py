@@ -15,9 +15,9 @@ from aeron_core.driver.socket_lengths import (
 from aeron_core.logbuffer.metadata import LogBufferParams
 
 if TYPE_CHECKING:
-    from aeron_core.channel_params import PublicationParams
-    from aeron_core.driver.context import DriverContext
+    from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+    from aeron_core.uri.parameters import PublicationParams
 
 
 def publication_log_params(  # noqa: PLR0913

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions
-from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from aeron_core.channel_params import PublicationParams
-    from aeron_core.driver.published_stream import PublishedStream
-    from aeron_core.uri import ChannelUri
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
+    from aeron_core.uri.channel_uri import ChannelUri
+    from aeron_core.uri.parameters import PublicationParams
 
 
 def check_match(stream: PublishedStream, params: PublicationParams, uri: ChannelUri) -> None:

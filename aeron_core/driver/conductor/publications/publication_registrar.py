@@ -5,21 +5,21 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.channel_params import FindTagged, PublicationParams
-from aeron_core.driver.publication_links import PublicationLink
-from aeron_core.driver.publication_match import check_match
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.session_ids import SessionIds
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.publications.publication_links import PublicationLink
+from aeron_core.driver.conductor.publications.publication_match import check_match
+from aeron_core.driver.conductor.publications.session_ids import SessionIds
 from aeron_core.errors import ErrorCode
+from aeron_core.uri.parameters import FindTagged, PublicationParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.published_stream import PublishedStream
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
-    from aeron_core.uri import ChannelUri
+    from aeron_core.uri.channel_uri import ChannelUri
 
 _Stream = TypeVar("_Stream", bound="PublishedStream")
 

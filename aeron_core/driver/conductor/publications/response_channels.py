@@ -16,19 +16,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.channel_params import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
 from aeron_core.driver._native import operations
-from aeron_core.driver.refusal import CommandRefusedError
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
 
 if TYPE_CHECKING:
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.image_stream import ImageStream
-    from aeron_core.driver.images import Images
-    from aeron_core.driver.network_publication import NetworkPublication
-    from aeron_core.driver.network_publications import NetworkPublications
-    from aeron_core.driver.network_stream import NetworkStream
-    from aeron_core.driver.subscription import Subscription
-    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkStream
+    from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
+    from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageStream
+    from aeron_core.driver.conductor.subscriptions.image_registrar import Images
+    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.sender.network_publication import NetworkPublication
     from aeron_core.spi.media import Channel
 
 

@@ -9,20 +9,20 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.send_endpoint import SendDestination
-from aeron_core.endpoint_params import check_destination
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendDestination
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.media import Channel
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.network_publications import NetworkPublications
-    from aeron_core.driver.resolution import Resolution
-    from aeron_core.driver.send_endpoint import SendEndpoint
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
     from aeron_core.protocol import commands
 
     Unfinished = tuple[Future[Channel], Callable[[Channel], None]]

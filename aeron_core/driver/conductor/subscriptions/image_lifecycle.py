@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.stream import Stream
+from aeron_core.driver.conductor.lifecycle import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from aeron_core._native.counter import Counter
-    from aeron_core.channel_params import UntetheredTimeouts
-    from aeron_core.driver.agent_proxy import Linked, Released
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.image_connections import ImageConnection
-    from aeron_core.driver.log_storage import StoredLog
-    from aeron_core.driver.publication_image import PublicationImage
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
-    from aeron_core.driver.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.conductor.agent_proxy import Linked, Released
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.receiver.image_connections import ImageConnection
+    from aeron_core.driver.receiver.publication_image import PublicationImage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
+    from aeron_core.uri.parameters import UntetheredTimeouts
 
 #: Status messages that say EOS before an image lingers. Source: AERON_IMAGE_SM_EOS_MULTIPLE.
 EOS_STATUS_MESSAGES: Final = 5

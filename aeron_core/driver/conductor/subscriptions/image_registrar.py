@@ -8,41 +8,41 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
-from aeron_core.channel_defaults import Inferable
-from aeron_core.driver import stream_counters
 from aeron_core.driver._native import operations
-from aeron_core.driver.image_connections import ImageConnection
-from aeron_core.driver.image_params import ImageParams
-from aeron_core.driver.image_stream import ImageStream
-from aeron_core.driver.loss_detector import UnicastNakDelay
-from aeron_core.driver.multicast_nak_delay import MulticastNakDelay
-from aeron_core.driver.one_way_latency import OneWayEstimate
-from aeron_core.driver.publication_image import PublicationImage
+from aeron_core.driver.agents.one_way_latency import OneWayEstimate
+from aeron_core.driver.conductor import stream_counters
+from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.driver.conductor.stream_counters import CounterOwner
+from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageStream
+from aeron_core.driver.receiver.image_connections import ImageConnection
+from aeron_core.driver.receiver.image_params import ImageParams
+from aeron_core.driver.receiver.loss_detector import UnicastNakDelay
+from aeron_core.driver.receiver.multicast_nak_delay import MulticastNakDelay
+from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import (
     os_default_rcvbuf_length,
     os_default_sndbuf_length,
     os_max_rcvbuf_length,
     os_max_sndbuf_length,
 )
-from aeron_core.driver.stream import reserve_links, take_ended
-from aeron_core.driver.stream_counters import CounterOwner
-from aeron_core.endpoint_params import EndpointParams
 from aeron_core.errors import AeronError
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.congestion_control import CongestionControlParams, initial_window_length_of
+from aeron_core.uri.defaults import Inferable
+from aeron_core.uri.endpoint_parameters import EndpointParams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.commands import Command
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.log_storage import StoredLog
-    from aeron_core.driver.loss_detector import NakDelay
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
-    from aeron_core.driver.subscription import Subscription
-    from aeron_core.driver.subscriptions import Subscriptions
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.receiver.loss_detector import NakDelay
     from aeron_core.spi.congestion_control import CongestionControl
     from aeron_core.spi.media import Channel
 

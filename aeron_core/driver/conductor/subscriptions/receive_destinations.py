@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.image_connections import ImageConnection
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.subscription import Subscription, SubscriptionKind
-from aeron_core.endpoint_params import check_destination
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.subscriptions.subscription import Subscription, SubscriptionKind
+from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import ErrorCode
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
-    from aeron_core.channel_params import SubscriptionParams
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
-    from aeron_core.driver.resolution import Resolution
-    from aeron_core.driver.resources import Resources, Unfinished
+    from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.names.resolution import Resolution
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
+    from aeron_core.uri.parameters import SubscriptionParams
 
 
 class ReceiveDestinations:

@@ -7,10 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.channel_params import SubscriptionParams
-    from aeron_core.driver.receive_endpoint import ReceiveEndpoint
-    from aeron_core.driver.stream import Stream
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.lifecycle import Stream
     from aeron_core.spi.media import Channel
+    from aeron_core.uri.parameters import SubscriptionParams
 
 
 class SubscriptionKind(Enum):

@@ -5,35 +5,35 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from aeron_core.channel_params import SubscriptionParams
 from aeron_core.driver import events
-from aeron_core.driver.network_stream import NetworkStream
-from aeron_core.driver.receive_endpoint import ReceiveEndpoint
-from aeron_core.driver.refusal import CommandRefusedError
-from aeron_core.driver.shared_endpoints import (
+from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     ClosingEndpoints,
     check_socket_lengths,
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.stream import reserve_links
-from aeron_core.driver.subscription import Subscription, SubscriptionKind
+from aeron_core.driver.conductor.lifecycle import reserve_links
+from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkStream
+from aeron_core.driver.conductor.subscriptions.subscription import Subscription, SubscriptionKind
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
-from aeron_core.uri import INVALID_TAG
+from aeron_core.uri.channel_uri import INVALID_TAG
+from aeron_core.uri.parameters import SubscriptionParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aeron_core.channel_params import FindTagged
-    from aeron_core.driver.client import Client
-    from aeron_core.driver.context import DriverContext
-    from aeron_core.driver.image_stream import ImageStream
-    from aeron_core.driver.ipc_stream import IpcStream
-    from aeron_core.driver.stream import Link, Stream
+    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.lifecycle import Link, Stream
+    from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcStream
+    from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageStream
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.uri import ChannelUri
+    from aeron_core.uri.channel_uri import ChannelUri
+    from aeron_core.uri.parameters import FindTagged
 
 
 class Subscriptions:

@@ -14,10 +14,10 @@ from pydantic.fields import FieldInfo
 
 from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError
-from aeron_core.uri import ChannelUri
-from aeron_core.values import format_duration_ns, format_size, parse_duration_ns, parse_size
-from aeron_media.streams.image_keys import check_image_keys
-from aeron_media.streams.tls_parameters import TlsParameters
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import format_duration_ns, format_size, parse_duration_ns, parse_size
+from aeron_media.connections.image_keys import check_image_keys
+from aeron_media.connections.tls_parameters import TlsParameters
 
 MIB: Final = 1 << 20
 

@@ -7,7 +7,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
-from aeron_media.streams._native cimport limits
+from aeron_media._native cimport limits
 
 
 @cython.final

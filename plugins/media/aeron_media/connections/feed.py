@@ -16,8 +16,8 @@ from aeron_core._native import frames, positions, wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.protocol.frames.setup import Setup
-from aeron_media.streams._native import limits
-from aeron_media.streams.image_keys import longest_message
+from aeron_media._native import limits
+from aeron_media.connections.image_keys import longest_message
 
 if TYPE_CHECKING:
     from aeron_core.protocol.frames.status_message import StatusMessage

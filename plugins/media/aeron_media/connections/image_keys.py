@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from aeron_core._native import positions, wire
-from aeron_core.channel_params import MTU_ALLOWED, TERM_LENGTH_ALLOWED
 from aeron_core.errors import ConfigurationError
 from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.parameters import MTU_ALLOWED, TERM_LENGTH_ALLOWED
 
 #: An invented number: room for short messages, in frames of any length.
 MIN_WINDOW_LENGTH: Final = 4096

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aeron_core._native.address import SocketAddress
-from aeron_media.streams.relay_faults import RelayFaults
-from aeron_media.streams.session import Session
+from aeron_media.connections.relay_faults import RelayFaults
+from aeron_media.connections.session import Session
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.relay_faults import FaultKind
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.session import Session, SessionError
+from aeron_media.connections.relay_faults import FaultKind
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.session import Session, SessionError
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress

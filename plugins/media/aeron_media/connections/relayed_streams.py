@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.relays import RelayedListener, RelayedStream
 from aeron_core.spi.media import StreamNetwork, StreamOptions
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.sockets import listening_socket
-from aeron_media.streams.stream_relay import StreamRelay, begin_to_connect
+from aeron_media._native.relays import RelayedListener, RelayedStream
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.sockets import listening_socket
+from aeron_media.connections.stream_relay import StreamRelay, begin_to_connect
 
 if TYPE_CHECKING:
     from aeron_core.spi.endpoints import Fault

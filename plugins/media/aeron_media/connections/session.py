@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from aeron_media.streams.relay_faults import FaultKind
+from aeron_media.connections.relay_faults import FaultKind
 
 
 class SessionError(Exception):

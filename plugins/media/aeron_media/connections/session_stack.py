@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aeron_media.streams.session import Session, SessionError
+from aeron_media.connections.session import Session, SessionError
 
 #: Bytes of one step from session to session, some TLS records.
 _LENGTH: Final = 1 << 16

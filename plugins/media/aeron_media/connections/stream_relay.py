@@ -1,7 +1,7 @@
 """The thread that ends a protocol, as TLS is, for the connections of one endpoint.
 
 It owns their TCP sockets. Agents never hold the GIL, which what is written in Python needs: they have plain streams, of
-which this thread has the other ends (`aeron_core._native.relays`). Where nothing comes, it sleeps.
+which this thread has the other ends (`aeron_media._native.relays`). Where nothing comes, it sleeps.
 
 Not here: what is done with a connection (`relayed_connection`).
 """
@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.relays import hand_over, take_over
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.relayed_connection import (
+from aeron_media._native.relays import hand_over, take_over
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.relayed_connection import (
     CLOSING_LIMIT_S,
     Phase,
     RelayedConnection,

@@ -11,9 +11,9 @@ import threading
 from pathlib import Path
 from typing import Final
 
-from aeron_media.streams.relay_faults import RelayFaults
-from aeron_media.streams.tls_parameters import ClientAuth, TlsParameters, Verify
-from aeron_media.streams.tls_session import TlsSession
+from aeron_media.connections.relay_faults import RelayFaults
+from aeron_media.connections.tls_parameters import ClientAuth, TlsParameters, Verify
+from aeron_media.connections.tls_session import TlsSession
 
 _CLIENT_AUTH: Final = {
     ClientAuth.NONE: ssl.CERT_NONE,

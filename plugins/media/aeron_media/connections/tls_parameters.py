@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from aeron_core.uri import ChannelUri
-from aeron_core.values import parse_bool
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import parse_bool
 
 Switch = Annotated[bool, BeforeValidator(parse_bool)]
 

@@ -6,8 +6,8 @@ import contextlib
 import ssl
 from typing import Final
 
-from aeron_media.streams.relay_faults import FaultKind
-from aeron_media.streams.session import Session, SessionError
+from aeron_media.connections.relay_faults import FaultKind
+from aeron_media.connections.session import Session, SessionError
 
 #: Bytes of answers that wait for a peer that does not read: more than any handshake has. Our own number.
 MAX_UNREAD_LENGTH: Final = 1 << 18

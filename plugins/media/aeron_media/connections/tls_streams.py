@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from aeron_media.streams.relay_faults import FaultKind, RelayFaults
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.relayed_streams import RelayedStreams
+from aeron_media.connections.relay_faults import FaultKind, RelayFaults
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.relayed_streams import RelayedStreams
 
 if TYPE_CHECKING:
-    from aeron_media.streams.tls_contexts import TlsContexts
+    from aeron_media.connections.tls_contexts import TlsContexts
 
 #: For TCP and TLS to come about. Source: section TLS of the requirements of Lumberjack.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000

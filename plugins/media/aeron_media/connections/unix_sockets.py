@@ -10,7 +10,7 @@ import stat
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.streams import SocketListener, SocketStream
 from aeron_core.spi.media import StreamNetwork, StreamOptions
-from aeron_media.streams.sockets import BACKLOG
+from aeron_media.connections.sockets import BACKLOG
 
 
 class _PathSocket(socket.socket):

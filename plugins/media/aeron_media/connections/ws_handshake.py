@@ -22,8 +22,8 @@ from wsproto.extensions import Extension
 from wsproto.handshake import H11Handshake
 from wsproto.utilities import ProtocolError
 
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_params import WsParams
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.ws_params import WsParams
 
 #: Bytes of a request or an answer. Source: h11, which would hold so many; nng has 8192.
 HEAD_LIMIT: Final = 16384

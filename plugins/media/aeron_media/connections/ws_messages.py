@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from aeron_media.streams.ws_params import PROTOCOLS
+from aeron_media.connections.ws_params import PROTOCOLS
 
 #: What both ends say first on TCP; WebSocket says it by subprotocol.
 GREETING: Final = struct.Struct(">4sHH")

@@ -22,10 +22,10 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Ping
 from wsproto.extensions import Extension
 from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
 
-from aeron_media.streams.session import Session, SessionError
-from aeron_media.streams.ws_handshake import WsAnswer, WsHandshake, WsRequest
-from aeron_media.streams.ws_messages import LENGTH, MessageCutter, greeting_of
-from aeron_media.streams.ws_params import WsParams
+from aeron_media.connections.session import Session, SessionError
+from aeron_media.connections.ws_handshake import WsAnswer, WsHandshake, WsRequest
+from aeron_media.connections.ws_messages import LENGTH, MessageCutter, greeting_of
+from aeron_media.connections.ws_params import WsParams
 
 #: Who listens and closes a connection so soon, without a message, has refused the peer. Our own number: a connection
 #: of SP that has lived so long is one that worked.

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
-from aeron_media.streams.relay_faults import RelayFaults
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.relayed_streams import RelayedStreams
-from aeron_media.streams.session_stack import SessionStack
+from aeron_media.connections.relay_faults import RelayFaults
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.relayed_streams import RelayedStreams
+from aeron_media.connections.session_stack import SessionStack
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_media.streams.session import Session
-    from aeron_media.streams.tls_contexts import TlsContexts
-    from aeron_media.streams.ws_params import WsParams
+    from aeron_media.connections.session import Session
+    from aeron_media.connections.tls_contexts import TlsContexts
+    from aeron_media.connections.ws_params import WsParams
 
 #: For TCP, TLS and WebSocket to come about. Source: nng gives SP so long on every transport.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
@@ -37,7 +37,7 @@ class WsStreams(RelayedStreams):
         message_timeout_ns: int = MESSAGE_TIMEOUT_NS,
     ) -> None:
         try:
-            from aeron_media.streams.ws_session import WsSession  # noqa: PLC0415 - it needs wsproto
+            from aeron_media.connections.ws_session import WsSession  # noqa: PLC0415 - it needs wsproto
         except ModuleNotFoundError as error:
             raise ConfigurationError(
                 f"WebSocket needs {error.name}, which comes with the extra aeron-core[websocket]"

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from aeron_core.errors import ConfigurationError
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams, Resolve, SendEndpointParams
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 
 
 class IpcParameters(BaseModel):

@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 from aeron_media.lumberjack._native cimport faults, inflater
 from aeron_media.lumberjack._native.inflater cimport Inflater
 

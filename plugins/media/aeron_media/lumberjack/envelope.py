@@ -7,7 +7,7 @@ C frame holds is given back with its end.
 from __future__ import annotations
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 from aeron_media.lumberjack._native import faults, inflater
 from aeron_media.lumberjack._native.inflater import Inflater
 from aeron_media.lumberjack.frame_limits import FrameLimits

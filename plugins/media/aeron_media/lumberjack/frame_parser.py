@@ -16,7 +16,7 @@ are handed on as they are. Invariant: bytes are done with only when what they sa
 from __future__ import annotations
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import MemoryBudget
+from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack._native import faults, wire
 from aeron_media.lumberjack.envelope import Envelope
 from aeron_media.lumberjack.event_sink import EventSink

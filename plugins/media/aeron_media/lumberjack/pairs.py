@@ -7,7 +7,7 @@ often it is offered. Keys stay in their order, and as often as they come; what i
 from __future__ import annotations
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 from aeron_media.lumberjack._native import faults, json_text, wire
 from aeron_media.lumberjack.frame_limits import FrameLimits
 

@@ -8,17 +8,17 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, Field
 
 from aeron_core._native import wire
-from aeron_core.addresses import HostPort, parse_address
-from aeron_core.uri import ChannelUri
-from aeron_media.lumberjack.frame_limits import FrameLimits
-from aeron_media.streams.connection_parameters import (
+from aeron_core.uri.addresses import HostPort, parse_address
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_media.connections.connection_parameters import (
     MIB,
     ConnectionParameters,
     Duration,
     Interval,
     Size,
 )
-from aeron_media.streams.tls_parameters import Switch
+from aeron_media.connections.tls_parameters import Switch
+from aeron_media.lumberjack.frame_limits import FrameLimits
 
 S: Final = 1_000_000_000
 

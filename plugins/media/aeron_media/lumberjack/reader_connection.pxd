@@ -5,7 +5,7 @@ from aeron_core._native cimport streams
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 from aeron_core._native.streams cimport ByteStream
 from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
@@ -13,7 +13,7 @@ from aeron_media.lumberjack.acks cimport encode_ack
 from aeron_media.lumberjack.event_sink cimport EventSink
 from aeron_media.lumberjack.frame_parser cimport FrameParser
 from aeron_media.lumberjack.reader_counters cimport ReaderCounters
-from aeron_media.streams.feed cimport Feed
+from aeron_media.connections.feed cimport Feed
 
 
 @cython.final

@@ -23,13 +23,13 @@ from aeron_core._native import streams
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue
+from aeron_media._native.byte_queue import ByteQueue
+from aeron_media.connections.feed import Feed
 from aeron_media.lumberjack._native import ends, faults, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.acks import encode_ack
 from aeron_media.lumberjack.event_sink import EventSink
 from aeron_media.lumberjack.frame_parser import FrameParser
-from aeron_media.streams.feed import Feed
 
 if TYPE_CHECKING:
     from aeron_core._native.streams import ByteStream

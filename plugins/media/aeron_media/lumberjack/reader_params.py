@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_media.lumberjack.frame_limits import FrameLimits
 
 if TYPE_CHECKING:
-    from aeron_core._native.byte_queue import MemoryBudget
+    from aeron_media._native.byte_queue import MemoryBudget
     from aeron_media.lumberjack.reader_counters import ReaderCounters
 
 S: Final = 1_000_000_000

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport MemoryBudget
+from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
@@ -19,8 +19,8 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 from aeron_media.lumberjack._native cimport ends, faults
 from aeron_media.lumberjack.reader_connection cimport ReaderConnection
 from aeron_media.lumberjack.reader_counters cimport ReaderCounters
-from aeron_media.streams.end_slot cimport EndSlot
-from aeron_media.streams.feed cimport Feed
+from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.connections.feed cimport Feed
 
 
 cdef bint _is_over_limit(int32_t reason) noexcept nogil

@@ -19,12 +19,12 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_media.connections.end_slot import EndSlot
+from aeron_media.connections.feed import Feed
 from aeron_media.lumberjack._native import ends, faults
 from aeron_media.lumberjack.connection_counters import Snapshot
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.reader_connection import ReaderConnection
-from aeron_media.streams.end_slot import EndSlot
-from aeron_media.streams.feed import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.media import ReceiveEndpointParams
+    from aeron_media.connections.tls_streams import TlsStreams
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader_params import ReaderParams
-    from aeron_media.streams.tls_streams import TlsStreams
 
 _PACKET_LENGTH = 1 << 17  # of frames that go into an image at once; no less than the greatest mtu
 

@@ -6,7 +6,7 @@ from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.lumberjack._native cimport ends
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
 from aeron_media.lumberjack.writer_stream cimport WriterStream
-from aeron_media.streams.end_slot cimport EndSlot
+from aeron_media.connections.end_slot cimport EndSlot
 
 
 @cython.final

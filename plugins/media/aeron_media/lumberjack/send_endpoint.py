@@ -11,20 +11,20 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
+from aeron_media.connections.end_slot import EndSlot
 from aeron_media.lumberjack._native import ends
 from aeron_media.lumberjack.connection_counters import Snapshot
 from aeron_media.lumberjack.writer_stream import WriterStream
-from aeron_media.streams.end_slot import EndSlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.streams import ByteStream
+    from aeron_media.connections.tls_streams import TlsStreams
     from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.writer_counters import WriterCounters
     from aeron_media.lumberjack.writer_params import WriterParams
-    from aeron_media.streams.tls_streams import TlsStreams
 
 
 class LumberjackSendEndpoint(SendChannelEndpoint):

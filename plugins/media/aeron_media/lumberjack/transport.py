@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.byte_queue import MemoryBudget
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
@@ -18,7 +17,13 @@ from aeron_core.spi.media import (
     StreamNetwork,
     StreamOptions,
 )
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_media._native import limits
+from aeron_media._native.byte_queue import MemoryBudget
+from aeron_media.connections.end_slot import EndSlot
+from aeron_media.connections.sockets import SystemStreams
+from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
+from aeron_media.connections.tls_streams import TlsStreams
 from aeron_media.lumberjack.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
@@ -29,11 +34,6 @@ from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
 from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
 from aeron_media.lumberjack.writer_counters import WriterCounters
 from aeron_media.lumberjack.writer_params import WriterParams
-from aeron_media.streams._native import limits
-from aeron_media.streams.end_slot import EndSlot
-from aeron_media.streams.sockets import SystemStreams
-from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
-from aeron_media.streams.tls_streams import TlsStreams
 
 
 @dataclass(frozen=True)

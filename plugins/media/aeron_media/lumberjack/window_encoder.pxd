@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 from aeron_media.lumberjack._native cimport deflater, faults, json_text, wire
 from aeron_media.lumberjack._native.deflater cimport Deflater
 

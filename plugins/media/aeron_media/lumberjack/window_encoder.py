@@ -7,7 +7,7 @@ one piece of memory, which one write sends: two facts that readers depend on. Ev
 from __future__ import annotations
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 from aeron_media.lumberjack._native import deflater, faults, json_text, wire
 from aeron_media.lumberjack._native.deflater import Deflater
 from aeron_media.lumberjack.encoder_params import EncoderParams

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from aeron_core._native cimport positions, streams
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport MemoryBudget
+from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.streams cimport ByteStream
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport ends, faults, wire
@@ -15,8 +15,8 @@ from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
-from aeron_media.streams.end_slot cimport EndSlot
-from aeron_media.streams.log_message cimport LogMessage
+from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.connections.log_message cimport LogMessage
 
 
 @cython.final

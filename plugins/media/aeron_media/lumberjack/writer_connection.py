@@ -18,11 +18,11 @@ from aeron_core._native import positions, streams
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_media.connections.log_message import LogMessage
 from aeron_media.lumberjack._native import ends, faults, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.acks import AckParser
 from aeron_media.lumberjack.window_encoder import WindowEncoder
-from aeron_media.streams.log_message import LogMessage
 
 if TYPE_CHECKING:
     from aeron_core._native.streams import ByteStream

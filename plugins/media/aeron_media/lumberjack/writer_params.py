@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from aeron_media.lumberjack.encoder_params import EncoderParams
 
 if TYPE_CHECKING:
-    from aeron_core._native.byte_queue import MemoryBudget
+    from aeron_media._native.byte_queue import MemoryBudget
+    from aeron_media.connections.end_slot import EndSlot
     from aeron_media.lumberjack.writer_counters import WriterCounters
-    from aeron_media.streams.end_slot import EndSlot
 
 S: Final = 1_000_000_000
 

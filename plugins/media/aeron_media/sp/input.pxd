@@ -4,11 +4,11 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport streams
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.streams cimport ByteStream
 from aeron_media.sp._native cimport phases, tallies, wire
 from aeron_media.sp._native.tallies cimport Tallies
-from aeron_media.streams.feed cimport Feed
+from aeron_media.connections.feed cimport Feed
 
 
 @cython.final

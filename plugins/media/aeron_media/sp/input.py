@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native import streams
 from aeron_core._native import wire as aeron_wire
-from aeron_core._native.byte_queue import ByteQueue
+from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.sp._native import phases, tallies, wire
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.streams import ByteStream
+    from aeron_media.connections.feed import Feed
     from aeron_media.sp.pair_params import PairParams
-    from aeron_media.streams.feed import Feed
 
 
 class Input:

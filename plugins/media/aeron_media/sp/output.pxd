@@ -5,15 +5,15 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport peers, positions, streams
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.streams cimport ByteStream
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.sp._native cimport phases, tallies, wire
 from aeron_media.sp._native.draft cimport Draft
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.pair_stream cimport PairStream
-from aeron_media.streams.end_slot cimport EndSlot
-from aeron_media.streams.log_message cimport LogMessage
+from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.connections.log_message cimport LogMessage
 
 
 @cython.final

@@ -18,11 +18,11 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import peers, positions, streams
 from aeron_core._native import wire as aeron_wire
-from aeron_core._native.byte_queue import ByteQueue
+from aeron_media._native.byte_queue import ByteQueue
+from aeron_media.connections.log_message import LogMessage
 from aeron_media.sp._native import phases, tallies, wire
 from aeron_media.sp._native.draft import Draft
 from aeron_media.sp.pair_stream import PairStream
-from aeron_media.streams.log_message import LogMessage
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress

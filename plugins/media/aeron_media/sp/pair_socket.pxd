@@ -5,12 +5,12 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native cimport peers
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.byte_queue cimport MemoryBudget
+from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
-from aeron_core._native.spin_lock cimport SpinLock
+from aeron_media._native.spin_lock cimport SpinLock
 from aeron_core._native.streams cimport ByteStream, StreamListener
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.protocol.frames.status_message cimport StatusMessage
@@ -19,8 +19,8 @@ from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.dialer cimport Dialer
 from aeron_media.sp.pair_stream cimport PairStream
 from aeron_media.sp.peer cimport Peer
-from aeron_media.streams.end_slot cimport EndSlot
-from aeron_media.streams.log_message cimport LogMessage
+from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.connections.log_message cimport LogMessage
 
 
 @cython.final

@@ -26,13 +26,13 @@ from aeron_core._native.cell import AtomicLong
 from aeron_core._native.peers import PeerCounter
 from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
-from aeron_core._native.spin_lock import SpinLock
 from aeron_core.spi.stream_counter import detached_peer_counter
+from aeron_media._native.spin_lock import SpinLock
+from aeron_media.connections.log_message import LogMessage
 from aeron_media.sp._native import phases, tallies
 from aeron_media.sp.dialer import Dialer
 from aeron_media.sp.pair_stream import PairStream
 from aeron_media.sp.peer import Peer
-from aeron_media.streams.log_message import LogMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import Fault
+    from aeron_media.connections.feed import Feed
     from aeron_media.sp.pair_params import PairParams
-    from aeron_media.streams.feed import Feed
 
 
 class PairSocket:

@@ -11,19 +11,19 @@ from pydantic import BeforeValidator, Field
 
 from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
-from aeron_core.addresses import HostPort, parse_address
-from aeron_core.uri import ChannelUri
-from aeron_core.values import parse_bool
-from aeron_media.sp._native import wire as sp_wire
-from aeron_media.streams.connection_parameters import (
+from aeron_core.uri.addresses import HostPort, parse_address
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import parse_bool
+from aeron_media.connections.connection_parameters import (
     MIB,
     ConnectionParameters,
     Interval,
     OptionalSize,
     Size,
 )
-from aeron_media.streams.image_keys import longest_message
-from aeron_media.streams.tls_parameters import Switch
+from aeron_media.connections.image_keys import longest_message
+from aeron_media.connections.tls_parameters import Switch
+from aeron_media.sp._native import wire as sp_wire
 
 S: Final = 1_000_000_000
 MS: Final = 1_000_000

@@ -11,7 +11,7 @@ from aeron_core._native.streams cimport ByteStream
 from aeron_media.sp.input cimport Input
 from aeron_media.sp.output cimport Output
 from aeron_media.sp._native cimport phases, wire
-from aeron_media.streams.feed cimport Feed
+from aeron_media.connections.feed cimport Feed
 
 
 @cython.final

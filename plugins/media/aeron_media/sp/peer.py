@@ -24,8 +24,8 @@ from aeron_media.sp.output import Output
 
 if TYPE_CHECKING:
     from aeron_core._native.streams import ByteStream
+    from aeron_media.connections.feed import Feed
     from aeron_media.sp.pair_params import PairParams
-    from aeron_media.streams.feed import Feed
 
 
 def greeting_of(protocol: int) -> bytes:

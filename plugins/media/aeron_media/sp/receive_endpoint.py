@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_media.connections.feed import Feed
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, PairCounters
 from aeron_media.sp.pair_socket import PairSocket
-from aeron_media.streams.feed import Feed
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress

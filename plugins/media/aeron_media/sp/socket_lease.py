@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core.spi.endpoints import Fault
-    from aeron_core.uri import ChannelUri
+    from aeron_core.uri.channel_uri import ChannelUri
+    from aeron_media.connections.relayed_streams import RelayedStreams
     from aeron_media.sp.pair_socket import PairSocket
     from aeron_media.sp.parameters import PairParameters
-    from aeron_media.streams.relayed_streams import RelayedStreams
 
 
 class SharedSocket:

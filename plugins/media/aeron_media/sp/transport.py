@@ -8,7 +8,6 @@ from functools import partial
 
 from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.byte_queue import MemoryBudget
 from aeron_core._native.streams import ByteStream
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
@@ -21,7 +20,17 @@ from aeron_core.spi.media import (
     StreamNetwork,
     StreamOptions,
 )
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_media._native import limits
+from aeron_media._native.byte_queue import MemoryBudget
+from aeron_media.connections.end_slot import EndSlot
+from aeron_media.connections.relayed_streams import RelayedStreams
+from aeron_media.connections.sockets import SystemStreams
+from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
+from aeron_media.connections.tls_streams import TlsStreams
+from aeron_media.connections.unix_sockets import UnixStreams
+from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.ws_streams import WsStreams
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
@@ -30,15 +39,6 @@ from aeron_media.sp.parameters import Mode, PairParameters
 from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
 from aeron_media.sp.send_endpoint import PairSendEndpoint
 from aeron_media.sp.socket_lease import SharedSocket, SocketLease
-from aeron_media.streams._native import limits
-from aeron_media.streams.end_slot import EndSlot
-from aeron_media.streams.relayed_streams import RelayedStreams
-from aeron_media.streams.sockets import SystemStreams
-from aeron_media.streams.tls_contexts import TlsContexts, TlsFileError
-from aeron_media.streams.tls_streams import TlsStreams
-from aeron_media.streams.unix_sockets import UnixStreams
-from aeron_media.streams.ws_params import WsParams
-from aeron_media.streams.ws_streams import WsStreams
 
 #: Connections that may be there besides the one peer of a monogamous socket: greeted, refused, or still being read.
 _SPARE_SLOTS = 15

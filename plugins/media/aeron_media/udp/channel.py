@@ -12,11 +12,11 @@ import socket
 from dataclasses import dataclass
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.interfaces import list_interfaces
-from aeron_core.endpoint_params import ControlMode, EndpointParams
 from aeron_core.errors import ErrorCode
 from aeron_core.spi.media import Channel, Resolve
-from aeron_core.uri import INVALID_TAG, ChannelUri
+from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
+from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParams
+from aeron_media._native.interfaces import list_interfaces
 from aeron_media.udp.interfaces import find_interface, find_unicast_interface, index_of, wildcard
 
 _unique_number = itertools.count()

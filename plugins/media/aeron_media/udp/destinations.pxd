@@ -1,11 +1,11 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport destination_table
+from aeron_media._native cimport destination_table
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.counter cimport Counter
-from aeron_core._native.destination_table cimport DestinationTable
+from aeron_media._native.destination_table cimport DestinationTable
 
 
 @cython.final

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import cython
 
-from aeron_core._native import destination_table
 from aeron_core._native.commands import Command, CommandRing
-from aeron_core._native.destination_table import DestinationTable
+from aeron_media._native import destination_table
+from aeron_media._native.destination_table import DestinationTable
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress

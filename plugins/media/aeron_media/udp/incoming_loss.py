@@ -11,8 +11,8 @@ from cython.cimports.aeron_core._native.pointers import pair_key
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.pointers import LongMap
-from aeron_core.packet_loss import IncomingLosses
 from aeron_core.spi.media import LossRates
+from aeron_core.uri.packet_loss import IncomingLosses
 from aeron_media.udp.loss import LossGenerator
 
 _MAX_STREAMS = 4096  # invented, as the driver's own limits: beyond any test

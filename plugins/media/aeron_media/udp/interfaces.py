@@ -9,11 +9,11 @@ import socket
 from collections.abc import Iterable
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.interfaces import Interface, list_interfaces
-from aeron_core.addresses import InterfaceSpec
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.media import Resolve
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import InterfaceSpec
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_media._native.interfaces import Interface, list_interfaces
 
 _FAMILY_NAMES: dict[int, str] = {socket.AF_INET: "INET", socket.AF_INET6: "INET6"}
 

@@ -1,6 +1,6 @@
 """The keys of an `aeron:udp` URI that concern the channel, not the stream that runs over it.
 
-Not here: the checks with the error codes that clients are told (aeron_core.endpoint_params, channel).
+Not here: the checks with the error codes that clients are told (aeron_core.uri.endpoint_parameters, channel).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from aeron_core.addresses import HostPort, InterfaceSpec, parse_address
-from aeron_core.values import parse_size
+from aeron_core.uri.addresses import HostPort, InterfaceSpec, parse_address
+from aeron_core.uri.values import parse_size
 
 Address = Annotated[HostPort, BeforeValidator(parse_address)]
 Interface = Annotated[InterfaceSpec, BeforeValidator(InterfaceSpec.parse)]

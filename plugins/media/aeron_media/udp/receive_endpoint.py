@@ -16,11 +16,11 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.cell import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
-from aeron_core.endpoint_params import EndpointParams
 from aeron_core.protocol.frames.header import validate
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
+from aeron_core.uri.endpoint_parameters import EndpointParams
 from aeron_media.udp.fault import FaultSlot
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator

@@ -8,7 +8,7 @@ from aeron_core._native.cell cimport AtomicLong
 from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.datagrams cimport DatagramChannel, ReceiveBatch, SendBatch
-from aeron_core._native.destination_table cimport FanOut
+from aeron_media._native.destination_table cimport FanOut
 from aeron_core._native.pointers cimport PointerMap, pair_key
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.header cimport validate

@@ -19,9 +19,7 @@ from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.cell import AtomicLong
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
-from aeron_core._native.destination_table import FanOut
 from aeron_core._native.pointers import PointerMap
-from aeron_core.endpoint_params import EndpointParams
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.header import validate
 from aeron_core.protocol.frames.nak import Nak
@@ -29,6 +27,8 @@ from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
+from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_media._native.destination_table import FanOut
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.fault import FaultSlot
 from aeron_media.udp.incoming_loss import IncomingLoss

@@ -16,7 +16,7 @@ from aeron_core.spi.media import (
     Resolve,
     SendEndpointParams,
 )
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media.udp.channel import UdpChannel, derive_channel
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.interfaces import wildcard

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from aeron_core.errors import AeronError, RecordingNotFoundError
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.connect import SCHEME
 from pyspark_aeron.decoders import find_decoder
 from pyspark_aeron.options import SourceOptions

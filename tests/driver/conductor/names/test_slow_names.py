@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from aeron_core import MediaDriver, connect
-from aeron_core.driver import command_handler
-from aeron_core.driver.lookups import LookupThreads
+from aeron_core.driver.conductor.commands import command_handler
+from aeron_core.driver.conductor.names.lookups import LookupThreads
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.registry import Registry
 from aeron_core.spi.hookspecs import hookimpl

@@ -22,7 +22,7 @@ from aeron_core.testing.pair import MS, US, Simulation
 HOST = "127.0.0.1"
 REQUESTS, RESPONSES = 24191, 24192
 CAPTURE = json.loads(
-    (Path(__file__).parents[1] / "vectors" / "12-response-channels.json").read_text(encoding="utf-8")
+    (Path(__file__).parents[3] / "vectors" / "12-response-channels.json").read_text(encoding="utf-8")
 )
 DATAGRAMS = [one | {"data": bytes.fromhex(one["hex"])} for one in CAPTURE["datagrams"]]
 

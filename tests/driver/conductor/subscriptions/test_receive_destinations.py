@@ -2,7 +2,7 @@
 
 import pytest
 
-from aeron_core.driver import stream_counters
+from aeron_core.driver.conductor import stream_counters
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.status_message import StatusMessage

@@ -1,9 +1,9 @@
 """A queue of bytes in memory of a budget."""
 
 import pytest
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
 
 
 def put(queue, data):

@@ -1,6 +1,6 @@
 import socket
 
-from aeron_core._native.interfaces import list_interfaces
+from aeron_media._native.interfaces import list_interfaces
 
 
 def test_loopback_is_listed_with_its_mask():

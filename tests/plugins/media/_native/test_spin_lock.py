@@ -2,7 +2,7 @@ import subprocess
 import sys
 import threading
 
-from aeron_core._native.spin_lock import SpinLock
+from aeron_media._native.spin_lock import SpinLock
 
 
 def test_a_lock_is_taken_once_and_given_back():
@@ -35,7 +35,7 @@ def test_who_takes_a_lock_waits_for_whoever_has_it():
 #: What a process ends with in time, unless who waits for a lock keeps others from running Python.
 CONTENTION = """
 import threading
-from aeron_core._native.spin_lock import SpinLock
+from aeron_media._native.spin_lock import SpinLock
 
 lock = SpinLock()
 lock.take()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from aeron_media.connections.image_keys import longest_message
 from aeron_media.lumberjack.transport import LumberjackTransport
 from aeron_media.sp.transport import PairTransport
-from aeron_media.streams.image_keys import longest_message
 
 from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ChannelUriError
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 
 CHANNELS = {
     "aeron:lumberjack?endpoint=127.0.0.1:5044": LumberjackTransport(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 
 import pytest
-from aeron_media.streams.relay_faults import RelayFaults
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.relayed_connection import CHUNK_LENGTH, Phase, RelayedConnection
-from aeron_media.streams.session import Session
+from aeron_media.connections.relay_faults import RelayFaults
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.relayed_connection import CHUNK_LENGTH, Phase, RelayedConnection
+from aeron_media.connections.session import Session
 from relayed_ends import LOOPBACK
 
 

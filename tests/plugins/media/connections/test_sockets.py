@@ -5,7 +5,7 @@ import select
 import time
 
 import pytest
-from aeron_media.streams.sockets import SystemStreams
+from aeron_media.connections.sockets import SystemStreams
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions

@@ -8,8 +8,8 @@ import ssl
 
 import pytest
 import trustme
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.tls_session import MAX_UNREAD_LENGTH, TlsSession
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.tls_session import MAX_UNREAD_LENGTH, TlsSession
 
 _KEY_UPDATE_REQUESTED = 1
 

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
-from aeron_media.streams import relayed_connection, stream_relay
-from aeron_media.streams.relay_params import RelayParams
-from aeron_media.streams.tls_contexts import TlsContexts
-from aeron_media.streams.tls_streams import TlsStreams
+from aeron_media.connections import relayed_connection, stream_relay
+from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.tls_contexts import TlsContexts
+from aeron_media.connections.tls_streams import TlsStreams
 from relayed_ends import LOOPBACK, failure, fault, receive, wait_for
 from tls_ends import Endpoints, dial, identity, parameters
 

@@ -9,7 +9,7 @@ import stat
 import time
 
 import pytest
-from aeron_media.streams.unix_sockets import UnixStreams
+from aeron_media.connections.unix_sockets import UnixStreams
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions

@@ -3,7 +3,7 @@ from aeron_media.ipc.transport import IpcTransport
 
 from aeron_core.errors import ConfigurationError
 from aeron_core.spi.media import ReceiveEndpointParams, SendEndpointParams
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 
 
 def test_all_channels_of_shared_memory_are_one():

@@ -7,6 +7,7 @@ import mmap
 from collections.abc import Iterable
 
 import pytest
+from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack.event_sink import PythonSink
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.frame_limits import FrameLimits
@@ -14,7 +15,6 @@ from aeron_media.lumberjack.frame_parser import FrameParser
 from reading import Reading
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import MemoryBudget
 
 
 class GuardedMemory:

@@ -3,12 +3,12 @@
 import json
 
 import pytest
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 from aeron_media.lumberjack._native.json_text import append_json_text
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
 
 
 def escaped(source):

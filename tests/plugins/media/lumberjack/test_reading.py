@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from aeron_media.streams.image_keys import longest_message
+from aeron_media.connections.image_keys import longest_message
 from plain_codec import ack, compressed, data_event, window
 from reading import ADDRESS, CHANNEL, GONE, KEEP_ALIVE, Reading, events, heard
 

@@ -8,6 +8,7 @@ import zlib
 
 import plain_codec
 import pytest
+from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack._native import faults
 from aeron_media.lumberjack.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import fault_text
@@ -16,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import MemoryBudget
 
 V2 = 0x32
 LEVELS = range(10)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from types import MappingProxyType
 
-from aeron_media.streams.tls_contexts import TlsContexts
-from aeron_media.streams.tls_parameters import TlsParameters
-from aeron_media.streams.tls_streams import TlsStreams
+from aeron_media.connections.tls_contexts import TlsContexts
+from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.tls_streams import TlsStreams
 from relayed_ends import RelayedEnds
 
 

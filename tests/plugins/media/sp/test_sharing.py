@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from aeron_media._native.byte_queue import MemoryBudget
+from aeron_media.connections.end_slot import EndSlot
+from aeron_media.connections.feed import Feed
+from aeron_media.connections.sockets import SystemStreams
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
 from aeron_media.sp.pair_socket import PairSocket
-from aeron_media.streams.end_slot import EndSlot
-from aeron_media.streams.feed import Feed
-from aeron_media.streams.sockets import SystemStreams
 from pairing import ADDRESS, LISTENING, STREAM, heard, message
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import MemoryBudget
 from aeron_core.errors import RegistrationError
 from aeron_core.testing.pair import S
 

@@ -10,7 +10,6 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel
-from aeron_core.addresses import parse_address
 from aeron_core.spi.media import DatagramOptions, ReceiveEndpointParams, SendEndpointParams
 from aeron_core.testing import (
     DatagramProbe,
@@ -22,7 +21,8 @@ from aeron_core.testing import (
     counted,
     make_counters,
 )
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import parse_address
+from aeron_core.uri.channel_uri import ChannelUri
 
 URI = "aeron:udp?endpoint=127.0.0.1:20121"
 RECEIVER_ID = 0x1122334455667788

@@ -2,9 +2,9 @@ import pytest
 from aeron_media.udp.channel import derive_channel, is_multicast, multicast_control_address
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.addresses import parse_address
 from aeron_core.errors import ChannelUriError, ErrorCode
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import parse_address
+from aeron_core.uri.channel_uri import ChannelUri
 
 HOSTS = {"localhost": "127.0.0.1", "service": "127.0.0.1", "six": "::1"}
 

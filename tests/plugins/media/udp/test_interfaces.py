@@ -1,13 +1,13 @@
 import socket
 
 import pytest
+from aeron_media._native.interfaces import Interface
 from aeron_media.udp.interfaces import find_interface, is_wildcard, wildcard
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.interfaces import Interface
-from aeron_core.addresses import parse_address
 from aeron_core.errors import ChannelUriError
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.addresses import parse_address
+from aeron_core.uri.channel_uri import ChannelUri
 
 
 def interface(name, host, prefix_length, **flags):

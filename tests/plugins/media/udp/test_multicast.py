@@ -5,10 +5,10 @@ import socket
 import time
 
 import pytest
+from aeron_media._native.interfaces import list_interfaces
 from aeron_media.udp.sockets import open_datagrams
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.interfaces import list_interfaces
 from aeron_core.protocol.frames import Nak, StatusMessage
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing import DatagramProbe, data_frame, encode_frame

@@ -8,7 +8,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.media import Channel, SendEndpointParams
 from aeron_core.testing import data_frame
-from aeron_core.uri import ChannelUri
+from aeron_core.uri.channel_uri import ChannelUri
 
 
 def resolve(text, uri_key):

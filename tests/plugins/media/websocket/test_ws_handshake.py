@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_handshake import HEAD_LIMIT, WsAnswer, WsRequest
-from aeron_media.streams.ws_params import WsParams
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.ws_handshake import HEAD_LIMIT, WsAnswer, WsRequest
+from aeron_media.connections.ws_params import WsParams
 from plain_websocket import ACCEPT, answer, headers_of, request
 
 PAIR1 = "pair1.sp.nanomsg.org"

@@ -7,9 +7,9 @@ import random
 import struct
 
 import pytest
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_params import WsParams
-from aeron_media.streams.ws_session import WsSession
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.ws_session import WsSession
 from plain_websocket import BINARY, CONTINUATION, MASK, PING, PONG, answer, close, frame, headers_of, request
 from websocket_ends import GREETING
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_handshake import WsAnswer
-from aeron_media.streams.ws_params import WsParams
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.ws_handshake import WsAnswer
+from aeron_media.connections.ws_params import WsParams
 from plain_websocket import BINARY, Frame
 from websocket_ends import End
 from websocket_probes import FRAMES, LIMIT, REQUESTS, answers, words_for

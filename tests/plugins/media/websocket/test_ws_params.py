@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from aeron_media.streams.ws_params import WsParams
+from aeron_media.connections.ws_params import WsParams
 
 from aeron_core.errors import ConfigurationError
 

@@ -6,9 +6,9 @@ import struct
 import tracemalloc
 
 import pytest
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_params import WsParams
-from aeron_media.streams.ws_session import WsSession
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.ws_session import WsSession
 from plain_websocket import (
     BINARY,
     CLOSE,

@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from aeron_media.streams import relayed_connection
-from aeron_media.streams.tls_contexts import TlsContexts
-from aeron_media.streams.tls_parameters import TlsParameters
-from aeron_media.streams.ws_params import WsParams
-from aeron_media.streams.ws_streams import WsStreams
+from aeron_media.connections import relayed_connection
+from aeron_media.connections.tls_contexts import TlsContexts
+from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.ws_streams import WsStreams
 from plain_websocket import (
     BINARY,
     CLOSE,
@@ -423,8 +423,8 @@ def test_nothing_is_left_open(certificates):
 
 
 def test_without_wsproto_it_is_said_what_to_install(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("aeron_media.streams.ws_")]:
-        if name not in ("aeron_media.streams.ws_params", "aeron_media.streams.ws_streams"):
+    for name in [name for name in sys.modules if name.startswith("aeron_media.connections.ws_")]:
+        if name not in ("aeron_media.connections.ws_params", "aeron_media.connections.ws_streams"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "wsproto", None)
     monkeypatch.setitem(sys.modules, "wsproto.connection", None)

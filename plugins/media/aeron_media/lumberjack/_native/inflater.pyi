@@ -3,7 +3,7 @@
 from typing import Final, final
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue, MemoryBudget
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
 
 LIBRARY: Final[str]
 INFLATE_MORE: Final[int]

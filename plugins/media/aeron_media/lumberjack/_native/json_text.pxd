@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_media._native.byte_queue cimport ByteQueue
 
 # The length of bytes as a JSON string, without its quotes.
 cdef int64_t text_length(AtomicBuffer source, int64_t offset, int64_t length) except -1 nogil

@@ -1,7 +1,7 @@
 """See `json_text.pyx`."""
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue
+from aeron_media._native.byte_queue import ByteQueue
 
 def append_json_text(source: AtomicBuffer, offset: int, length: int, into: ByteQueue) -> int: ...
 

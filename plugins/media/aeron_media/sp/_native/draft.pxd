@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from posix.uio cimport iovec
 
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.streams cimport ByteStream
 
 cdef enum:

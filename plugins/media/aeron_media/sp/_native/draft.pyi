@@ -3,8 +3,8 @@
 from typing import final
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue
 from aeron_core._native.streams import ByteStream
+from aeron_media._native.byte_queue import ByteQueue
 
 @final
 class Draft:

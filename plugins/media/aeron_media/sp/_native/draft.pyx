@@ -9,7 +9,7 @@ from posix.uio cimport iovec
 
 from aeron_core._native cimport positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer, raise_out_of_bounds
-from aeron_core._native.byte_queue cimport ByteQueue
+from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.streams cimport ByteStream
 
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.byte_queue import ByteQueue
+from aeron_media._native.byte_queue import ByteQueue
 
 PROTOCOL_PAIR0: Final[int]
 PROTOCOL_PAIR1: Final[int]

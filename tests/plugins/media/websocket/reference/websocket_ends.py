@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 
-from aeron_media.streams.session import SessionError
-from aeron_media.streams.ws_params import WsParams
-from aeron_media.streams.ws_session import WsSession
+from aeron_media.connections.session import SessionError
+from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.ws_session import WsSession
 from plain_websocket import MASK, answer, frames_of, headers_of, request
 
 GREETING = b"\0SP\0\0\x11\0\0"

@@ -1,0 +1,1 @@
+"""The conductor agent: client commands, lifecycles, timers, names, liveness."""

@@ -1,0 +1,1 @@
+"""Client commands: dispatch, refusals, clients and the resources that they own."""

@@ -1,0 +1,1 @@
+"""Channel endpoints: sharing of sockets, their status and addresses."""

@@ -1,0 +1,1 @@
+"""Name resolution: lookups on helper threads, resolution, re-resolution of silent peers."""

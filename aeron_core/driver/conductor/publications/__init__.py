@@ -1,0 +1,1 @@
+"""Publications: registrars, lifecycles, destinations, session ids, response channels."""

@@ -1,0 +1,1 @@
+"""Subscriptions and images: registrars, lifecycles, receive destinations."""

@@ -1,0 +1,1 @@
+"""The receiver agent and the images that it drives."""

@@ -1,0 +1,1 @@
+"""The sender agent and the publications that it drives."""

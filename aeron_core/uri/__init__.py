@@ -1,0 +1,1 @@
+"""Channel URIs: parsing, building, typed parameters, addresses, sizes and durations."""

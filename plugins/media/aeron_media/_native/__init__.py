@@ -1,0 +1,1 @@
+"""Compiled parts that only media use: queues, relays, tables, locks."""
