@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.names.lookups import StartLookup
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
-    from aeron_core.spi.media import OpenDatagrams, StreamNetwork
+    from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
 LOSS_REPORT_FILE = "loss-report.dat"
@@ -60,7 +60,7 @@ class Assembly:
         registry: Registry,
         resolver: NameResolver,
         open_datagrams: OpenDatagrams | None,
-        streams: StreamNetwork | None,
+        streams: ConnectionNetwork | None,
         start_lookup: StartLookup,
         terminate: Callable[[bytes], None],
     ) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.conductor.names.lookups import StartLookup
     from aeron_core.spi.idle_strategy import IdleStrategy
-    from aeron_core.spi.media import OpenDatagrams, StreamNetwork
+    from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
 
     Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
@@ -73,7 +73,7 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
         open_datagrams: OpenDatagrams | None = None,
-        streams: StreamNetwork | None = None,
+        streams: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and make everything ready, but start nothing.
@@ -110,7 +110,7 @@ class MediaDriver:
         resolver: NameResolver,
         clock: Clock,
         open_datagrams: OpenDatagrams | None,
-        streams: StreamNetwork | None,
+        streams: ConnectionNetwork | None,
         start_lookup: StartLookup,
     ) -> Assembly:
         if self.settings.storage is Storage.POSIX:

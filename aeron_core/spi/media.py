@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
+from aeron_core._native.connections import ByteConnection, ConnectionListener
 from aeron_core._native.counter import Counter
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch
 from aeron_core._native.peers import PeerCounter
-from aeron_core._native.streams import ByteStream, StreamListener
 from aeron_core.spi.endpoints import (
     ChannelEndpoint,
     ReceiveChannelEndpoint,
@@ -59,15 +59,15 @@ class StreamOptions:
     rcvbuf_length: int = 0
 
 
-class StreamNetwork(ABC):
+class ConnectionNetwork(ABC):
     """Where connections are made: the operating system's sockets, or a simulation."""
 
     @abstractmethod
-    def listen(self, options: StreamOptions) -> StreamListener:
+    def listen(self, options: StreamOptions) -> ConnectionListener:
         """Take connections at an address; raises OSError that names it."""
 
     @abstractmethod
-    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteStream:
+    def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteConnection:
         """Return a stream that can be connected."""
 
 
@@ -128,7 +128,7 @@ class EndpointParams:
     #: Whose `epoch_ns` frames are stamped with.
     clock: Clock = field(default_factory=Clock)
     #: Where a medium with connections makes them; None for the system's sockets.
-    streams: StreamNetwork | None = None
+    streams: ConnectionNetwork | None = None
     #: Returns a new counter of the endpoint, by a name that its label begins with; it goes with the endpoint.
     new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
     #: The same for one that tells clients of a peer, and for one that counts peers turned away for a reason, its name.

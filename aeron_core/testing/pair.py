@@ -27,8 +27,8 @@ from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.client import ClientSettings
+from aeron_core.testing.connections import SimulatedConnections
 from aeron_core.testing.network import Link, SimulatedNetwork
-from aeron_core.testing.streams import SimulatedStreams
 
 if TYPE_CHECKING:
     from aeron_core.client.exclusive_publication import ExclusivePublication
@@ -143,7 +143,7 @@ class Simulation:
         random.seed(seed)
         self.clock = Clock.manual(now_ns=S)
         self.network = SimulatedNetwork(self.clock, seed, link=link)
-        self.streams = SimulatedStreams()
+        self.streams = SimulatedConnections()
         self.drivers: list[SimulatedDriver] = []
         self.busy_step_ns = busy_step_ns
         self.idle_step_ns = idle_step_ns

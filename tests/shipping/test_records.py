@@ -116,7 +116,7 @@ class Publishing:
         self.fault = None
         self.closed = 0
         self.opened = 0
-        self.new_stream = stream_type
+        self.new_connection = stream_type
         self.stream = stream_type()
         self.publisher = RecordPublisher(self.queue, self.open, b"%d dropped".__mod__, self.errors.append)
 
@@ -185,7 +185,7 @@ def test_a_link_that_is_lost_is_made_again_without_losing_what_waits(publishing)
     publishing.stream.offer = lambda message: results.CLOSED
     publishing.put(b"2")
     publishing.publisher.do_work(0)
-    publishing.stream = publishing.new_stream()
+    publishing.stream = publishing.new_connection()
     publishing.publisher.do_work(S)
 
     assert publishing.stream.messages == [b"2"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.event_log import EventLog
     from aeron_core.registry import Registry
     from aeron_core.settings import DriverSettings
-    from aeron_core.spi.media import MediaTransport, OpenDatagrams, StreamNetwork
+    from aeron_core.spi.media import ConnectionNetwork, MediaTransport, OpenDatagrams
     from aeron_core.uri.channel_uri import ChannelUri
 
 
@@ -48,7 +48,7 @@ class DriverContext:
     send_batch: SendBatch
     receive_batch: ReceiveBatch
     open_datagrams: OpenDatagrams | None
-    streams: StreamNetwork | None
+    streams: ConnectionNetwork | None
     uses_gso: bool
     uses_gro: bool
 

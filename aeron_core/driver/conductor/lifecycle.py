@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.agent_proxy import Linked
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
     from aeron_core.uri.parameters import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 
-_Stream = TypeVar("_Stream", bound="Stream")
+_Stream = TypeVar("_Stream", bound="StreamLifecycle")
 
 
-class Stream(ABC):
+class StreamLifecycle(ABC):
     """One stream with its subscribers. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, registration_id: int, session_id: int, stream_id: int) -> None:
@@ -41,10 +41,10 @@ class Stream(ABC):
         self.registration_id = registration_id
         self.session_id = session_id
         self.stream_id = stream_id
-        self.links: dict[Subscription, SubscriberPosition] = {}
+        self.links: dict[SubscriptionEntry, SubscriberPosition] = {}
         # Those of the links that the agent does not follow yet: their positions say nothing.
-        self._joining: set[Subscription] = set()
-        self._tethers: dict[Subscription, Tether] = {}
+        self._joining: set[SubscriptionEntry] = set()
+        self._tethers: dict[SubscriptionEntry, Tether] = {}
         # Those that the agent has been told to forget, but whose counters they keep.
         self._leaving: set[SubscriberPosition] = set()
 
@@ -80,7 +80,7 @@ class Stream(ABC):
     def _detach(self, position: SubscriberPosition) -> None:
         """Have the agent forget a subscriber, then free its counter."""
 
-    def reserve(self, subscription: Subscription) -> SubscriberPosition:
+    def reserve(self, subscription: SubscriptionEntry) -> SubscriberPosition:
         """Return the position of a subscription that is to be linked. StorageError where no counter is left."""
         owner = CounterOwner(
             subscription.registration_id,
@@ -98,7 +98,7 @@ class Stream(ABC):
         )
         return SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
 
-    def link(self, subscription: Subscription, position: SubscriberPosition) -> None:
+    def link(self, subscription: SubscriptionEntry, position: SubscriberPosition) -> None:
         """Let a subscription take part in the stream; its client is told once the agent follows it."""
         self.links[subscription] = position
         self._joining.add(subscription)
@@ -107,14 +107,14 @@ class Stream(ABC):
         self._attach(position, partial(self._on_linked, subscription, position))
 
     def _on_linked(
-        self, subscription: Subscription, position: SubscriberPosition, join_position: int
+        self, subscription: SubscriptionEntry, position: SubscriberPosition, join_position: int
     ) -> None:
         if subscription not in self._joining:
             return
         self.context.counters.append_to_label(position.counter.id, f" @{join_position}")
         self._on_rejoined(subscription, position, join_position)
 
-    def _on_rejoined(self, subscription: Subscription, position: SubscriberPosition, _: int) -> None:
+    def _on_rejoined(self, subscription: SubscriptionEntry, position: SubscriberPosition, _: int) -> None:
         if subscription not in self._joining:
             return
         self._joining.remove(subscription)
@@ -130,7 +130,7 @@ class Stream(ABC):
             )
         )
 
-    def unlink(self, subscription: Subscription) -> None:
+    def unlink(self, subscription: SubscriptionEntry) -> None:
         """End a subscription's part in the stream without a word to its client, which ended it."""
         is_away = self._is_away(subscription)
         self._joining.discard(subscription)
@@ -158,7 +158,7 @@ class Stream(ABC):
             self.notify_unavailable_to(subscription)
         self._joining = set()
 
-    def notify_unavailable_to(self, subscription: Subscription) -> None:
+    def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:
         """Tell the client of a subscription that the stream is over for it, if it knows that it was there."""
         if (
             subscription in self.links
@@ -184,7 +184,7 @@ class Stream(ABC):
             if not self._is_away(subscription)
         ]
 
-    def _is_away(self, subscription: Subscription) -> bool:
+    def _is_away(self, subscription: SubscriptionEntry) -> bool:
         tether = self._tethers.get(subscription)
         return tether is not None and tether.state is not TetherState.ACTIVE
 
@@ -204,7 +204,7 @@ class Stream(ABC):
             elif tether.has_lasted(timeouts.resting_timeout_ns, now_ns):
                 self._rejoin(subscription, tether, now_ns)
 
-    def _check_active(self, subscription: Subscription, tether: Tether, limit: int, now_ns: int) -> None:
+    def _check_active(self, subscription: SubscriptionEntry, tether: Tether, limit: int, now_ns: int) -> None:
         position = self.links[subscription]
         if subscription in self._joining or position.counter.get_acquire() > limit:
             tether.since_ns = now_ns
@@ -214,7 +214,7 @@ class Stream(ABC):
             self._leaving.add(position)
             self._detach(position)
 
-    def _move(self, subscription: Subscription, tether: Tether, state: TetherState, now_ns: int) -> None:
+    def _move(self, subscription: SubscriptionEntry, tether: Tether, state: TetherState, now_ns: int) -> None:
         self.context.events.note(
             events.UNTETHERED_STATE_CHANGE,
             subscription_id=subscription.registration_id,
@@ -224,7 +224,7 @@ class Stream(ABC):
         )
         tether.enter(state, now_ns)
 
-    def _rejoin(self, subscription: Subscription, tether: Tether, now_ns: int) -> None:
+    def _rejoin(self, subscription: SubscriptionEntry, tether: Tether, now_ns: int) -> None:
         position = self.links[subscription]
         if position in self._leaving:
             # The agent has not forgotten it yet.
@@ -267,8 +267,8 @@ def take_ended(streams: list[_Stream], now_ns: int) -> list[_Stream]:
 class Link(NamedTuple):
     """A subscription that is to take part in a stream, and the position that is reserved for it."""
 
-    stream: Stream
-    subscription: Subscription
+    stream: StreamLifecycle
+    subscription: SubscriptionEntry
     position: SubscriberPosition
 
     def establish(self) -> None:
@@ -276,7 +276,7 @@ class Link(NamedTuple):
         self.stream.link(self.subscription, self.position)
 
 
-def reserve_links(pairs: Iterable[tuple[Stream, Subscription]]) -> list[Link]:
+def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[Link]:
     """Return a link for each pair, or raise and reserve none: a command is carried out as a whole or not at all."""
     links: list[Link] = []
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import sp_peers
+from aeron_media.connections.ws_connections import WsConnections
 from aeron_media.connections.ws_params import WsParams
-from aeron_media.connections.ws_streams import WsStreams
 from plain_pair import Pair
 from relayed_ends import RelayedEnds, wait_for
 from sp_messages import body, checksum
@@ -52,12 +52,12 @@ def pair(request, mangos, protocol, ends):
     if request.param == "dials":
         url = mangos.listen("ws://127.0.0.1:0/x")
         host = url.removeprefix("ws://").removesuffix("/x")
-        network = WsStreams(WsParams(SUBPROTOCOLS[protocol], host, "/x", 1 << 20))
+        network = WsConnections(WsParams(SUBPROTOCOLS[protocol], host, "/x", 1 << 20))
         probe = ends.caller_of(network)
         probe.connect(SocketAddress.of("127.0.0.1", int(host.rpartition(":")[2])))
         wait_for(probe.is_connected)
     else:
-        network = WsStreams(WsParams(SUBPROTOCOLS[protocol], "127.0.0.1", "/x", 1 << 20))
+        network = WsConnections(WsParams(SUBPROTOCOLS[protocol], "127.0.0.1", "/x", 1 << 20))
         listener = ends.listen_on(network)
         mangos.dial(f"ws://127.0.0.1:{listener.local_address().as_tuple()[1]}/x")
         probe = ends.taken(listener)

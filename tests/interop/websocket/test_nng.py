@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from aeron_media.connections.tls_contexts import TlsContexts
 from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.ws_connections import WsConnections
 from aeron_media.connections.ws_params import WsParams
-from aeron_media.connections.ws_streams import WsStreams
 from plain_pair import Pair
 from relayed_ends import RelayedEnds, failure, fault, receive, wait_for
 
@@ -64,14 +64,14 @@ class Meeting(RelayedEnds):
         """Return a stream that connects to nng."""
         host = f"127.0.0.1:{self.address.as_tuple()[1]}"
         params = WsParams(SUBPROTOCOLS[protocol], host, path, LIMIT)
-        self.network = WsStreams(params, self.contexts(server_side=False))
+        self.network = WsConnections(params, self.contexts(server_side=False))
         caller = self.caller_of(self.network)
         caller.connect(self.address)
         return caller
 
     def listen(self, protocol="pair1", limit=LIMIT):
         params = WsParams(SUBPROTOCOLS[protocol], "127.0.0.1", "/x", limit)
-        self.network = WsStreams(params, self.contexts(server_side=True))
+        self.network = WsConnections(params, self.contexts(server_side=True))
         return self.listen_on(self.network)
 
     def meet(self, ours, protocol="pair1"):

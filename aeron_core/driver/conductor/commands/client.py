@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
     from aeron_core.driver.conductor.publications.publication_links import PublicationLink
-    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
 
 
 class Client:
@@ -17,7 +17,7 @@ class Client:
         self.client_id = client_id
         self.heartbeat = heartbeat
         self.publications: dict[int, PublicationLink] = {}
-        self.subscriptions: dict[int, Subscription] = {}
+        self.subscriptions: dict[int, SubscriptionEntry] = {}
         self.counters: dict[int, int] = {}  # registration id -> counter id
         self.has_closed = False
 

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.lifecycle import Stream, reserve_links
+from aeron_core.driver.conductor.lifecycle import StreamLifecycle, reserve_links
 from aeron_core.errors import AeronError, ErrorCode
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcStream
-    from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublications
-    from aeron_core.driver.conductor.subscriptions.image_registrar import Images
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
+    from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
+    from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import RejectImage
 
-S = TypeVar("S", bound=Stream)
+S = TypeVar("S", bound=StreamLifecycle)
 
 #: Whom a publisher over IPC is told that the refusal comes from.
 _LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(16, b"\0")
@@ -37,13 +37,17 @@ class Rejections:
     """Used by the conductor only."""
 
     def __init__(
-        self, context: DriverContext, subscriptions: Subscriptions, ipc: IpcPublications, images: Images
+        self,
+        context: DriverContext,
+        subscriptions: SubscriptionRegistrar,
+        ipc: IpcPublicationRegistrar,
+        images: ImageRegistrar,
     ) -> None:
         self._context = context
         self._subscriptions = subscriptions
         self._ipc = ipc
         self._images = images
-        self._cool_downs: dict[IpcStream, int] = {}
+        self._cool_downs: dict[IpcPublicationLifecycle, int] = {}
 
     def reject(self, command: RejectImage) -> None:
         """Refuse the image that a command names, and tell its client so."""
@@ -64,7 +68,7 @@ class Rejections:
         self._context.system_counters.images_rejected.get_and_add(1)
         self._context.clients.on_success(command.correlation_id)
 
-    def _reject_ipc(self, stream: IpcStream, reason: str) -> None:
+    def _reject_ipc(self, stream: IpcPublicationLifecycle, reason: str) -> None:
         self._context.clients.send(
             responses.OnPublicationError(
                 stream.registration_id,
@@ -94,7 +98,7 @@ class Rejections:
             if stream.accepts_subscriptions:
                 self._link(stream)
 
-    def _link(self, stream: IpcStream) -> None:
+    def _link(self, stream: IpcPublicationLifecycle) -> None:
         try:
             links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
         except AeronError as error:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from aeron_core._native import wire
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.commands.rejections import Rejections
-from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublications
-from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
+from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
+from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublicationRegistrar
 from aeron_core.driver.conductor.publications.response_channels import ResponseChannels
 from aeron_core.driver.conductor.publications.send_destinations import SendDestinations
-from aeron_core.driver.conductor.subscriptions.image_registrar import Images
+from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
 from aeron_core.driver.conductor.subscriptions.receive_destinations import ReceiveDestinations
-from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import ChannelUri
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
-    from aeron_core.driver.conductor.lifecycle import Stream
+    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
     from aeron_core.driver.conductor.names.resolution import Resolution
     from aeron_core.protocol import commands
     from aeron_core.spi.media import Channel, MediaTransport
@@ -43,11 +43,11 @@ class Resources:
     def __init__(self, context: DriverContext, resolution: Resolution) -> None:
         self.context = context
         self._resolution = resolution
-        self.subscriptions = Subscriptions(context)
-        self.ipc = IpcPublications(context, self.subscriptions)
-        self.network = NetworkPublications(context, self.subscriptions)
+        self.subscriptions = SubscriptionRegistrar(context)
+        self.ipc = IpcPublicationRegistrar(context, self.subscriptions)
+        self.network = NetworkPublicationRegistrar(context, self.subscriptions)
         self.destinations = SendDestinations(context, resolution, self.network)
-        self.images = Images(context, self.subscriptions)
+        self.images = ImageRegistrar(context, self.subscriptions)
         self.response_channels = ResponseChannels(context, self.subscriptions, self.network, self.images)
         self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
         for user in (self.subscriptions, self.ipc, self.network):
@@ -55,11 +55,11 @@ class Resources:
         self.receive_destinations = ReceiveDestinations(context, resolution, self)
         self._static_counters: dict[tuple[int, int], int] = {}
 
-    def streams(self) -> Iterator[Stream]:
+    def streams(self) -> Iterator[StreamLifecycle]:
         """Return everything that subscriptions are linked to."""
         return chain(self.ipc.streams, self.network.streams, self.images.streams)
 
-    def endpoints(self) -> list[ChannelEndpoint]:
+    def endpoints(self) -> list[EndpointEntry]:
         """Return all channel endpoints that are open."""
         return [*self.network.endpoints.values(), *self.subscriptions.endpoints.values()]
 

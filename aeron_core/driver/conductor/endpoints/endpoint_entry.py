@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import Channel, MediaTransport
 
 
-class ChannelEndpoint:
+class EndpointEntry:
     """One end of a channel. Used by the conductor only."""
 
     #: What the agent works with.

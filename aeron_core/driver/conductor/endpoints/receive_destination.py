@@ -14,7 +14,7 @@ from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
@@ -29,7 +29,11 @@ class ReceiveDestination:
     native: ReceiveChannelEndpoint
 
     def __init__(
-        self, endpoint: ReceiveEndpoint, transport: MediaTransport, channel: Channel, registration_id: int
+        self,
+        endpoint: ReceiveEndpointEntry,
+        transport: MediaTransport,
+        channel: Channel,
+        registration_id: int,
     ) -> None:
         self._context = endpoint.context
         self._dispatcher = endpoint.dispatcher

@@ -9,7 +9,7 @@ from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
-from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
+from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
 from aeron_core.driver.receiver.dispatcher import Dispatcher, StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
@@ -18,7 +18,7 @@ from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
+    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ELICITATION_INTERVAL_NS: Final = 1_000_000_000
 
 
-class ReceiveEndpoint(ChannelEndpoint):
+class ReceiveEndpointEntry(EndpointEntry):
     """A receiving end with its subscriptions and images."""
 
     native: ReceiveChannelEndpoint
@@ -135,7 +135,7 @@ class ReceiveEndpoint(ChannelEndpoint):
         """Whether neither subscriptions nor images need the endpoint."""
         return not self._wanted and self._awaited_count == 0 and self.image_count == 0
 
-    def subscribe(self, subscription: Subscription) -> None:
+    def subscribe(self, subscription: SubscriptionEntry) -> None:
         """Want what a subscription wants."""
         if subscription.awaits_response:
             self._awaited_count += 1
@@ -180,7 +180,7 @@ class ReceiveEndpoint(ChannelEndpoint):
             for control in self.controls:
                 self._elicit_setup(control, 0, 0)
 
-    def unsubscribe(self, subscription: Subscription) -> None:
+    def unsubscribe(self, subscription: SubscriptionEntry) -> None:
         """Want no longer what only that subscription wanted."""
         if subscription.awaits_response:
             self._awaited_count -= 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
+from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class SendDestination:
     address: SocketAddress | None
 
 
-class SendEndpoint(ChannelEndpoint):
+class SendEndpointEntry(EndpointEntry):
     """A sending end with the number of its publications."""
 
     native: SendChannelEndpoint

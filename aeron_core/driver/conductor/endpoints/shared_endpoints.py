@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.conductor.endpoints.endpoint_entry import ChannelEndpoint
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.spi.media import Channel
 
-E = TypeVar("E", bound="ChannelEndpoint")
+E = TypeVar("E", bound="EndpointEntry")
 
 
 def find_endpoint(endpoints: Mapping[str, E], channel: Channel) -> E | None:
@@ -54,9 +54,9 @@ class ClosingEndpoints:
     """The receiving endpoints that the receiver has not let go of yet, and that hold their addresses until then."""
 
     def __init__(self) -> None:
-        self._endpoints: list[ReceiveEndpoint] = []
+        self._endpoints: list[ReceiveEndpointEntry] = []
 
-    def add(self, endpoint: ReceiveEndpoint) -> None:
+    def add(self, endpoint: ReceiveEndpointEntry) -> None:
         """Take note of an endpoint that is being closed."""
         self._endpoints = [each for each in self._endpoints if not each.is_closed]
         self._endpoints.append(endpoint)

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.resources import Resources
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
-    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
     from aeron_core.driver.conductor.names.resolution import Resolution
-    from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.conductor.publications.network_publication_registrar import (
+        NetworkPublicationRegistrar,
+    )
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class ReResolution:
 class SilentPublications:
     """Sending ends of one endpoint, of whose receivers none is heard."""
 
-    def __init__(self, context: DriverContext, publications: NetworkPublications) -> None:
+    def __init__(self, context: DriverContext, publications: NetworkPublicationRegistrar) -> None:
         self._publications = publications
         self._timeout_ns = context.settings.publication_connection_timeout_ns
 
@@ -113,11 +115,11 @@ class SilentPublications:
             if endpoint not in heard and self._is_silent(endpoint, now_ns) and _has_one_remote(endpoint):
                 yield self._search(endpoint)
 
-    def _is_silent(self, endpoint: SendEndpoint, now_ns: int) -> bool:
+    def _is_silent(self, endpoint: SendEndpointEntry, now_ns: int) -> bool:
         since_ns = endpoint.silent_since_ns
         return since_ns is None or now_ns > since_ns + self._timeout_ns
 
-    def _search(self, endpoint: SendEndpoint) -> Search:
+    def _search(self, endpoint: SendEndpointEntry) -> Search:
         def change(address: SocketAddress) -> bool:
             return _is_open(self._publications, endpoint) and endpoint.change_remote(address)
 
@@ -127,7 +129,7 @@ class SilentPublications:
 class SilentDestinations:
     """Destinations that clients named, of whose receivers nothing is heard; the sender says which."""
 
-    def __init__(self, publications: NetworkPublications) -> None:
+    def __init__(self, publications: NetworkPublicationRegistrar) -> None:
         self._publications = publications
 
     def searches(self, now_ns: int) -> Iterator[Search]:
@@ -138,7 +140,7 @@ class SilentDestinations:
                     if registration_id in endpoint.destinations:
                         yield self._search(endpoint, registration_id)
 
-    def _search(self, endpoint: SendEndpoint, registration_id: int) -> Search:
+    def _search(self, endpoint: SendEndpointEntry, registration_id: int) -> Search:
         def change(address: SocketAddress) -> bool:
             return _is_open(self._publications, endpoint) and endpoint.change_destination(
                 registration_id, address
@@ -151,7 +153,7 @@ class SilentDestinations:
 class LostPeers:
     """Peers of media with connections, which have lost theirs; the medium says which."""
 
-    def __init__(self, publications: NetworkPublications) -> None:
+    def __init__(self, publications: NetworkPublicationRegistrar) -> None:
         self._publications = publications
 
     def searches(self, now_ns: int) -> Iterator[Search]:
@@ -160,7 +162,7 @@ class LostPeers:
             for name in endpoint.native.take_lost_names():
                 yield self._search(endpoint, name)
 
-    def _search(self, endpoint: SendEndpoint, name: str) -> Search:
+    def _search(self, endpoint: SendEndpointEntry, name: str) -> Search:
         def change(address: SocketAddress) -> bool:
             return _is_open(self._publications, endpoint) and endpoint.native.change_address(name, address)
 
@@ -170,7 +172,7 @@ class LostPeers:
 class SilentControls:
     """Control addresses of subscriptions and their destinations, from which nothing comes."""
 
-    def __init__(self, subscriptions: Subscriptions) -> None:
+    def __init__(self, subscriptions: SubscriptionRegistrar) -> None:
         self._subscriptions = subscriptions
 
     def searches(self, now_ns: int) -> Iterator[Search]:
@@ -181,7 +183,7 @@ class SilentControls:
                     control.on_look_up(now_ns)
                     yield self._search(endpoint, control)
 
-    def _search(self, endpoint: ReceiveEndpoint, control: ControlAddress) -> Search:
+    def _search(self, endpoint: ReceiveEndpointEntry, control: ControlAddress) -> Search:
         def change(address: SocketAddress) -> bool:
             is_open = endpoint in self._subscriptions.endpoints.values() and control in endpoint.controls
             return is_open and control.change(address)
@@ -189,7 +191,7 @@ class SilentControls:
         return Search(control, control.name, "control", change)
 
 
-def _has_one_remote(endpoint: SendEndpoint) -> bool:
+def _has_one_remote(endpoint: SendEndpointEntry) -> bool:
     uri = endpoint.channel.uri
     return (
         endpoint.remote is not None
@@ -200,5 +202,5 @@ def _has_one_remote(endpoint: SendEndpoint) -> bool:
     )
 
 
-def _is_open(publications: NetworkPublications, endpoint: SendEndpoint) -> bool:
+def _is_open(publications: NetworkPublicationRegistrar, endpoint: SendEndpointEntry) -> bool:
     return endpoint in publications.endpoints.values()

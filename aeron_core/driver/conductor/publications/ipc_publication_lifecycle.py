@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
+from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
 
 if TYPE_CHECKING:
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.sender.ipc_publication import IpcPublication
 
 
-class IpcStream(PublishedStream):
+class IpcPublicationLifecycle(PublicationLifecycle):
     """A stream whose subscribers read the publishers' own log."""
 
     publication: IpcPublication

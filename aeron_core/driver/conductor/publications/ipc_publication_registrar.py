@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from aeron_core._native import positions
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
-from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcStream
+from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
-from aeron_core.driver.conductor.publications.publication_registrar import Publications
+from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
 from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.log_storage import StoredLog
-    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
 
 
-class IpcPublications(Publications):
+class IpcPublicationRegistrar(PublicationRegistrar):
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, subscriptions: Subscriptions) -> None:
+    def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         super().__init__(context)
         self._subscriptions = subscriptions
-        self.streams: list[IpcStream] = []
+        self.streams: list[IpcPublicationLifecycle] = []
 
     def add(
         self,
@@ -69,14 +69,14 @@ class IpcPublications(Publications):
         params: PublicationParams,
         *,
         is_exclusive: bool,
-    ) -> IpcStream:
+    ) -> IpcPublicationLifecycle:
         session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
         stored = self.context.logs.create(
             "publications",
             command.correlation_id,
             publication_log_params(self.context, command, params, session_id, is_exclusive=is_exclusive),
         )
-        stream = IpcStream(
+        stream = IpcPublicationLifecycle(
             self.context,
             stored,
             params,
@@ -124,7 +124,7 @@ class IpcPublications(Publications):
         stream.start()
         return stream
 
-    def _asking(self, params: PublicationParams, stream_id: int) -> Subscription | None:
+    def _asking(self, params: PublicationParams, stream_id: int) -> SubscriptionEntry | None:
         """Return the subscription to which a new stream brings responses, of which that is the latest.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
+from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
 from aeron_core.logbuffer.unblocker import first_gap
 
 if TYPE_CHECKING:
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked
-    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
 
-class NetworkStream(PublishedStream):
+class NetworkPublicationLifecycle(PublicationLifecycle):
     """A stream that is sent over a channel endpoint; spies subscribe to it here."""
 
     publication: NetworkPublication
-    endpoint: SendEndpoint
+    endpoint: SendEndpointEntry
 
     #: Up to which all frames are known to be complete.
     _gap_position = 0

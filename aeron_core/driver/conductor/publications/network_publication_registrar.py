@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     check_original,
     check_socket_lengths,
@@ -17,9 +17,9 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
 )
 from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_registrar import start_position
-from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkStream
+from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
-from aeron_core.driver.conductor.publications.publication_registrar import Publications
+from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
 from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
 from aeron_core.driver.sender.network_publication import NetworkPublication
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.log_storage import StoredLog
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.spi.flow_control import FlowControl
     from aeron_core.spi.media import Channel, MediaTransport
@@ -51,14 +51,14 @@ _COUNTERS = (
 )
 
 
-class NetworkPublications(Publications):
+class NetworkPublicationRegistrar(PublicationRegistrar):
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, subscriptions: Subscriptions) -> None:
+    def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         super().__init__(context)
         self._subscriptions = subscriptions
-        self.streams: list[NetworkStream] = []
-        self.endpoints: dict[str, SendEndpoint] = {}
+        self.streams: list[NetworkPublicationLifecycle] = []
+        self.endpoints: dict[str, SendEndpointEntry] = {}
 
     def add(
         self,
@@ -68,7 +68,7 @@ class NetworkPublications(Publications):
         channel: Channel,
         *,
         is_exclusive: bool,
-    ) -> NetworkStream | None:
+    ) -> NetworkPublicationLifecycle | None:
         """Make or share a publication and tell its client; return it if it is new."""
         uri = channel.uri
         params = PublicationParams.parse(
@@ -90,7 +90,7 @@ class NetworkPublications(Publications):
         if stream is None:
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
             if endpoint is None:
-                endpoint = SendEndpoint(self.context, transport, channel, command.correlation_id)
+                endpoint = SendEndpointEntry(self.context, transport, channel, command.correlation_id)
                 endpoint.key = key_of(self.endpoints, channel)
                 self.endpoints[endpoint.key] = endpoint
             try:
@@ -120,7 +120,9 @@ class NetworkPublications(Publications):
                 return TaggedPublication(stream.session_id, stream.params.mtu, stream.params.term_length)
         return None
 
-    def _check_sockets(self, endpoint: SendEndpoint, channel: Channel, params: PublicationParams) -> None:
+    def _check_sockets(
+        self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParams
+    ) -> None:
         settings = self.context.settings
         check_socket_lengths(
             channel,
@@ -143,11 +145,11 @@ class NetworkPublications(Publications):
         self,
         command: AddPublication | AddExclusivePublication,
         params: PublicationParams,
-        endpoint: SendEndpoint,
+        endpoint: SendEndpointEntry,
         session_id: int,
         *,
         is_exclusive: bool,
-    ) -> NetworkStream:
+    ) -> NetworkPublicationLifecycle:
         log_params = publication_log_params(
             self.context,
             command,
@@ -157,7 +159,7 @@ class NetworkPublications(Publications):
             is_group=endpoint.channel.is_group,
         )
         stored = self.context.logs.create("publications", command.correlation_id, log_params)
-        stream = NetworkStream(
+        stream = NetworkPublicationLifecycle(
             self.context,
             stored,
             params,
@@ -197,7 +199,7 @@ class NetworkPublications(Publications):
         self,
         command: AddPublication | AddExclusivePublication,
         params: PublicationParams,
-        stream: NetworkStream,
+        stream: NetworkPublicationLifecycle,
         initial_term_id: int,
     ) -> FlowControl:
         settings = self.context.settings
@@ -235,7 +237,7 @@ class NetworkPublications(Publications):
         self,
         command: AddPublication | AddExclusivePublication,
         params: PublicationParams,
-        stream: NetworkStream,
+        stream: NetworkPublicationLifecycle,
         stored: StoredLog,
         flow_control: FlowControl,
     ) -> NetworkPublicationParams:
@@ -282,12 +284,12 @@ class NetworkPublications(Publications):
             one_way_latency_interval_ns=settings.one_way_latency_interval_ns,
         )
 
-    def _close_if_unused(self, endpoint: SendEndpoint) -> None:
+    def _close_if_unused(self, endpoint: SendEndpointEntry) -> None:
         if endpoint.user_count == 0 and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
             endpoint.close()
 
-    def _on_stopped(self, endpoint: SendEndpoint) -> None:
+    def _on_stopped(self, endpoint: SendEndpointEntry) -> None:
         endpoint.user_count -= 1
         self._close_if_unused(endpoint)
 

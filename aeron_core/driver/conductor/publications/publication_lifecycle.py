@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.lifecycle import Stream
+from aeron_core.driver.conductor.lifecycle import StreamLifecycle
 from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.logbuffer.unblocker import unblock, unblock_for_good
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from aeron_core.uri.parameters import PublicationParams, UntetheredTimeouts
 
 
-class PublishedStream(Stream):
+class PublicationLifecycle(StreamLifecycle):
     """A stream that clients of this driver publish."""
 
     #: What the sender works with.

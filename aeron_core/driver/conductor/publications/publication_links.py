@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
 
 
 @dataclass(frozen=True)
@@ -15,4 +15,4 @@ class PublicationLink:
 
     registration_id: int
     client_id: int
-    stream: PublishedStream
+    stream: PublicationLifecycle

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.publications.publication_lifecycle import PublishedStream
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
 
-_Stream = TypeVar("_Stream", bound="PublishedStream")
+_Stream = TypeVar("_Stream", bound="PublicationLifecycle")
 
 
-class Publications:
+class PublicationRegistrar:
     """What IPC and network publications have in common; used by the conductor only."""
 
     def __init__(self, context: DriverContext) -> None:
@@ -39,7 +39,11 @@ class Publications:
         )
 
     def session_id_for(
-        self, params: PublicationParams, streams: Iterable[PublishedStream], stream_id: int, uri: ChannelUri
+        self,
+        params: PublicationParams,
+        streams: Iterable[PublicationLifecycle],
+        stream_id: int,
+        uri: ChannelUri,
     ) -> int:
         """Return the session id that the URI asks for, if it is free, or a new one."""
         used = {stream.session_id for stream in streams if stream.stream_id == stream_id}
@@ -53,7 +57,7 @@ class Publications:
             )
         return params.session_id
 
-    def peek_session_id(self, streams: Iterable[PublishedStream], stream_id: int) -> int:
+    def peek_session_id(self, streams: Iterable[PublicationLifecycle], stream_id: int) -> int:
         """Return a session id that a publication added next could use."""
         return self._session_ids.take({s.session_id for s in streams if s.stream_id == stream_id})
 
@@ -74,7 +78,7 @@ class Publications:
 
     @staticmethod
     def use(
-        client: Client, command: AddPublication | AddExclusivePublication, stream: PublishedStream
+        client: Client, command: AddPublication | AddExclusivePublication, stream: PublicationLifecycle
     ) -> PublicationLink:
         """Count one user more."""
         stream.reference_count += 1

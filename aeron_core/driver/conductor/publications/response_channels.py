@@ -8,7 +8,7 @@
     subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
 
 RSP_SETUP is sent at once, then with each status message that is due by the clock, while no response stream has a
-receiver; of several the newest is announced. Over IPC there is nothing to send: see `IpcPublications`.
+receiver; of several the newest is announced. Over IPC there is nothing to send: see `IpcPublicationRegistrar`.
 Source: aeron_driver_conductor.c (on_response_setup, find_response_publication_image).
 """
 
@@ -22,12 +22,16 @@ from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkStream
-    from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
-    from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageStream
-    from aeron_core.driver.conductor.subscriptions.image_registrar import Images
-    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
+        NetworkPublicationLifecycle,
+    )
+    from aeron_core.driver.conductor.publications.network_publication_registrar import (
+        NetworkPublicationRegistrar,
+    )
+    from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
+    from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
+    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.driver.sender.network_publication import NetworkPublication
     from aeron_core.spi.media import Channel
 
@@ -38,16 +42,16 @@ class ResponseChannels:
     def __init__(
         self,
         context: DriverContext,
-        subscriptions: Subscriptions,
-        publications: NetworkPublications,
-        images: Images,
+        subscriptions: SubscriptionRegistrar,
+        publications: NetworkPublicationRegistrar,
+        images: ImageRegistrar,
     ) -> None:
         self.context = context
         self._subscriptions = subscriptions
         self._publications = publications
         self._images = images
 
-    def check(self, channel: Channel) -> ImageStream | None:
+    def check(self, channel: Channel) -> ImageLifecycle | None:
         """Refuse a publication whose other direction is not there; return the image that it answers."""
         params = PublicationParams.parse(
             channel.uri,
@@ -64,7 +68,7 @@ class ResponseChannels:
             )
         return None
 
-    def _image_of(self, correlation_id: int, channel: Channel) -> ImageStream | None:
+    def _image_of(self, correlation_id: int, channel: Channel) -> ImageLifecycle | None:
         if correlation_id == NULL_CORRELATION_ID:
             raise CommandRefusedError(
                 f"control-mode=response was specified, but no response-correlation-id set: {channel.uri} must "
@@ -82,13 +86,13 @@ class ResponseChannels:
                 )
         raise CommandRefusedError(f"image.correlationId={correlation_id} not found, for {channel.uri}")
 
-    def _subscription_of(self, registration_id: int) -> Subscription | None:
+    def _subscription_of(self, registration_id: int) -> SubscriptionEntry | None:
         for subscription in self._subscriptions.all:
             if subscription.registration_id == registration_id and subscription.endpoint is not None:
                 return subscription
         return None
 
-    def announce(self, image: ImageStream) -> None:
+    def announce(self, image: ImageLifecycle) -> None:
         """Tell the sender of an image which session the responses have, until somebody receives them."""
         self._announce(image, self._answers().get(image.registration_id, []))
 
@@ -99,16 +103,16 @@ class ResponseChannels:
             if image.requests_response:
                 self._announce(image, answers.get(image.registration_id, []))
 
-    def _answers(self) -> dict[int, list[NetworkStream]]:
+    def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
         """Return the response streams by the correlation id of the image that they answer, oldest first."""
-        answers: dict[int, list[NetworkStream]] = {}
+        answers: dict[int, list[NetworkPublicationLifecycle]] = {}
         for stream in self._publications.streams:
             if stream.params.is_response and stream.state == operations.PUBLICATION_ACTIVE:
                 answers.setdefault(stream.params.response_correlation_id, []).append(stream)
         return answers
 
     @staticmethod
-    def _announce(image: ImageStream, answers: list[NetworkStream]) -> None:
+    def _announce(image: ImageLifecycle, answers: list[NetworkPublicationLifecycle]) -> None:
         is_heard = any(stream.publication.has_receivers.get_acquire() for stream in answers)
         if not answers or is_heard or image.image.is_end_of_stream.get_acquire():
             image.image.announce_no_responses()

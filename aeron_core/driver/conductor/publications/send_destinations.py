@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpoint
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
     from aeron_core.driver.conductor.names.resolution import Resolution
-    from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublications
+    from aeron_core.driver.conductor.publications.network_publication_registrar import (
+        NetworkPublicationRegistrar,
+    )
     from aeron_core.protocol import commands
 
     Unfinished = tuple[Future[Channel], Callable[[Channel], None]]
@@ -32,7 +34,7 @@ class SendDestinations:
     """Used by the conductor only."""
 
     def __init__(
-        self, context: DriverContext, resolution: Resolution, publications: NetworkPublications
+        self, context: DriverContext, resolution: Resolution, publications: NetworkPublicationRegistrar
     ) -> None:
         self._context = context
         self._resolution = resolution
@@ -85,7 +87,7 @@ class SendDestinations:
         endpoint = self._endpoint(command.resource_registration_id)
         self._remove(command.correlation_id, endpoint, command.destination_registration_id)
 
-    def _remove(self, correlation_id: int, endpoint: SendEndpoint, registration_id: int) -> None:
+    def _remove(self, correlation_id: int, endpoint: SendEndpointEntry, registration_id: int) -> None:
         is_given = endpoint.native.remove_destination_by_id(registration_id)
         self._answer(correlation_id, is_given=is_given)
         endpoint.destinations.pop(registration_id, None)
@@ -94,7 +96,7 @@ class SendDestinations:
         transport = self._context.registry.media(uri.media)
         return _or_nowhere(self._resolution.start(transport, uri, is_publication=True), uri)
 
-    def _endpoint(self, registration_id: int) -> SendEndpoint:
+    def _endpoint(self, registration_id: int) -> SendEndpointEntry:
         for stream in self._publications.streams:
             if stream.registration_id == registration_id:
                 if not stream.endpoint.channel.is_manual:

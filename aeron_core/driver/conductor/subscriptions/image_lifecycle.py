@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.lifecycle import Stream
+from aeron_core.driver.conductor.lifecycle import StreamLifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked, Released
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.log_storage import StoredLog
     from aeron_core.driver.receiver.image_connections import ImageConnection
     from aeron_core.driver.receiver.publication_image import PublicationImage
@@ -44,14 +44,14 @@ class ImageState(Enum):
     DONE = 3
 
 
-class ImageStream(Stream):
+class ImageLifecycle(StreamLifecycle):
     """An image with its subscribers."""
 
     def __init__(  # noqa: PLR0913 - what identifies an image
         self,
         context: DriverContext,
         image: PublicationImage,
-        endpoint: ReceiveEndpoint,
+        endpoint: ReceiveEndpointEntry,
         stored: StoredLog,
         *,
         source: str,

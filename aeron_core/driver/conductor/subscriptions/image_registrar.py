@@ -13,7 +13,7 @@ from aeron_core.driver.agents.one_way_latency import OneWayEstimate
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
 from aeron_core.driver.conductor.stream_counters import CounterOwner
-from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageStream
+from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.driver.receiver.image_params import ImageParams
 from aeron_core.driver.receiver.loss_detector import UnicastNakDelay
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import Command
     from aeron_core._native.counter import Counter
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.log_storage import StoredLog
-    from aeron_core.driver.conductor.subscriptions.subscription import Subscription
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import Subscriptions
+    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.driver.receiver.loss_detector import NakDelay
     from aeron_core.spi.congestion_control import CongestionControl
     from aeron_core.spi.media import Channel
@@ -54,13 +54,13 @@ _COUNTERS = (
 )
 
 
-class Images:
+class ImageRegistrar:
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, subscriptions: Subscriptions) -> None:
+    def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         self.context = context
         self.subscriptions = subscriptions
-        self.streams: list[ImageStream] = []
+        self.streams: list[ImageLifecycle] = []
 
     def on_create_image(self, command: Command) -> None:
         """Make an image of the stream that a SETUP described; a fault is logged, the next SETUP tries again."""
@@ -82,7 +82,7 @@ class Images:
                 operations.FORGET_SESSION, endpoint.dispatcher, None, (setup.session_id, setup.stream_id)
             )
 
-    def _create(self, endpoint: ReceiveEndpoint, setup: Setup, command: Command) -> None:
+    def _create(self, endpoint: ReceiveEndpointEntry, setup: Setup, command: Command) -> None:
         linked = self.subscriptions.of_image(endpoint, setup.stream_id, setup.session_id)
         if not linked:
             self.context.receiver.send(
@@ -137,7 +137,7 @@ class Images:
                     one_way=one_way,
                 )
             )
-            stream = ImageStream(
+            stream = ImageLifecycle(
                 self.context,
                 image,
                 endpoint,
@@ -164,7 +164,7 @@ class Images:
             # What we say may not come as far as what the sender says.
             self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
 
-    def _connections(self, endpoint: ReceiveEndpoint, command: Command) -> list[ImageConnection]:
+    def _connections(self, endpoint: ReceiveEndpointEntry, command: Command) -> list[ImageConnection]:
         connections = [ImageConnection(native) for native in endpoint.natives]
         for connection in connections:
             if connection.endpoint is command.target:
@@ -178,7 +178,7 @@ class Images:
 
     def _congestion_control(
         self,
-        subscription: Subscription,
+        subscription: SubscriptionEntry,
         setup: Setup,
         correlation_id: int,
         source: str,
@@ -220,7 +220,7 @@ class Images:
         return OneWayEstimate(new_counter("rcv-owl-latency"), new_counter("rcv-owl-drift"))
 
     def _check_window(
-        self, endpoint: ReceiveEndpoint, setup: Setup, congestion_control: CongestionControl
+        self, endpoint: ReceiveEndpointEntry, setup: Setup, congestion_control: CongestionControl
     ) -> None:
         # Source: aeron_driver_conductor.c: an image that cannot take one datagram would never get on.
         window = initial_window_length_of(congestion_control)
@@ -229,7 +229,9 @@ class Images:
                 f"mtu={setup.mtu} of the sender is greater than the initial window length {window}: raise rcv-wnd"
             )
 
-    def _nak_delay(self, endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup) -> NakDelay:
+    def _nak_delay(
+        self, endpoint: ReceiveEndpointEntry, subscription: SubscriptionEntry, setup: Setup
+    ) -> NakDelay:
         settings = self.context.settings
         if not subscription.params.is_reliable:
             # Nobody is asked: there is nothing to wait for.
@@ -246,7 +248,7 @@ class Images:
         return UnicastNakDelay(first_ns, first_ns * settings.nak_unicast_retry_delay_ratio)
 
     def _allocate_counters(
-        self, counters: list[Counter], subscription: Subscription, setup: Setup, correlation_id: int
+        self, counters: list[Counter], subscription: SubscriptionEntry, setup: Setup, correlation_id: int
     ) -> list[Counter]:
         owner = CounterOwner(
             correlation_id, setup.session_id, setup.stream_id, subscription.channel, subscription.client_id
@@ -260,7 +262,7 @@ class Images:
     def _new_strategy_counter(  # noqa: PLR0913 - all but the last two are bound
         self,
         counters: list[Counter],
-        subscription: Subscription,
+        subscription: SubscriptionEntry,
         setup: Setup,
         correlation_id: int,
         type_id: int,
@@ -271,7 +273,11 @@ class Images:
         return counters[-1]
 
     def _log_params(
-        self, endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup, correlation_id: int
+        self,
+        endpoint: ReceiveEndpointEntry,
+        subscription: SubscriptionEntry,
+        setup: Setup,
+        correlation_id: int,
     ) -> LogBufferParams:
         settings = self.context.settings
         params = subscription.params
@@ -310,12 +316,12 @@ class Images:
         for stream in take_ended(self.streams, now_ns):
             stream.close()
 
-    def _on_removed(self, endpoint: ReceiveEndpoint) -> None:
+    def _on_removed(self, endpoint: ReceiveEndpointEntry) -> None:
         endpoint.image_count -= 1
         self.subscriptions.close_if_unused(endpoint)
 
 
-def _is_group(endpoint: ReceiveEndpoint, subscription: Subscription, setup: Setup) -> bool:
+def _is_group(endpoint: ReceiveEndpointEntry, subscription: SubscriptionEntry, setup: Setup) -> bool:
     # Source: aeron_driver_conductor.c, aeron_driver_conductor_treat_image_as_multicast.
     if subscription.params.group is Inferable.INFER:
         return endpoint.channel.is_multicast or bool(setup.flags & wire.SETUP_FLAG_GROUP)

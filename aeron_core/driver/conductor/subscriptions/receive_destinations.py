@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.subscriptions.subscription import Subscription, SubscriptionKind
+from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry, SubscriptionKind
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import ErrorCode
 from aeron_core.uri.channel_uri import ChannelUri
@@ -19,7 +19,7 @@ from aeron_core.uri.endpoint_parameters import check_destination
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.names.resolution import Resolution
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
@@ -67,7 +67,7 @@ class ReceiveDestinations:
         spied: Channel | None = None,
     ) -> None:
         owner = self._owner(command)
-        beside = Subscription(
+        beside = SubscriptionEntry(
             kind=kind,
             registration_id=owner.registration_id,
             client_id=owner.client_id,
@@ -116,12 +116,12 @@ class ReceiveDestinations:
     def _params(self, uri: ChannelUri) -> SubscriptionParams:
         return self._resources.subscriptions.params_of(uri)
 
-    def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpoint:
+    def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpointEntry:
         endpoint = self._owner(command).endpoint
         assert endpoint is not None
         return endpoint
 
-    def _owner(self, command: AddRcvDestination | RemoveRcvDestination) -> Subscription:
+    def _owner(self, command: AddRcvDestination | RemoveRcvDestination) -> SubscriptionEntry:
         owner = self._find(command)
         if owner.endpoint is None or not owner.endpoint.has_destinations:
             raise CommandRefusedError(
@@ -130,7 +130,7 @@ class ReceiveDestinations:
             )
         return owner
 
-    def _find(self, command: AddRcvDestination | RemoveRcvDestination) -> Subscription:
+    def _find(self, command: AddRcvDestination | RemoveRcvDestination) -> SubscriptionEntry:
         for subscription in self._resources.subscriptions.all:
             if (
                 subscription.registration_id == command.registration_id

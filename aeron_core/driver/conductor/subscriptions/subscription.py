@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
-    from aeron_core.driver.conductor.lifecycle import Stream
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
     from aeron_core.spi.media import Channel
     from aeron_core.uri.parameters import SubscriptionParams
 
@@ -22,7 +22,7 @@ class SubscriptionKind(Enum):
 
 
 @dataclass(eq=False, kw_only=True)
-class Subscription:
+class SubscriptionEntry:
     """One subscription; compared by identity."""
 
     kind: SubscriptionKind
@@ -31,12 +31,12 @@ class Subscription:
     channel: str
     stream_id: int
     params: SubscriptionParams
-    endpoint: ReceiveEndpoint | None = None
+    endpoint: ReceiveEndpointEntry | None = None
     spied: Channel | None = None  # of publications of this driver
     #: Whether it takes the session of the responses to a request, whichever that will be.
     is_for_responses: bool = False
     #: Its destinations in shared memory and of spies, which have its registration id.
-    beside: list[Subscription] = field(default_factory=list)
+    beside: list[SubscriptionEntry] = field(default_factory=list)
 
     @property
     def awaits_response(self) -> bool:
@@ -52,7 +52,7 @@ class Subscription:
         """Be for one session from now on."""
         self.params = replace(self.params, session_id=session_id)
 
-    def matches(self, stream: Stream) -> bool:
+    def matches(self, stream: StreamLifecycle) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""
         return (
             not self.awaits_response

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver import events
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpoint
+from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     ClosingEndpoints,
     check_socket_lengths,
@@ -15,8 +15,8 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     key_of,
 )
 from aeron_core.driver.conductor.lifecycle import reserve_links
-from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkStream
-from aeron_core.driver.conductor.subscriptions.subscription import Subscription, SubscriptionKind
+from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
+from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry, SubscriptionKind
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.lifecycle import Link, Stream
-    from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcStream
-    from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageStream
+    from aeron_core.driver.conductor.lifecycle import Link, StreamLifecycle
+    from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
+    from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.uri.channel_uri import ChannelUri
     from aeron_core.uri.parameters import FindTagged
 
 
-class Subscriptions:
+class SubscriptionRegistrar:
     """Used by the conductor only."""
 
     def __init__(self, context: DriverContext) -> None:
         self.context = context
-        self.all: list[Subscription] = []
-        self.endpoints: dict[str, ReceiveEndpoint] = {}
+        self.all: list[SubscriptionEntry] = []
+        self.endpoints: dict[str, ReceiveEndpointEntry] = {}
         self._closing = ClosingEndpoints()
         #: Looks a network publication up by its entity tag.
         self.find_tagged: FindTagged | None = None
@@ -50,7 +50,11 @@ class Subscriptions:
         self._next_receiver_id = random.getrandbits(63)
 
     def add_shared_memory(
-        self, client: Client, command: AddSubscription, uri: ChannelUri, streams: Iterable[IpcStream]
+        self,
+        client: Client,
+        command: AddSubscription,
+        uri: ChannelUri,
+        streams: Iterable[IpcPublicationLifecycle],
     ) -> None:
         """Subscribe to IPC streams, and link those that are there."""
         params = self.params_of(uri)
@@ -62,7 +66,11 @@ class Subscriptions:
             link.establish()
 
     def add_spy(
-        self, client: Client, command: AddSubscription, channel: Channel, streams: Iterable[NetworkStream]
+        self,
+        client: Client,
+        command: AddSubscription,
+        channel: Channel,
+        streams: Iterable[NetworkPublicationLifecycle],
     ) -> None:
         """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
         params = self.params_of(channel.uri)
@@ -80,7 +88,7 @@ class Subscriptions:
         command: AddSubscription,
         transport: MediaTransport,
         channel: Channel,
-        images: Iterable[ImageStream],
+        images: Iterable[ImageLifecycle],
     ) -> None:
         """Subscribe to streams of a channel, and link the images that are there."""
         params = self.params_of(channel.uri)
@@ -109,10 +117,10 @@ class Subscriptions:
         transport: MediaTransport,
         channel: Channel,
         params: SubscriptionParams,
-    ) -> ReceiveEndpoint:
+    ) -> ReceiveEndpointEntry:
         self._next_receiver_id += 1
         with self._closing.opening(channel):
-            endpoint = ReceiveEndpoint(
+            endpoint = ReceiveEndpointEntry(
                 self.context,
                 transport,
                 channel,
@@ -138,7 +146,7 @@ class Subscriptions:
         if params.congestion_control is not None:
             self.context.registry.check("aeron_congestion_controls", params.congestion_control)
 
-    def _check_sockets(self, endpoint: ReceiveEndpoint, channel: Channel) -> None:
+    def _check_sockets(self, endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
         if endpoint.has_destinations:
             return
         settings = self.context.settings
@@ -152,12 +160,12 @@ class Subscriptions:
             asks_for_defaults=True,
         )
 
-    def _register(self, client: Client, subscription: Subscription) -> None:
+    def _register(self, client: Client, subscription: SubscriptionEntry) -> None:
         self.all.append(subscription)
         client.subscriptions[subscription.registration_id] = subscription
 
     def _check_clash(
-        self, endpoint: ReceiveEndpoint, command: AddSubscription, params: SubscriptionParams
+        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, params: SubscriptionParams
     ) -> None:
         for other in self.all:
             if (
@@ -178,7 +186,9 @@ class Subscriptions:
                         ErrorCode.GENERIC_ERROR,
                     )
 
-    def _check_stream_count(self, endpoint: ReceiveEndpoint, command: AddSubscription, limit: int) -> None:
+    def _check_stream_count(
+        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, limit: int
+    ) -> None:
         stream_ids = {other.stream_id for other in self.all if other.endpoint is endpoint}
         if limit and len(stream_ids | {command.stream_id}) > limit:
             raise CommandRefusedError(
@@ -187,11 +197,13 @@ class Subscriptions:
                 ErrorCode.GENERIC_ERROR,
             )
 
-    def reserve_links_of(self, subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:
+    def reserve_links_of(
+        self, subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle]
+    ) -> list[Link]:
         """Return what links a subscription to those of the streams that it is for."""
         return _reserve_all(subscription, (stream for stream in streams if _is_for(subscription, stream)))
 
-    def of_ipc(self, stream: IpcStream) -> list[Subscription]:
+    def of_ipc(self, stream: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
         """Return the subscriptions that a new IPC stream is linked to."""
         return [
             subscription
@@ -199,7 +211,7 @@ class Subscriptions:
             if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
         ]
 
-    def of_responses(self, registration_id: int, stream_id: int) -> Subscription | None:
+    def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
         """Return the subscription to IPC streams that a request names as that of its responses."""
         for subscription in self.all:
             if (
@@ -211,7 +223,7 @@ class Subscriptions:
                 return subscription
         return None
 
-    def of_spies(self, stream: NetworkStream) -> list[Subscription]:
+    def of_spies(self, stream: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
         """Return the spies that a new network publication is linked to."""
         return [
             subscription
@@ -221,7 +233,9 @@ class Subscriptions:
             and _is_for(subscription, stream)
         ]
 
-    def of_image(self, endpoint: ReceiveEndpoint, stream_id: int, session_id: int) -> list[Subscription]:
+    def of_image(
+        self, endpoint: ReceiveEndpointEntry, stream_id: int, session_id: int
+    ) -> list[SubscriptionEntry]:
         """Return the subscriptions that an image would be linked to."""
         return [
             subscription
@@ -232,7 +246,9 @@ class Subscriptions:
             and not subscription.awaits_response
         ]
 
-    def remove(self, subscription: Subscription, streams: Iterable[Stream], *, notify: bool = False) -> None:
+    def remove(
+        self, subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle], *, notify: bool = False
+    ) -> None:
         """End a subscription; its receiving end is closed with the last. Its client is told with `notify`."""
         streams = list(streams)
         for each in subscription.beside:
@@ -252,7 +268,7 @@ class Subscriptions:
             subscription.endpoint.unsubscribe(subscription)
             self.close_if_unused(subscription.endpoint)
 
-    def close_if_unused(self, endpoint: ReceiveEndpoint) -> None:
+    def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
         """Close a receiving end that neither subscriptions nor images need."""
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
@@ -271,9 +287,9 @@ def _subscription(
     command: AddSubscription,
     params: SubscriptionParams,
     kind: SubscriptionKind,
-    endpoint: ReceiveEndpoint | None = None,
-) -> Subscription:
-    return Subscription(
+    endpoint: ReceiveEndpointEntry | None = None,
+) -> SubscriptionEntry:
+    return SubscriptionEntry(
         kind=kind,
         registration_id=command.correlation_id,
         client_id=command.client_id,
@@ -287,9 +303,9 @@ def _subscription(
     )
 
 
-def _is_for(subscription: Subscription, stream: Stream) -> bool:
+def _is_for(subscription: SubscriptionEntry, stream: StreamLifecycle) -> bool:
     spied = subscription.spied
-    if spied is None or not isinstance(stream, NetworkStream):
+    if spied is None or not isinstance(stream, NetworkPublicationLifecycle):
         return subscription.kind is SubscriptionKind.SHARED_MEMORY
     # Unlike the reference, which then looks at no session id: `matches` has looked at it.
     if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == stream.endpoint.tag:
@@ -297,7 +313,7 @@ def _is_for(subscription: Subscription, stream: Stream) -> bool:
     return spied.canonical_form == stream.endpoint.channel.canonical_form
 
 
-def _reserve_all(subscription: Subscription, streams: Iterable[Stream]) -> list[Link]:
+def _reserve_all(subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle]) -> list[Link]:
     return reserve_links(
         (stream, subscription)
         for stream in streams

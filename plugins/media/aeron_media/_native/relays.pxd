@@ -2,11 +2,11 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.address cimport SocketAddress
-from aeron_core._native.streams cimport ByteStream, DescriptorStream, StreamListener
+from aeron_core._native.connections cimport ByteConnection, DescriptorConnection, ConnectionListener
 
 
 @cython.final
-cdef class RelayedStream(DescriptorStream):
+cdef class RelaySocket(DescriptorConnection):
     cdef object _control          # the socket over which connections are asked for; stays open as long as this does
     cdef int32_t _control_fd
     cdef bint _is_answered        # the relay has said that there is a connection
@@ -14,7 +14,7 @@ cdef class RelayedStream(DescriptorStream):
 
 
 @cython.final
-cdef class RelayedListener(StreamListener):
+cdef class RelayListener(ConnectionListener):
     cdef object _control
     cdef object _close
     cdef int32_t _control_fd

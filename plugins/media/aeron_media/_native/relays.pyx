@@ -14,19 +14,19 @@ import os
 
 from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen_t
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_core._native.streams cimport (
-    STREAM_CONNECTED,
-    STREAM_CONNECTING,
-    STREAM_ENDED,
-    STREAM_FAILED,
-    STREAM_WAITS,
+from aeron_core._native.connections cimport (
+    CONNECTION_CONNECTED,
+    CONNECTION_CONNECTING,
+    CONNECTION_ENDED,
+    CONNECTION_FAILED,
+    CONNECTION_WAITS,
 )
 
-cdef extern from "streams.h" nogil:
+cdef extern from "connections.h" nogil:
     enum:
-        AC_STREAM_ENDED
-    int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
-    void ac_stream_close(int fd, bint aborts)
+        AC_CONNECTION_ENDED
+    int64_t ac_connection_receive(int fd, uint8_t *into, int64_t length)
+    void ac_connection_close(int fd, bint aborts)
 
 cdef extern from "relays.h" nogil:
     enum:
@@ -68,7 +68,7 @@ def take_over(int control):
 
 
 @cython.final
-cdef class RelayedStream(DescriptorStream):
+cdef class RelaySocket(DescriptorConnection):
     """The plain end of a connection."""
 
     def __init__(self, control):
@@ -76,8 +76,8 @@ cdef class RelayedStream(DescriptorStream):
         self._control_fd = control.fileno()
 
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
-        cdef int64_t received = DescriptorStream.receive(self, buffer, offset, length)
-        if received == STREAM_ENDED and not self._has_ended and ac_relay_is_cut(self._fd):
+        cdef int64_t received = DescriptorConnection.receive(self, buffer, offset, length)
+        if received == CONNECTION_ENDED and not self._has_ended and ac_relay_is_cut(self._fd):
             return self._fail(-ECONNRESET)
         return received
 
@@ -99,33 +99,33 @@ cdef class RelayedStream(DescriptorStream):
         if self._fd < 0:
             return self._fail(-ENOTCONN)
         if self._is_answered:
-            return STREAM_CONNECTED
-        received = ac_stream_receive(self._fd, &answer, 1)
-        if received == STREAM_WAITS:
-            return STREAM_CONNECTING
-        if received == AC_STREAM_ENDED:
+            return CONNECTION_CONNECTED
+        received = ac_connection_receive(self._fd, &answer, 1)
+        if received == CONNECTION_WAITS:
+            return CONNECTION_CONNECTING
+        if received == AC_CONNECTION_ENDED:
             return self._fail(-ECONNABORTED)
         if received < 0:
             return self._fail(received)
         if answer != 0:
             return self._fail(-<int64_t>answer)
         self._is_answered = True
-        return STREAM_CONNECTED
+        return CONNECTION_CONNECTED
 
     cdef int32_t end(self) except -1 nogil:
         self._has_ended = True
-        return DescriptorStream.end(self)
+        return DescriptorConnection.end(self)
 
     cdef int32_t close(self, bint aborts) except -1 nogil:
         if self._fd >= 0 and aborts:
             # Before it is closed: whoever sees that finds this. Where there is no room for it, as after many others
             # at a time, what the relay was given is delivered.
             ac_relay_abort(self._control_fd, self._fd)
-        return DescriptorStream.close(self, False)
+        return DescriptorConnection.close(self, False)
 
 
 @cython.final
-cdef class RelayedListener(StreamListener):
+cdef class RelayListener(ConnectionListener):
     """Takes the connections that a relay hands over; `close` is called when no more are taken."""
 
     def __init__(self, control, SocketAddress local, close):
@@ -134,25 +134,25 @@ cdef class RelayedListener(StreamListener):
         self._local = local
         self._close = close
 
-    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
+    cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil:
         cdef int fd = ac_relay_take(self._control_fd, &peer._storage, &peer._length)
         if fd == -EAGAIN:
-            return STREAM_WAITS
+            return CONNECTION_WAITS
         if fd < 0:
             self.error_code = -fd
-            return STREAM_FAILED
-        (<RelayedStream>into).error_code = 0
-        (<RelayedStream>into)._fd = fd
-        (<RelayedStream>into)._is_answered = True
-        (<RelayedStream>into)._has_ended = False
+            return CONNECTION_FAILED
+        (<RelaySocket>into).error_code = 0
+        (<RelaySocket>into)._fd = fd
+        (<RelaySocket>into)._is_answered = True
+        (<RelaySocket>into)._has_ended = False
         return 1
 
     cdef int32_t descriptor(self) noexcept nogil:
         return self._control_fd
 
-    def new_stream(self):
+    def new_connection(self):
         """Return a stream of the relay's connections."""
-        return RelayedStream(self._control)
+        return RelaySocket(self._control)
 
     def local_address(self):
         """Return the address that the relay listens at."""
@@ -167,4 +167,4 @@ cdef class RelayedListener(StreamListener):
             fd = ac_relay_take(self._control_fd, &peer._storage, &peer._length)
             if fd < 0:
                 break
-            ac_stream_close(fd, False)
+            ac_connection_close(fd, False)

@@ -11,7 +11,7 @@ and keeps nothing.
 Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
 one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
 
-Not here: the protocol (`session`), and who waits for the sockets (`stream_relay`).
+Not here: the protocol (`session`), and who waits for the sockets (`connection_relay`).
 Invariant: a socket that has hung up is waited for no more, so none of them is reported without end. What one that has
 hung up has still to say is read turn by turn (`is_unread`).
 """

@@ -1,12 +1,12 @@
-"""Opens TCP sockets. Not here: sending and receiving (aeron_core._native.streams)."""
+"""Opens TCP sockets. Not here: sending and receiving (aeron_core._native.connections)."""
 
 from __future__ import annotations
 
 import socket
 from typing import Final
 
-from aeron_core._native.streams import SocketListener, SocketStream
-from aeron_core.spi.media import StreamNetwork, StreamOptions
+from aeron_core._native.connections import SocketConnection, SocketListener
+from aeron_core.spi.media import ConnectionNetwork, StreamOptions
 
 #: Connections that wait to be taken; the kernel cuts it to net.core.somaxconn.
 BACKLOG: Final = 1024
@@ -37,13 +37,13 @@ def listening_socket(options: StreamOptions) -> socket.socket:
     return sock
 
 
-class SystemStreams(StreamNetwork):
+class SystemConnections(ConnectionNetwork):
     """The sockets of the operating system."""
 
     def listen(self, options: StreamOptions) -> SocketListener:
-        """See `StreamNetwork.listen` and `listening_socket`."""
+        """See `ConnectionNetwork.listen` and `listening_socket`."""
         return SocketListener(listening_socket(options))
 
-    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> SocketStream:
-        """See `StreamNetwork.new_stream`."""
-        return SocketStream(sndbuf_length, rcvbuf_length)
+    def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> SocketConnection:
+        """See `ConnectionNetwork.new_connection`."""
+        return SocketConnection(sndbuf_length, rcvbuf_length)

@@ -1,4 +1,4 @@
-"""Opens Unix sockets. Not here: sending and receiving (aeron_core._native.streams)."""
+"""Opens Unix sockets. Not here: sending and receiving (aeron_core._native.connections)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import socket
 import stat
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.streams import SocketListener, SocketStream
-from aeron_core.spi.media import StreamNetwork, StreamOptions
+from aeron_core._native.connections import SocketConnection, SocketListener
+from aeron_core.spi.media import ConnectionNetwork, StreamOptions
 from aeron_media.connections.sockets import BACKLOG
 
 
@@ -80,16 +80,16 @@ def unix_listening_socket(address: SocketAddress, permissions: int | None = None
     return sock
 
 
-class UnixStreams(StreamNetwork):
+class UnixConnections(ConnectionNetwork):
     """The Unix sockets of the operating system."""
 
     def __init__(self, permissions: int | None = None) -> None:
         self._permissions = permissions
 
     def listen(self, options: StreamOptions) -> SocketListener:
-        """See `StreamNetwork.listen` and `unix_listening_socket`."""
+        """See `ConnectionNetwork.listen` and `unix_listening_socket`."""
         return SocketListener(unix_listening_socket(options.bind, self._permissions))
 
-    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> SocketStream:
-        """See `StreamNetwork.new_stream`."""
-        return SocketStream(sndbuf_length, rcvbuf_length)
+    def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> SocketConnection:
+        """See `ConnectionNetwork.new_connection`."""
+        return SocketConnection(sndbuf_length, rcvbuf_length)

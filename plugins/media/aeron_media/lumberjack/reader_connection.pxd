@@ -1,12 +1,12 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from aeron_core._native cimport streams
+from aeron_core._native cimport connections
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.acks cimport encode_ack
@@ -18,7 +18,7 @@ from aeron_media.connections.feed cimport Feed
 
 @cython.final
 cdef class ReaderConnection(EventSink):
-    cdef readonly ByteStream stream
+    cdef readonly ByteConnection stream
     cdef readonly Feed feed
     cdef readonly SocketAddress peer
     cdef readonly int32_t session_id

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from aeron_core._native import streams
+from aeron_core._native import connections
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
@@ -32,14 +32,14 @@ from aeron_media.lumberjack.event_sink import EventSink
 from aeron_media.lumberjack.frame_parser import FrameParser
 
 if TYPE_CHECKING:
-    from aeron_core._native.streams import ByteStream
+    from aeron_core._native.connections import ByteConnection
     from aeron_media.lumberjack.reader_params import ReaderParams
 
 
 class ReaderConnection(EventSink):
     """A slot for one connection, used again and again; all but the constructor runs on the receiver."""
 
-    def __init__(self, params: ReaderParams, stream: ByteStream, feed: Feed) -> None:
+    def __init__(self, params: ReaderParams, stream: ByteConnection, feed: Feed) -> None:
         self.stream = stream
         self.feed = feed
         self.peer = SocketAddress()
@@ -179,11 +179,11 @@ class ReaderConnection(EventSink):
         return 0
 
     def _on_nothing(self, result: int, now_ns: int) -> int:
-        if result == streams.STREAM_ENDED:
+        if result == connections.CONNECTION_ENDED:
             # It may still read, and need not send again what has come of a window that it did not fill.
             self._owe_rest()
             self._end(0, 0, 0, now_ns)
-        elif result == streams.STREAM_FAILED:
+        elif result == connections.CONNECTION_FAILED:
             self.abandon(0, now_ns)
         else:
             self.has_news = False
@@ -332,7 +332,7 @@ class ReaderConnection(EventSink):
         if self._output_end == self._output_start:
             return 0
         sent = self.stream.send(self._output, self._output_start, self._output_end - self._output_start)
-        if sent == streams.STREAM_FAILED:
+        if sent == connections.CONNECTION_FAILED:
             return self.abandon(0, now_ns)
         if sent > 0:
             self._stuck_ns = now_ns

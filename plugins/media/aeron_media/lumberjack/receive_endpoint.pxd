@@ -9,7 +9,7 @@ from aeron_media._native.byte_queue cimport MemoryBudget
 from aeron_core._native.counter cimport Counter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
-from aeron_core._native.streams cimport ByteStream, StreamListener
+from aeron_core._native.connections cimport ByteConnection, ConnectionListener
 from aeron_core.protocol.frames.error cimport ErrorFrame
 from aeron_core.protocol.frames.nak cimport Nak
 from aeron_core.protocol.frames.response_setup cimport ResponseSetup
@@ -28,7 +28,7 @@ cdef bint _is_over_limit(int32_t reason) noexcept nogil
 
 @cython.final
 cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
-    cdef StreamListener _listener
+    cdef ConnectionListener _listener
     cdef ReaderCounters _counters
     cdef MemoryBudget _budget
     cdef Counter _bytes_received
@@ -40,7 +40,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef PointerList _active
     cdef PointerMap _sessions           # session id -> ReaderConnection
     cdef ReadinessSet _readiness
-    cdef ByteStream _surplus
+    cdef ByteConnection _surplus
     cdef SocketAddress _peer
     cdef int32_t _next_session_id
     cdef bint _is_listener_watched

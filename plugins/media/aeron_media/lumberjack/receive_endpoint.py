@@ -29,14 +29,14 @@ from aeron_media.lumberjack.reader_connection import ReaderConnection
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from aeron_core._native.streams import StreamListener
+    from aeron_core._native.connections import ConnectionListener
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
     from aeron_core.protocol.frames.response_setup import ResponseSetup
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.media import ReceiveEndpointParams
-    from aeron_media.connections.tls_streams import TlsStreams
+    from aeron_media.connections.tls_connections import TlsConnections
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader_params import ReaderParams
 
@@ -63,10 +63,10 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def __init__(
         self,
         params: ReceiveEndpointParams,
-        listener: StreamListener,
+        listener: ConnectionListener,
         keys: LumberjackParameters,
         reader: ReaderParams,
-        tls: TlsStreams | None = None,
+        tls: TlsConnections | None = None,
     ) -> None:
         if params.dispatcher is None:
             raise TypeError("a receiving endpoint cannot be without a dispatcher")
@@ -92,7 +92,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
             descriptor, cython.NULL
         )
         # One more than may be taken, to turn those away who come then.
-        self._surplus = listener.new_stream()
+        self._surplus = listener.new_connection()
         self._peer = SocketAddress()
         self._next_session_id = random.getrandbits(31)
         self._next = 0
@@ -100,13 +100,13 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     def _slot(
         self,
         reader: ReaderParams,
-        listener: StreamListener,
+        listener: ConnectionListener,
         keys: LumberjackParameters,
         packet: AtomicBuffer,
     ) -> ReaderConnection:
         feed = Feed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
         feed.bind(self, self._dispatcher)
-        return ReaderConnection(reader, listener.new_stream(), feed)
+        return ReaderConnection(reader, listener.new_connection(), feed)
 
     def local_addresses(self) -> list[str]:
         """See `ChannelEndpoint.local_addresses`."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core._native.streams import ByteStream
-    from aeron_media.connections.tls_streams import TlsStreams
+    from aeron_core._native.connections import ByteConnection
+    from aeron_media.connections.tls_connections import TlsConnections
     from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.writer_counters import WriterCounters
     from aeron_media.lumberjack.writer_params import WriterParams
@@ -34,8 +34,8 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         self,
         writer: WriterParams,
         hosts: Sequence[ReaderHost],
-        new_streams: Sequence[Callable[[], ByteStream]],
-        tls: Sequence[TlsStreams] = (),
+        new_streams: Sequence[Callable[[], ByteConnection]],
+        tls: Sequence[TlsConnections] = (),
     ) -> None:
         """Send to `hosts`, of which each has its own in `new_streams` and in `tls`, if connections are encrypted."""
         self._writer = writer
@@ -75,7 +75,9 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
 
     def new_stream_state(self) -> WriterStream:
         """See `SendChannelEndpoint.new_stream_state`: its connections are made once the sender has the stream."""
-        state = WriterStream(self._writer, self._hosts, [new_stream() for new_stream in self._new_streams])
+        state = WriterStream(
+            self._writer, self._hosts, [new_connection() for new_connection in self._new_streams]
+        )
         self._states.append((self._next_state, state))
         self._next_state += 1
         return state

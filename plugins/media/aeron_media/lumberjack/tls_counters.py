@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from aeron_core._native.counter import Counter
 from aeron_media.connections.relay_faults import FaultKind
-from aeron_media.connections.tls_streams import TlsStreams
+from aeron_media.connections.tls_connections import TlsConnections
 
 
 class TlsCounters:
@@ -15,7 +15,7 @@ class TlsCounters:
     def __init__(self, prefix: str, new_counter: Callable[[str], Counter]) -> None:
         self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}
 
-    def update(self, streams: Sequence[TlsStreams]) -> None:
+    def update(self, streams: Sequence[TlsConnections]) -> None:
         """Take what was refused so far."""
         for kind, counter in self._counters.items():
             counter.set_release(sum(each.refused(kind) for each in streams))

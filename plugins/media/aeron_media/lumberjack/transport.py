@@ -10,20 +10,20 @@ from aeron_core.errors import ChannelUriError
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
     Channel,
+    ConnectionNetwork,
     MediaTransport,
     ReceiveEndpointParams,
     Resolve,
     SendEndpointParams,
-    StreamNetwork,
     StreamOptions,
 )
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native import limits
 from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.connections.end_slot import EndSlot
-from aeron_media.connections.sockets import SystemStreams
+from aeron_media.connections.sockets import SystemConnections
+from aeron_media.connections.tls_connections import TlsConnections
 from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
-from aeron_media.connections.tls_streams import TlsStreams
 from aeron_media.lumberjack.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
@@ -159,12 +159,12 @@ class LumberjackTransport(MediaTransport):
         """See `MediaTransport.open_send_endpoint`."""
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
-        tls = [TlsStreams(each) for each in channel.tls]
+        tls = [TlsConnections(each) for each in channel.tls]
         hosts = [
             ReaderHost(str(name), address)
             for name, address in zip(keys.endpoint, channel.addresses, strict=True)
         ]
-        networks: list[StreamNetwork] = [*tls] or [params.streams or SystemStreams()] * len(hosts)
+        networks: list[ConnectionNetwork] = [*tls] or [params.streams or SystemConnections()] * len(hosts)
         writer = WriterParams(
             counters=WriterCounters(
                 params.new_counter,
@@ -186,15 +186,15 @@ class LumberjackTransport(MediaTransport):
         )
         lengths = {"sndbuf_length": params.sndbuf_length, "rcvbuf_length": params.rcvbuf_length}
         return LumberjackSendEndpoint(
-            writer, hosts, [partial(network.new_stream, **lengths) for network in networks], tls
+            writer, hosts, [partial(network.new_connection, **lengths) for network in networks], tls
         )
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
         """See `MediaTransport.open_receive_endpoint`."""
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
-        tls = TlsStreams(channel.tls[0]) if channel.tls else None
-        network = tls or params.streams or SystemStreams()
+        tls = TlsConnections(channel.tls[0]) if channel.tls else None
+        network = tls or params.streams or SystemConnections()
         listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         try:
             reader = ReaderParams(

@@ -1,11 +1,11 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from aeron_core._native cimport positions, streams
+from aeron_core._native cimport positions, connections
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport MemoryBudget
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
@@ -31,7 +31,7 @@ cdef class WriterConnection:
     cdef readonly int64_t acknowledged  # events
     cdef bint has_ended                 # set whenever it goes down, cleared by who chooses the next one
     cdef readonly ReaderHost host
-    cdef ByteStream _stream
+    cdef ByteConnection _stream
     cdef Backoff _backoff
     cdef WindowLedger _ledger
     cdef int64_t _owner

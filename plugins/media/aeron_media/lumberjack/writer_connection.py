@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import positions, streams
+from aeron_core._native import connections, positions
 from aeron_core._native import wire as aeron_wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
@@ -25,7 +25,7 @@ from aeron_media.lumberjack.acks import AckParser
 from aeron_media.lumberjack.window_encoder import WindowEncoder
 
 if TYPE_CHECKING:
-    from aeron_core._native.streams import ByteStream
+    from aeron_core._native.connections import ByteConnection
     from aeron_media.lumberjack.backoff import Backoff
     from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.window_ledger import WindowLedger
@@ -39,7 +39,7 @@ class WriterConnection:
         self,
         params: WriterParams,
         host: ReaderHost,
-        stream: ByteStream,
+        stream: ByteConnection,
         backoff: Backoff,
         ledger: WindowLedger,
         owner: int,
@@ -121,14 +121,14 @@ class WriterConnection:
                 self.has_ended = True
                 return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
             self._counters.attempts.increment_release()
-            if self._stream.connect(self.host.address) == streams.STREAM_FAILED:
+            if self._stream.connect(self.host.address) == connections.CONNECTION_FAILED:
                 return self._lose(0, 0, 0, now_ns)
             self.phase = ends.PHASE_CONNECTING
             self._phase_ns = now_ns
         result = self._stream.is_connected()
-        if result == streams.STREAM_FAILED:
+        if result == connections.CONNECTION_FAILED:
             return self._lose(0, 0, 0, now_ns)
-        if result == streams.STREAM_CONNECTED:
+        if result == connections.CONNECTION_CONNECTED:
             self._begin_to_count()
             self.number += 1
             self.phase = ends.PHASE_UP
@@ -222,9 +222,9 @@ class WriterConnection:
         received = self._stream.receive(
             self._input, self._input_length, ends.ACKS_LENGTH - self._input_length
         )
-        if received == streams.STREAM_ENDED:
+        if received == connections.CONNECTION_ENDED:
             return self._lose(ends.CLOSED, self._owed.size, 0, now_ns)
-        if received == streams.STREAM_FAILED:
+        if received == connections.CONNECTION_FAILED:
             return self._lose(0, 0, 0, now_ns)
         if received > 0:
             self._heard_ns = now_ns
@@ -371,7 +371,7 @@ class WriterConnection:
             sent = self._stream.send(
                 self._encoder.block.buffer, self._encoder.block.start, self._encoder.ready
             )
-            if sent == streams.STREAM_FAILED:
+            if sent == connections.CONNECTION_FAILED:
                 return self._lose(0, 0, 0, now_ns)
             if sent == 0:
                 return 0

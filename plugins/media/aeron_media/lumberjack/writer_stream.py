@@ -24,7 +24,7 @@ from aeron_media.lumberjack.writer_connection import WriterConnection
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from aeron_core._native.streams import ByteStream
+    from aeron_core._native.connections import ByteConnection
     from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.writer_params import WriterParams
 
@@ -33,7 +33,7 @@ class WriterStream:
     """All but the constructor runs on the sender. `streams` are unconnected, one for each host."""
 
     def __init__(
-        self, params: WriterParams, hosts: Sequence[ReaderHost], streams: Sequence[ByteStream]
+        self, params: WriterParams, hosts: Sequence[ReaderHost], streams: Sequence[ByteConnection]
     ) -> None:
         self._ledger = WindowLedger(len(hosts) * params.pipeline)
         self._is_balanced = params.balances

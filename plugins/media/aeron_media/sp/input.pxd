@@ -1,11 +1,11 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport streams
+from aeron_core._native cimport connections
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_media._native.byte_queue cimport ByteQueue
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 from aeron_media.sp._native cimport phases, tallies, wire
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.connections.feed cimport Feed
@@ -20,11 +20,11 @@ cdef class Input:
     cdef bint is_watched                    # `has_news` is set whenever there is something to read
     cdef bint has_news
     cdef bint is_blocked                    # a whole message waits for room
-    cdef int64_t result                     # of the last receive call: STREAM_WAITS, or what has ended the stream
+    cdef int64_t result                     # of the last receive call: CONNECTION_WAITS, or what has ended the stream
     cdef int32_t fault                      # of the peer, or NO_REASON
     cdef int64_t fault_value
     cdef int64_t fault_limit
-    cdef ByteStream _stream
+    cdef ByteConnection _stream
     cdef SocketAddress _address
     cdef int32_t _session_id
     cdef Tallies _tallies

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import streams
+from aeron_core._native import connections
 from aeron_core._native import wire as aeron_wire
 from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.sp._native import phases, tallies, wire
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_core._native.streams import ByteStream
+    from aeron_core._native.connections import ByteConnection
     from aeron_media.connections.feed import Feed
     from aeron_media.sp.pair_params import PairParams
 
@@ -27,7 +27,7 @@ class Input:
 
     feed: Feed
 
-    def __init__(self, params: PairParams, stream: ByteStream, address: SocketAddress) -> None:
+    def __init__(self, params: PairParams, stream: ByteConnection, address: SocketAddress) -> None:
         self._stream = stream
         self._address = address
         self._tallies = params.tallies
@@ -108,7 +108,7 @@ class Input:
 
     def read(self, now_ns: int) -> int:
         """Read and hand on what there is; return the bytes. Look at `fault`, and at `result`, the stream's last."""
-        self.result = streams.STREAM_WAITS
+        self.result = connections.CONNECTION_WAITS
         if self.is_blocked and not self.parse(now_ns):
             return self._read_ahead()
         if not self.has_news and self.is_watched:
@@ -161,7 +161,7 @@ class Input:
 
     def _on_nothing(self, result: int) -> int:
         self.result = result
-        if result == streams.STREAM_WAITS:
+        if result == connections.CONNECTION_WAITS:
             self.has_news = False
         return 0
 

@@ -2,11 +2,11 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport peers, positions, streams
+from aeron_core._native cimport peers, positions, connections
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_media._native.byte_queue cimport ByteQueue
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.sp._native cimport phases, tallies, wire
 from aeron_media.sp._native.draft cimport Draft
@@ -20,7 +20,7 @@ from aeron_media.connections.log_message cimport LogMessage
 cdef class Output:
     cdef int32_t session_id             # of the peer
     cdef bint is_broken                 # sending has failed
-    cdef ByteStream _stream
+    cdef ByteConnection _stream
     cdef SocketAddress _peer
     cdef Tallies _tallies
     cdef EndSlot _losses

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import cython
 from cython.cimports.cpython.ref import PyObject
 
-from aeron_core._native import peers, positions, streams
+from aeron_core._native import connections, peers, positions
 from aeron_core._native import wire as aeron_wire
 from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.connections.log_message import LogMessage
@@ -26,7 +26,7 @@ from aeron_media.sp.pair_stream import PairStream
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
-    from aeron_core._native.streams import ByteStream
+    from aeron_core._native.connections import ByteConnection
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_media.sp.pair_params import PairParams
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Output:
     """One peer's; see the module."""
 
-    def __init__(self, params: PairParams, stream: ByteStream, peer: SocketAddress) -> None:
+    def __init__(self, params: PairParams, stream: ByteConnection, peer: SocketAddress) -> None:
         self._stream = stream
         self._peer = peer
         self._tallies = params.tallies
@@ -175,7 +175,7 @@ class Output:
         return True
 
     def _on_nothing(self, result: int) -> bool:
-        if result == streams.STREAM_FAILED:
+        if result == connections.CONNECTION_FAILED:
             # Whoever keeps the connection closes it.
             self.is_broken = True
         return False

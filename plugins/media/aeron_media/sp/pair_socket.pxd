@@ -11,7 +11,7 @@ from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.pointers cimport PointerList, PointerMap
 from aeron_core._native.readiness cimport ReadinessSet
 from aeron_media._native.spin_lock cimport SpinLock
-from aeron_core._native.streams cimport ByteStream, StreamListener
+from aeron_core._native.connections cimport ByteConnection, ConnectionListener
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_media.sp._native cimport phases, tallies
@@ -32,7 +32,7 @@ cdef class PairSocket:
     cdef EndSlot _faults                # of connections
     cdef EndSlot _losses                # of messages that are not sent
     cdef bint _is_polyamorous
-    cdef StreamListener _listener       # None where the socket connects
+    cdef ConnectionListener _listener       # None where the socket connects
     cdef bint _listens
     cdef bint _is_local                 # of Unix sockets
     cdef SocketAddress _remote
@@ -44,7 +44,7 @@ cdef class PairSocket:
     cdef PointerList _up                # in the order in which they came
     cdef PointerMap _sessions           # session id -> Peer
     cdef int32_t _next_session_id
-    cdef ByteStream _surplus            # takes one more than may be, to turn it away
+    cdef ByteConnection _surplus            # takes one more than may be, to turn it away
     cdef SocketAddress _address
     cdef LogMessage _message
     cdef SpinLock _keeping

@@ -37,7 +37,7 @@ from aeron_media.sp.peer import Peer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aeron_core._native.streams import ByteStream, StreamListener
+    from aeron_core._native.connections import ByteConnection, ConnectionListener
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import Fault
@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 class PairSocket:
     """See the module. With a listener it waits for peers, without one it connects to `remote`."""
 
-    _listener: StreamListener
+    _listener: ConnectionListener
 
     def __init__(
         self,
         params: PairParams,
         slot_count: int,
-        new_stream: Callable[[], ByteStream],
-        listener: StreamListener | None,
+        new_connection: Callable[[], ByteConnection],
+        listener: ConnectionListener | None,
         remote: SocketAddress,
     ) -> None:
         self.params = params
@@ -71,7 +71,7 @@ class PairSocket:
         self._remote = remote
         self._dialer = Dialer(params)
         self._dialed = cython.NULL
-        self.peers = [Peer(params, new_stream()) for _ in range(slot_count)]
+        self.peers = [Peer(params, new_connection()) for _ in range(slot_count)]
         self._first = cython.cast(cython.pointer(PyObject), self.peers[0])
         self._unused = PointerList()
         self._active = PointerList()
@@ -80,7 +80,7 @@ class PairSocket:
             self._unused.append(cython.cast(cython.pointer(PyObject), peer))
         self._sessions = PointerMap()
         self._next_session_id = random.getrandbits(31)
-        self._surplus = new_stream()
+        self._surplus = new_connection()
         self._address = SocketAddress()
         self._message = LogMessage()
         self._keeping = SpinLock()

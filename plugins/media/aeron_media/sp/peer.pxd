@@ -1,12 +1,12 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native cimport streams
+from aeron_core._native cimport connections
 from aeron_core._native cimport wire as aeron_wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.peers cimport PeerCounter
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 # Before `wire`: else Cython leaves out the functions of that one.
 from aeron_media.sp.input cimport Input
 from aeron_media.sp.output cimport Output
@@ -16,7 +16,7 @@ from aeron_media.connections.feed cimport Feed
 
 @cython.final
 cdef class Peer:
-    cdef readonly ByteStream stream
+    cdef readonly ByteConnection stream
     cdef readonly SocketAddress address
     cdef readonly Input input
     cdef readonly Output output

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core._native import streams
+from aeron_core._native import connections
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.spi.stream_counter import detached_peer_counter
@@ -23,7 +23,7 @@ from aeron_media.sp.input import Input
 from aeron_media.sp.output import Output
 
 if TYPE_CHECKING:
-    from aeron_core._native.streams import ByteStream
+    from aeron_core._native.connections import ByteConnection
     from aeron_media.connections.feed import Feed
     from aeron_media.sp.pair_params import PairParams
 
@@ -38,7 +38,7 @@ class Peer:
 
     is_among_peers: bool
 
-    def __init__(self, params: PairParams, stream: ByteStream) -> None:
+    def __init__(self, params: PairParams, stream: ByteConnection) -> None:
         self.stream = stream
         self.address = SocketAddress()
         self.input = Input(params, stream, self.address)
@@ -113,9 +113,9 @@ class Peer:
 
     def _connect(self, now_ns: int) -> int:
         result = self.stream.is_connected()
-        if result == streams.STREAM_CONNECTED:
+        if result == connections.CONNECTION_CONNECTED:
             self._enter(phases.PHASE_GREETING, now_ns)
-        elif result == streams.STREAM_FAILED:
+        elif result == connections.CONNECTION_FAILED:
             self.fail(phases.NO_REASON, 0, 0, now_ns)
         elif now_ns - self._phase_ns > self._handshake_timeout_ns:
             self.fail(phases.NOT_CONNECTED, 0, 0, now_ns)
@@ -164,7 +164,7 @@ class Peer:
         received = self.input.read(now_ns)
         if self.input.fault != phases.NO_REASON:
             self._fail_for_fault(now_ns)
-        elif self.input.result != streams.STREAM_WAITS:
+        elif self.input.result != connections.CONNECTION_WAITS:
             self._on_end(now_ns)
         elif self.input.is_overdue(now_ns):
             self.fail(phases.UNFINISHED, self.input.queue.size, 0, now_ns)

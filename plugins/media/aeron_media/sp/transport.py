@@ -8,29 +8,29 @@ from functools import partial
 
 from aeron_core._native import positions
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.streams import ByteStream
+from aeron_core._native.connections import ByteConnection
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
     Channel,
+    ConnectionNetwork,
     EndpointParams,
     MediaTransport,
     ReceiveEndpointParams,
     Resolve,
     SendEndpointParams,
-    StreamNetwork,
     StreamOptions,
 )
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native import limits
 from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.connections.end_slot import EndSlot
-from aeron_media.connections.relayed_streams import RelayedStreams
-from aeron_media.connections.sockets import SystemStreams
+from aeron_media.connections.relayed_connections import RelayedConnections
+from aeron_media.connections.sockets import SystemConnections
+from aeron_media.connections.tls_connections import TlsConnections
 from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
-from aeron_media.connections.tls_streams import TlsStreams
-from aeron_media.connections.unix_sockets import UnixStreams
+from aeron_media.connections.unix_sockets import UnixConnections
+from aeron_media.connections.ws_connections import WsConnections
 from aeron_media.connections.ws_params import WsParams
-from aeron_media.connections.ws_streams import WsStreams
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
@@ -202,16 +202,16 @@ def _check_images(channel: PairChannel, max_message_length: int) -> None:
 def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
     keys = channel.keys
     relayed = _relayed_streams(channel)
-    network: StreamNetwork = relayed or params.streams or _system_streams(keys)
-    new_stream: Callable[[], ByteStream] = partial(
-        network.new_stream, sndbuf_length=params.sndbuf_length, rcvbuf_length=params.rcvbuf_length
+    network: ConnectionNetwork = relayed or params.streams or _system_streams(keys)
+    new_connection: Callable[[], ByteConnection] = partial(
+        network.new_connection, sndbuf_length=params.sndbuf_length, rcvbuf_length=params.rcvbuf_length
     )
     listener = None
     if keys.mode is Mode.LISTEN:
         listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
-        new_stream = listener.new_stream
+        new_connection = listener.new_connection
     try:
-        socket = PairSocket(_pair_params(keys), _slot_count(keys), new_stream, listener, channel.address)
+        socket = PairSocket(_pair_params(keys), _slot_count(keys), new_connection, listener, channel.address)
     except BaseException:
         if listener is not None:
             listener.close()
@@ -219,7 +219,7 @@ def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
     return SharedSocket(keys, socket, relayed)
 
 
-def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:
+def _relayed_streams(channel: PairChannel) -> RelayedConnections | None:
     keys = channel.keys
     if keys.transport.is_websocket:
         params = WsParams(
@@ -228,14 +228,14 @@ def _relayed_streams(channel: PairChannel) -> RelayedStreams | None:
             path=keys.path or "/",
             max_message_length=keys.max_message_length + keys.protocol.hops_length,
         )
-        return WsStreams(
+        return WsConnections(
             params,
             channel.tls,
             handshake_timeout_ns=keys.handshake_timeout,
             message_timeout_ns=keys.message_timeout,
         )
-    return TlsStreams(channel.tls, handshake_timeout_ns=keys.handshake_timeout) if channel.tls else None
+    return TlsConnections(channel.tls, handshake_timeout_ns=keys.handshake_timeout) if channel.tls else None
 
 
-def _system_streams(keys: PairParameters) -> StreamNetwork:
-    return UnixStreams(keys.permissions) if keys.transport.is_local else SystemStreams()
+def _system_streams(keys: PairParameters) -> ConnectionNetwork:
+    return UnixConnections(keys.permissions) if keys.transport.is_local else SystemConnections()

@@ -5,11 +5,11 @@ import select
 import time
 
 import pytest
-from aeron_media.connections.sockets import SystemStreams
+from aeron_media.connections.sockets import SystemConnections
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import StreamProbe, accept
+from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 
@@ -24,7 +24,7 @@ def wait_for(condition, timeout_s=10):
 
 @pytest.fixture
 def listener():
-    made = SystemStreams().listen(StreamOptions(LOOPBACK))
+    made = SystemConnections().listen(StreamOptions(LOOPBACK))
     yield made
     made.close()
 
@@ -32,7 +32,7 @@ def listener():
 @pytest.fixture
 def ends(listener):
     """Both ends of a connection: who connected, and who accepted."""
-    caller = StreamProbe(SystemStreams().new_stream())
+    caller = ConnectionProbe(SystemConnections().new_connection())
     caller.connect(listener.local_address())
     taker, _ = wait_for(lambda: accept(listener))
     wait_for(caller.is_connected)
@@ -50,7 +50,7 @@ def test_what_one_end_sends_the_other_receives(ends):
 
 
 def test_a_listener_says_who_has_connected(listener):
-    caller = StreamProbe(SystemStreams().new_stream())
+    caller = ConnectionProbe(SystemConnections().new_connection())
     assert accept(listener) is None
     caller.connect(listener.local_address())
     _, peer = wait_for(lambda: accept(listener))
@@ -94,7 +94,7 @@ def test_an_aborted_connection_is_a_failure_at_the_other_end(ends):
 def test_a_refused_connection_says_why(listener):
     address = listener.local_address()
     listener.close()
-    caller = StreamProbe(SystemStreams().new_stream())
+    caller = ConnectionProbe(SystemConnections().new_connection())
 
     def connect():
         caller.connect(address)
@@ -116,11 +116,11 @@ def test_a_stream_can_be_opened_again(listener, ends):
 def test_a_stream_that_is_not_open_fails():
     for attempt in (lambda probe: probe.receive(), lambda probe: probe.send(b"x")):
         with pytest.raises(OSError) as failure:  # noqa: PT011 - the number is looked at below
-            attempt(StreamProbe(SystemStreams().new_stream()))
+            attempt(ConnectionProbe(SystemConnections().new_connection()))
         assert failure.value.errno == errno.ENOTCONN
 
 
 def test_a_port_that_is_taken_is_named(listener):
     address = listener.local_address()
     with pytest.raises(OSError, match=f"cannot listen at {address}"):
-        SystemStreams().listen(StreamOptions(address))
+        SystemConnections().listen(StreamOptions(address))

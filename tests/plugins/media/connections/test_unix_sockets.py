@@ -9,11 +9,11 @@ import stat
 import time
 
 import pytest
-from aeron_media.connections.unix_sockets import UnixStreams
+from aeron_media.connections.unix_sockets import UnixConnections
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import StreamProbe, accept
+from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 
 def wait_for(condition, timeout_s=10):
@@ -25,7 +25,7 @@ def wait_for(condition, timeout_s=10):
 
 
 def listen(path, permissions=None):
-    return UnixStreams(permissions).listen(StreamOptions(SocketAddress.unix(path)))
+    return UnixConnections(permissions).listen(StreamOptions(SocketAddress.unix(path)))
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def path(tmp_path):
 def test_what_one_end_sends_the_other_receives(path, is_abstract):
     address = b"\0" + path if is_abstract else path
     listener = listen(address)
-    caller = StreamProbe(UnixStreams().new_stream())
+    caller = ConnectionProbe(UnixConnections().new_connection())
     caller.connect(listener.local_address())
     taker, _ = wait_for(lambda: accept(listener))
     wait_for(caller.is_connected)

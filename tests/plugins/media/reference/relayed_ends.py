@@ -8,7 +8,7 @@ import time
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import StreamProbe, accept
+from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 
@@ -63,7 +63,7 @@ class RelayedEnds:
         return listener
 
     def caller_of(self, network):
-        probe = StreamProbe(network.new_stream())
+        probe = ConnectionProbe(network.new_connection())
         self.closers += [probe.close, network.close]
         return probe
 

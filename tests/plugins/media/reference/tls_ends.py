@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from types import MappingProxyType
 
+from aeron_media.connections.tls_connections import TlsConnections
 from aeron_media.connections.tls_contexts import TlsContexts
 from aeron_media.connections.tls_parameters import TlsParameters
-from aeron_media.connections.tls_streams import TlsStreams
 from relayed_ends import RelayedEnds
 
 
@@ -15,12 +15,12 @@ class Endpoints(RelayedEnds):
     """Listeners and streams with TLS."""
 
     def listen(self, limits=MappingProxyType({}), **params):
-        network = TlsStreams(TlsContexts(parameters(**params), server_side=True), **limits)
+        network = TlsConnections(TlsContexts(parameters(**params), server_side=True), **limits)
         return network, self.listen_on(network)
 
     def caller(self, server_name="127.0.0.1", **params):
         contexts = TlsContexts(parameters(**params), server_side=False, server_name=server_name)
-        network = TlsStreams(contexts)
+        network = TlsConnections(contexts)
         return network, self.caller_of(network)
 
 

@@ -4,7 +4,7 @@ from posix.uio cimport iovec
 
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport ByteQueue
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 
 cdef enum:
     MAX_BODIES = 64
@@ -31,7 +31,7 @@ cdef class Draft:
         return self._count < MAX_BODIES
 
     cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil
-    cdef int64_t send(self, ByteStream stream, AtomicBuffer log) except -1 nogil
+    cdef int64_t send(self, ByteConnection stream, AtomicBuffer log) except -1 nogil
     cdef int32_t drop_bodies(self) noexcept nogil
     cdef int32_t _lay_out(self, iovec *pieces, AtomicBuffer log) except -1 nogil
     cdef int32_t _consume(self, int64_t sent, AtomicBuffer log) except -1 nogil

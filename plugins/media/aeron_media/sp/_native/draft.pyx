@@ -10,7 +10,7 @@ from posix.uio cimport iovec
 from aeron_core._native cimport positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer, raise_out_of_bounds
 from aeron_media._native.byte_queue cimport ByteQueue
-from aeron_core._native.streams cimport ByteStream
+from aeron_core._native.connections cimport ByteConnection
 
 
 cdef int64_t payload_length(AtomicBuffer log, int64_t offset) except -1 nogil:
@@ -38,7 +38,7 @@ cdef class Draft:
         self._count += 1
         return self._count
 
-    cdef int64_t send(self, ByteStream stream, AtomicBuffer log) except -1 nogil:
+    cdef int64_t send(self, ByteConnection stream, AtomicBuffer log) except -1 nogil:
         # Some of what is left; return what the stream says.
         cdef iovec pieces[MAX_PIECES]
         cdef int64_t sent = stream.send_vector(pieces, self._lay_out(pieces, log))

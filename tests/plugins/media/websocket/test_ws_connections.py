@@ -15,8 +15,8 @@ import pytest
 from aeron_media.connections import relayed_connection
 from aeron_media.connections.tls_contexts import TlsContexts
 from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.ws_connections import WsConnections
 from aeron_media.connections.ws_params import WsParams
-from aeron_media.connections.ws_streams import WsStreams
 from plain_websocket import (
     BINARY,
     CLOSE,
@@ -35,7 +35,7 @@ from websocket_ends import GREETING, plain
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ConfigurationError
-from aeron_core.testing.stream_probe import accept
+from aeron_core.testing.connection_probe import accept
 
 MIB = 1 << 20
 REFUSAL = "this endpoint takes no peer now"
@@ -64,11 +64,11 @@ class Endpoints(RelayedEnds):
         )
 
     def listen(self, limits=None, **said):
-        network = WsStreams(params(**said), self.contexts(server_side=True), **(limits or {}))
+        network = WsConnections(params(**said), self.contexts(server_side=True), **(limits or {}))
         return network, self.listen_on(network)
 
     def caller(self, limits=None, **said):
-        network = WsStreams(params(**said), self.contexts(server_side=False), **(limits or {}))
+        network = WsConnections(params(**said), self.contexts(server_side=False), **(limits or {}))
         return network, self.caller_of(network)
 
     def pair(self, **said):
@@ -424,9 +424,9 @@ def test_nothing_is_left_open(certificates):
 
 def test_without_wsproto_it_is_said_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("aeron_media.connections.ws_")]:
-        if name not in ("aeron_media.connections.ws_params", "aeron_media.connections.ws_streams"):
+        if name not in ("aeron_media.connections.ws_params", "aeron_media.connections.ws_connections"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "wsproto", None)
     monkeypatch.setitem(sys.modules, "wsproto.connection", None)
     with pytest.raises(ConfigurationError, match=r"needs wsproto\S*, .* extra aeron-core\[websocket\]"):
-        WsStreams(params())
+        WsConnections(params())

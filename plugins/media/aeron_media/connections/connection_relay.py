@@ -38,7 +38,7 @@ LISTENER_PAUSE_S: Final = 0.1
 Connect = Callable[[SocketAddress], socket.socket]
 
 
-class StreamRelay:
+class ConnectionRelay:
     """Relays what comes to `listener`, and what is asked for over the control socket.
 
     All but the constructor, `agent_end` and `close` belong to the thread.

@@ -4,15 +4,15 @@ import pytest
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import StreamProbe, accept
-from aeron_core.testing.streams import SimulatedStreams
+from aeron_core.testing.connection_probe import ConnectionProbe, accept
+from aeron_core.testing.connections import SimulatedConnections
 
 ADDRESS = SocketAddress.of("127.0.0.1", 5044)
 
 
 @pytest.fixture
 def streams():
-    return SimulatedStreams()
+    return SimulatedConnections()
 
 
 def test_a_peer_talks_to_a_listener(streams):
@@ -28,7 +28,7 @@ def test_a_peer_talks_to_a_listener(streams):
 
 def test_a_stream_talks_to_a_peer(streams):
     server = streams.serve(ADDRESS)
-    probe = StreamProbe(streams.new_stream())
+    probe = ConnectionProbe(streams.new_connection())
     probe.connect(ADDRESS)
     assert not probe.is_connected()
     peer, _ = server.accept()
@@ -66,7 +66,7 @@ def test_an_aborted_connection_loses_what_was_not_received(streams):
 
 
 def test_where_nobody_listens_a_connection_is_refused(streams):
-    probe = StreamProbe(streams.new_stream())
+    probe = ConnectionProbe(streams.new_connection())
     probe.connect(ADDRESS)
     with pytest.raises(OSError) as refusal:  # noqa: PT011 - the number is looked at below
         probe.is_connected()

@@ -12,15 +12,20 @@ from collections import deque
 from typing import Final
 
 from aeron_core._native.address import SocketAddress
-from aeron_core._native.streams import ByteStream, PythonStream, PythonStreamListener, StreamListener
-from aeron_core.spi.media import StreamNetwork, StreamOptions
+from aeron_core._native.connections import (
+    ByteConnection,
+    ConnectionListener,
+    PythonConnection,
+    PythonConnectionListener,
+)
+from aeron_core.spi.media import ConnectionNetwork, StreamOptions
 from aeron_core.testing.network import FIRST_EPHEMERAL_PORT
 
 #: Bytes that one end may send before the other receives any.
 CAPACITY: Final = 65536
 
 
-class StreamPeer:
+class ConnectionPeer:
     """One end of a connection. What is read from it is bytes; None stands for nothing yet, b"" for the end."""
 
     def __init__(self, address: SocketAddress) -> None:
@@ -34,7 +39,7 @@ class StreamPeer:
         self.capacity = CAPACITY
         self._incoming = bytearray()
         self._has_ended = False
-        self._other: StreamPeer | None = None
+        self._other: ConnectionPeer | None = None
 
     def receive(self, length: int) -> bytes | None:
         """Return up to `length` bytes that have come."""
@@ -83,14 +88,14 @@ class StreamPeer:
             code, self.failure = self.failure, 0
             raise OSError(code, f"the simulated connection with {self.address} failed")
 
-    def _peer(self) -> StreamPeer:
+    def _peer(self) -> ConnectionPeer:
         if self._other is None:
             raise OSError(errno.ENOTCONN, f"{self.address} is not connected")
         return self._other
 
 
-def _pair(one: SocketAddress, other: SocketAddress) -> tuple[StreamPeer, StreamPeer]:
-    first, second = StreamPeer(one), StreamPeer(other)
+def _pair(one: SocketAddress, other: SocketAddress) -> tuple[ConnectionPeer, ConnectionPeer]:
+    first, second = ConnectionPeer(one), ConnectionPeer(other)
     first._other, second._other = second, first
     return first, second
 
@@ -98,19 +103,19 @@ def _pair(one: SocketAddress, other: SocketAddress) -> tuple[StreamPeer, StreamP
 class SimulatedListener:
     """Where connections wait until they are taken."""
 
-    def __init__(self, network: SimulatedStreams, address: SocketAddress) -> None:
+    def __init__(self, network: SimulatedConnections, address: SocketAddress) -> None:
         self._network = network
         self._address = address
-        self._waiting: deque[StreamPeer] = deque()
+        self._waiting: deque[ConnectionPeer] = deque()
 
-    def connect(self, source: SocketAddress) -> StreamPeer:
+    def connect(self, source: SocketAddress) -> ConnectionPeer:
         """Return the end of one who connects from `source`."""
         here, there = _pair(source, self._address)
         here.was_accepted = True
         self._waiting.append(there)
         return here
 
-    def accept(self) -> tuple[StreamPeer, SocketAddress] | None:
+    def accept(self) -> tuple[ConnectionPeer, SocketAddress] | None:
         """Take the next connection, if there is one."""
         if not self._waiting:
             return None
@@ -129,16 +134,16 @@ class SimulatedListener:
             waiting.close(aborts=True)
 
 
-class SimulatedStreams(StreamNetwork):
+class SimulatedConnections(ConnectionNetwork):
     """All listeners of a simulation, by address."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, SimulatedListener] = {}
         self._ports = itertools.count(FIRST_EPHEMERAL_PORT)
 
-    def listen(self, options: StreamOptions) -> StreamListener:
-        """See `StreamNetwork.listen`."""
-        return PythonStreamListener(self.serve(options.bind))
+    def listen(self, options: StreamOptions) -> ConnectionListener:
+        """See `ConnectionNetwork.listen`."""
+        return PythonConnectionListener(self.serve(options.bind))
 
     def serve(self, address: SocketAddress) -> SimulatedListener:
         """Return a listener for a test to take connections from."""
@@ -148,11 +153,11 @@ class SimulatedStreams(StreamNetwork):
         listener = self._listeners[str(bound)] = SimulatedListener(self, bound.copy())
         return listener
 
-    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteStream:
-        """See `StreamNetwork.new_stream`."""
-        return PythonStream(self.dial)
+    def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteConnection:
+        """See `ConnectionNetwork.new_connection`."""
+        return PythonConnection(self.dial)
 
-    def dial(self, address: SocketAddress) -> StreamPeer:
+    def dial(self, address: SocketAddress) -> ConnectionPeer:
         """Return a connection to whoever listens at `address`; one that was refused fails when it is used."""
         source = SocketAddress.of("127.0.0.1", next(self._ports))
         listener = self._listeners.get(str(address))

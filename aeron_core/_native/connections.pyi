@@ -1,4 +1,4 @@
-"""See `streams.pyx`."""
+"""See `connections.pyx`."""
 
 import socket
 from collections.abc import Callable
@@ -7,13 +7,13 @@ from typing import Final, Protocol, final
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 
-STREAM_WAITS: Final[int]
-STREAM_ENDED: Final[int]
-STREAM_FAILED: Final[int]
-STREAM_CONNECTING: Final[int]
-STREAM_CONNECTED: Final[int]
+CONNECTION_WAITS: Final[int]
+CONNECTION_ENDED: Final[int]
+CONNECTION_FAILED: Final[int]
+CONNECTION_CONNECTING: Final[int]
+CONNECTION_CONNECTED: Final[int]
 
-class ByteStream:
+class ByteConnection:
     error_code: int
     # C methods: only compiled modules see them.
     def receive(self, buffer: AtomicBuffer, offset: int, length: int) -> int: ...
@@ -24,27 +24,27 @@ class ByteStream:
     def close(self, aborts: bool) -> int: ...
     def descriptor(self) -> int: ...
 
-class StreamListener:
+class ConnectionListener:
     error_code: int
-    def new_stream(self) -> ByteStream: ...
+    def new_connection(self) -> ByteConnection: ...
     def local_address(self) -> SocketAddress: ...
     def close(self) -> None: ...
     # C methods: only compiled modules see them.
-    def accept(self, into: ByteStream, peer: SocketAddress) -> int: ...
+    def accept(self, into: ByteConnection, peer: SocketAddress) -> int: ...
     def descriptor(self) -> int: ...
 
-class DescriptorStream(ByteStream): ...
+class DescriptorConnection(ByteConnection): ...
 
 @final
-class SocketStream(DescriptorStream):
+class SocketConnection(DescriptorConnection):
     def __init__(self, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> None: ...
 
 @final
-class SocketListener(StreamListener):
+class SocketListener(ConnectionListener):
     def __init__(self, sock: socket.socket) -> None: ...
 
 class Stream(Protocol):
-    """What a PythonStream stands for; methods may raise OSError with an errno."""
+    """What a PythonConnection stands for; methods may raise OSError with an errno."""
 
     def receive(self, length: int) -> bytes | None: ...  # None for nothing yet, b"" for the end
     def send(self, data: bytes) -> int: ...
@@ -53,16 +53,16 @@ class Stream(Protocol):
     def close(self, aborts: bool) -> None: ...
 
 class Listener(Protocol):
-    """What a PythonStreamListener stands for."""
+    """What a PythonConnectionListener stands for."""
 
     def accept(self) -> tuple[Stream, SocketAddress] | None: ...
     def local_address(self) -> SocketAddress: ...
     def close(self) -> None: ...
 
 @final
-class PythonStream(ByteStream):
+class PythonConnection(ByteConnection):
     def __init__(self, dial: Callable[[SocketAddress], Stream] | None = None) -> None: ...
 
 @final
-class PythonStreamListener(StreamListener):
+class PythonConnectionListener(ConnectionListener):
     def __init__(self, delegate: Listener) -> None: ...

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from aeron_media.connections.relay_faults import FaultKind, RelayFaults
 from aeron_media.connections.relay_params import RelayParams
-from aeron_media.connections.relayed_streams import RelayedStreams
+from aeron_media.connections.relayed_connections import RelayedConnections
 
 if TYPE_CHECKING:
     from aeron_media.connections.tls_contexts import TlsContexts
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
 
-class TlsStreams(RelayedStreams):
+class TlsConnections(RelayedConnections):
     """Listens or dials, as `contexts` were made for."""
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:

@@ -14,12 +14,12 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define AC_STREAM_WAITS 0
-#define AC_STREAM_ENDED -100000 /* no errno is as low */
+#define AC_CONNECTION_WAITS 0
+#define AC_CONNECTION_ENDED -100000 /* no errno is as low */
 
-static inline int ac_stream_is_wait(int code) { return EAGAIN == code || EWOULDBLOCK == code || EINTR == code; }
+static inline int ac_connection_is_wait(int code) { return EAGAIN == code || EWOULDBLOCK == code || EINTR == code; }
 
-static inline int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
+static inline int64_t ac_connection_receive(int fd, uint8_t *into, int64_t length)
 {
     ssize_t received = recv(fd, into, (size_t)length, MSG_DONTWAIT);
     if (received > 0)
@@ -28,23 +28,23 @@ static inline int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
     }
     if (0 == received)
     {
-        return AC_STREAM_ENDED;
+        return AC_CONNECTION_ENDED;
     }
-    return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+    return ac_connection_is_wait(errno) ? AC_CONNECTION_WAITS : -errno;
 }
 
-static inline int64_t ac_stream_send(int fd, const uint8_t *from, int64_t length)
+static inline int64_t ac_connection_send(int fd, const uint8_t *from, int64_t length)
 {
     ssize_t sent = send(fd, from, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0)
     {
         return sent;
     }
-    return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+    return ac_connection_is_wait(errno) ? AC_CONNECTION_WAITS : -errno;
 }
 
 /* Pieces that lie apart, in one call. */
-static inline int64_t ac_stream_send_vector(int fd, const struct iovec *pieces, int count)
+static inline int64_t ac_connection_send_vector(int fd, const struct iovec *pieces, int count)
 {
     struct msghdr message = { .msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count };
     ssize_t sent = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -52,12 +52,12 @@ static inline int64_t ac_stream_send_vector(int fd, const struct iovec *pieces, 
     {
         return sent;
     }
-    return ac_stream_is_wait(errno) ? AC_STREAM_WAITS : -errno;
+    return ac_connection_is_wait(errno) ? AC_CONNECTION_WAITS : -errno;
 }
 
 /* Have the kernel find out that a silent peer is gone, within about half a minute. Fails for Unix sockets, which do not
  * need it. */
-static inline void ac_stream_keep_alive(int fd)
+static inline void ac_connection_keep_alive(int fd)
 {
     int one = 1, idle = 15, interval = 5, count = 3;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
@@ -68,7 +68,7 @@ static inline void ac_stream_keep_alive(int fd)
 
 /* The accepted descriptor, -EAGAIN where nobody waits. What a peer did to its own connection is nobody's fault:
  * accept(2) names those errors. */
-static inline int ac_stream_accept(int fd, struct sockaddr_storage *name, socklen_t *name_length)
+static inline int ac_connection_accept(int fd, struct sockaddr_storage *name, socklen_t *name_length)
 {
     *name_length = sizeof(*name);
     int accepted = accept4(fd, (struct sockaddr *)name, name_length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -100,14 +100,14 @@ static inline int ac_stream_accept(int fd, struct sockaddr_storage *name, sockle
 
 /* Acknowledgements are small and are waited for: none of them waits for another one. Fails for Unix sockets, which
  * do not need it. */
-static inline void ac_stream_send_at_once(int fd)
+static inline void ac_connection_send_at_once(int fd)
 {
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
 /* A descriptor that is being connected, or -errno. */
-static inline int ac_stream_connect(const struct sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
+static inline int ac_connection_connect(const struct sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
 {
     int fd = socket(name->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -122,8 +122,8 @@ static inline int ac_stream_connect(const struct sockaddr_storage *name, socklen
     {
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, sizeof(rcvbuf));
     }
-    ac_stream_send_at_once(fd);
-    ac_stream_keep_alive(fd);
+    ac_connection_send_at_once(fd);
+    ac_connection_keep_alive(fd);
     if (connect(fd, (const struct sockaddr *)name, name_length) < 0 && EINPROGRESS != errno)
     {
         int code = errno;
@@ -134,7 +134,7 @@ static inline int ac_stream_connect(const struct sockaddr_storage *name, socklen
 }
 
 /* 1 once connected, 0 while that is not decided, -errno where it failed. */
-static inline int ac_stream_is_connected(int fd)
+static inline int ac_connection_is_connected(int fd)
 {
     struct pollfd watched = { .fd = fd, .events = POLLOUT };
     if (poll(&watched, 1, 0) <= 0)
@@ -151,7 +151,7 @@ static inline int ac_stream_is_connected(int fd)
 }
 
 /* To abort is to have the kernel throw away what it still holds, and tell the peer so. */
-static inline void ac_stream_close(int fd, int aborts)
+static inline void ac_connection_close(int fd, int aborts)
 {
     if (aborts)
     {
@@ -161,6 +161,6 @@ static inline void ac_stream_close(int fd, int aborts)
     close(fd);
 }
 
-static inline void ac_stream_end(int fd) { shutdown(fd, SHUT_WR); }
+static inline void ac_connection_end(int fd) { shutdown(fd, SHUT_WR); }
 
 #endif

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core.errors import ConfigurationError
 from aeron_media.connections.relay_faults import RelayFaults
 from aeron_media.connections.relay_params import RelayParams
-from aeron_media.connections.relayed_streams import RelayedStreams
+from aeron_media.connections.relayed_connections import RelayedConnections
 from aeron_media.connections.session_stack import SessionStack
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 
 
-class WsStreams(RelayedStreams):
+class WsConnections(RelayedConnections):
     """Listens and dials; with `contexts`, which are for one of these, over TLS.
 
     Raises ConfigurationError where wsproto is missing, which comes with an extra.

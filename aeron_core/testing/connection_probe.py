@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from aeron_core._native import streams
+from aeron_core._native import connections
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.streams import ByteStream, StreamListener
+from aeron_core._native.connections import ByteConnection, ConnectionListener
 
 
-class StreamProbe:
+class ConnectionProbe:
     """Calls a stream; what fails raises OSError with the stream's error code."""
 
-    def __init__(self, stream: ByteStream, length: int = 65536) -> None:
+    def __init__(self, stream: ByteConnection, length: int = 65536) -> None:
         self.stream = stream
         self._buffer = AtomicBuffer.allocate(length)
 
     def receive(self) -> bytes | None:
         """Return what has come: None for nothing yet, b"" for the end."""
         received = self.stream.receive(self._buffer, 0, self._buffer.capacity)
-        if received == streams.STREAM_ENDED:
+        if received == connections.CONNECTION_ENDED:
             return b""
         self._check(received)
         return self._buffer.get_bytes(0, received) if received > 0 else None
@@ -37,7 +37,7 @@ class StreamProbe:
         """Return whether the connection stands."""
         result = self.stream.is_connected()
         self._check(result)
-        return result == streams.STREAM_CONNECTED
+        return result == connections.CONNECTION_CONNECTED
 
     def end(self) -> None:
         """Send nothing more."""
@@ -52,11 +52,11 @@ class StreamProbe:
             raise OSError(self.stream.error_code, "the stream failed")
 
 
-def accept(listener: StreamListener) -> tuple[StreamProbe, SocketAddress] | None:
+def accept(listener: ConnectionListener) -> tuple[ConnectionProbe, SocketAddress] | None:
     """Return the next connection of a listener and who made it; None where nobody waits."""
-    stream = listener.new_stream()
+    stream = listener.new_connection()
     peer = SocketAddress()
     result = listener.accept(stream, peer)
     if result < 0:
         raise OSError(listener.error_code, "the listener failed")
-    return (StreamProbe(stream), peer) if result else None
+    return (ConnectionProbe(stream), peer) if result else None

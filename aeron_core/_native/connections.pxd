@@ -7,17 +7,17 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 # What `receive` and `send` return besides a number of bytes.
 cpdef enum:
-    STREAM_WAITS = 0    # nothing has come, or there is no room: try again
-    STREAM_ENDED = -2   # the peer has said all that it had to say
-    STREAM_FAILED = -3  # the connection is broken: `error_code` says why
+    CONNECTION_WAITS = 0    # nothing has come, or there is no room: try again
+    CONNECTION_ENDED = -2   # the peer has said all that it had to say
+    CONNECTION_FAILED = -3  # the connection is broken: `error_code` says why
 
 # What `is_connected` returns.
 cpdef enum:
-    STREAM_CONNECTING = 0
-    STREAM_CONNECTED = 1
+    CONNECTION_CONNECTING = 0
+    CONNECTION_CONNECTED = 1
 
 
-cdef class ByteStream:
+cdef class ByteConnection:
     cdef public int32_t error_code  # errno of the last failure, 0 for none; whoever reports it sets it back
 
     # Take up to `length` bytes that have come; never blocks.
@@ -27,9 +27,9 @@ cdef class ByteStream:
     # The same with pieces that lie apart, one after the other; whatever one call can do, one call does.
     cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil
     cdef int64_t _send_each(self, const iovec *pieces, int32_t count) except -1
-    # Begin to connect a stream that is not open; 1, or STREAM_FAILED.
+    # Begin to connect a stream that is not open; 1, or CONNECTION_FAILED.
     cdef int32_t connect(self, SocketAddress address) except -1 nogil
-    # STREAM_CONNECTING, STREAM_CONNECTED or STREAM_FAILED.
+    # CONNECTION_CONNECTING, CONNECTION_CONNECTED or CONNECTION_FAILED.
     cdef int32_t is_connected(self) except -1 nogil
     # Tell the peer that no more will be sent; what it sends can still be received.
     cdef int32_t end(self) except -1 nogil
@@ -39,38 +39,38 @@ cdef class ByteStream:
     cdef int32_t descriptor(self) noexcept nogil
 
 
-cdef class StreamListener:
+cdef class ConnectionListener:
     cdef public int32_t error_code
 
-    # Open `into` with the next connection, and set `peer` to who made it; 1, STREAM_WAITS or STREAM_FAILED.
-    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil
+    # Open `into` with the next connection, and set `peer` to who made it; 1, CONNECTION_WAITS or CONNECTION_FAILED.
+    cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil
     cdef int32_t descriptor(self) noexcept nogil
 
 
-cdef class DescriptorStream(ByteStream):
+cdef class DescriptorConnection(ByteConnection):
     cdef int32_t _fd
 
     cdef int32_t _fail(self, int64_t result) noexcept nogil
 
 
 @cython.final
-cdef class SocketStream(DescriptorStream):
+cdef class SocketConnection(DescriptorConnection):
     cdef int32_t _sndbuf_length
     cdef int32_t _rcvbuf_length
 
 
 @cython.final
-cdef class SocketListener(StreamListener):
+cdef class SocketListener(ConnectionListener):
     cdef object _socket
     cdef int32_t _fd
 
 
 @cython.final
-cdef class PythonStream(ByteStream):
+cdef class PythonConnection(ByteConnection):
     cdef object _delegate
     cdef object _dial
 
 
 @cython.final
-cdef class PythonStreamListener(StreamListener):
+cdef class PythonConnectionListener(ConnectionListener):
     cdef object _delegate

@@ -15,25 +15,25 @@ from aeron_core._native cimport wire
 from aeron_core._native.address cimport AF_UNIX, SocketAddress, sockaddr_storage, socklen_t
 from aeron_core._native.buffer cimport AtomicBuffer
 
-cdef extern from "streams.h" nogil:
+cdef extern from "connections.h" nogil:
     enum:
-        AC_STREAM_ENDED
-    int64_t ac_stream_receive(int fd, uint8_t *into, int64_t length)
-    int64_t ac_stream_send(int fd, const uint8_t *source, int64_t length)
-    int64_t ac_stream_send_vector(int fd, const iovec *pieces, int count)
-    void ac_stream_keep_alive(int fd)
-    int ac_stream_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
-    void ac_stream_send_at_once(int fd)
-    int ac_stream_connect(const sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
-    int ac_stream_is_connected(int fd)
-    void ac_stream_close(int fd, bint aborts)
-    void ac_stream_end(int fd)
+        AC_CONNECTION_ENDED
+    int64_t ac_connection_receive(int fd, uint8_t *into, int64_t length)
+    int64_t ac_connection_send(int fd, const uint8_t *source, int64_t length)
+    int64_t ac_connection_send_vector(int fd, const iovec *pieces, int count)
+    void ac_connection_keep_alive(int fd)
+    int ac_connection_accept(int fd, sockaddr_storage *name, socklen_t *name_length)
+    void ac_connection_send_at_once(int fd)
+    int ac_connection_connect(const sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
+    int ac_connection_is_connected(int fd)
+    void ac_connection_close(int fd, bint aborts)
+    void ac_connection_end(int fd)
 
 cdef extern from "<errno.h>" nogil:
     int EAGAIN, ENOTCONN
 
 
-cdef class ByteStream:
+cdef class ByteConnection:
     """A connection; used by one thread."""
 
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
@@ -77,16 +77,16 @@ cdef class ByteStream:
         return wire.NO_DESCRIPTOR
 
 
-cdef class StreamListener:
+cdef class ConnectionListener:
     """Where connections come in; used by one thread, but for what is said otherwise."""
 
-    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
+    cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil:
         return _refuse()
 
     cdef int32_t descriptor(self) noexcept nogil:
         return wire.NO_DESCRIPTOR
 
-    def new_stream(self):
+    def new_connection(self):
         """Return a stream that `accept` can open."""
         raise NotImplementedError(f"{type(self).__name__} makes no streams")
 
@@ -103,7 +103,7 @@ cdef int _refuse() except -1 nogil:
         raise NotImplementedError("an abstract stream does nothing")
 
 
-cdef class DescriptorStream(ByteStream):
+cdef class DescriptorConnection(ByteConnection):
     """A connection with a file descriptor, of which this says how bytes go in and out; what makes it is to be added."""
 
     def __cinit__(self, *args, **kwargs):
@@ -111,43 +111,43 @@ cdef class DescriptorStream(ByteStream):
 
     def __dealloc__(self):
         if self._fd >= 0:
-            ac_stream_close(self._fd, False)
+            ac_connection_close(self._fd, False)
 
     cdef int32_t _fail(self, int64_t result) noexcept nogil:
         self.error_code = <int32_t>-result
-        return STREAM_FAILED
+        return CONNECTION_FAILED
 
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
         cdef int64_t received
         if self._fd < 0:
             return self._fail(-ENOTCONN)
-        received = ac_stream_receive(self._fd, buffer.at(offset, length), length)
+        received = ac_connection_receive(self._fd, buffer.at(offset, length), length)
         if received >= 0:
             return received
-        return STREAM_ENDED if received == AC_STREAM_ENDED else self._fail(received)
+        return CONNECTION_ENDED if received == AC_CONNECTION_ENDED else self._fail(received)
 
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
         cdef int64_t sent
         if self._fd < 0:
             return self._fail(-ENOTCONN)
-        sent = ac_stream_send(self._fd, buffer.at(offset, length), length)
+        sent = ac_connection_send(self._fd, buffer.at(offset, length), length)
         return sent if sent >= 0 else self._fail(sent)
 
     cdef int64_t send_vector(self, const iovec *pieces, int32_t count) except -1 nogil:
         cdef int64_t sent
         if self._fd < 0:
             return self._fail(-ENOTCONN)
-        sent = ac_stream_send_vector(self._fd, pieces, count)
+        sent = ac_connection_send_vector(self._fd, pieces, count)
         return sent if sent >= 0 else self._fail(sent)
 
     cdef int32_t end(self) except -1 nogil:
         if self._fd >= 0:
-            ac_stream_end(self._fd)
+            ac_connection_end(self._fd)
         return 0
 
     cdef int32_t close(self, bint aborts) except -1 nogil:
         if self._fd >= 0:
-            ac_stream_close(self._fd, aborts)
+            ac_connection_close(self._fd, aborts)
             self._fd = wire.NO_DESCRIPTOR
         return 0
 
@@ -156,7 +156,7 @@ cdef class DescriptorStream(ByteStream):
 
 
 @cython.final
-cdef class SocketStream(DescriptorStream):
+cdef class SocketConnection(DescriptorConnection):
     """A connection of a stream socket, TCP or Unix; lengths of socket buffers are bytes, 0 for the system's default."""
 
     def __cinit__(self, int32_t sndbuf_length=0, int32_t rcvbuf_length=0):
@@ -167,7 +167,7 @@ cdef class SocketStream(DescriptorStream):
         cdef int result
         self.close(False)
         self.error_code = 0
-        result = ac_stream_connect(
+        result = ac_connection_connect(
             &address._storage, address._length, self._sndbuf_length, self._rcvbuf_length
         )
         if result < 0:
@@ -179,39 +179,39 @@ cdef class SocketStream(DescriptorStream):
         cdef int result
         if self._fd < 0:
             return self._fail(-ENOTCONN)
-        result = ac_stream_is_connected(self._fd)
+        result = ac_connection_is_connected(self._fd)
         if result < 0:
             return self._fail(result)
-        return STREAM_CONNECTED if result else STREAM_CONNECTING
+        return CONNECTION_CONNECTED if result else CONNECTION_CONNECTING
 
 
 @cython.final
-cdef class SocketListener(StreamListener):
+cdef class SocketListener(ConnectionListener):
     """A listening, non-blocking socket of Python's `socket` module, which this object keeps open."""
 
     def __init__(self, sock):
         self._socket = sock
         self._fd = sock.fileno()
 
-    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
-        cdef int fd = ac_stream_accept(self._fd, &peer._storage, &peer._length)
+    cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil:
+        cdef int fd = ac_connection_accept(self._fd, &peer._storage, &peer._length)
         if fd < 0:
             if fd == -EAGAIN:
-                return STREAM_WAITS
+                return CONNECTION_WAITS
             self.error_code = -fd
-            return STREAM_FAILED
-        ac_stream_send_at_once(fd)
-        ac_stream_keep_alive(fd)
-        (<SocketStream>into).error_code = 0
-        (<SocketStream>into)._fd = fd
+            return CONNECTION_FAILED
+        ac_connection_send_at_once(fd)
+        ac_connection_keep_alive(fd)
+        (<SocketConnection>into).error_code = 0
+        (<SocketConnection>into)._fd = fd
         return 1
 
     cdef int32_t descriptor(self) noexcept nogil:
         return self._fd
 
-    def new_stream(self):
+    def new_connection(self):
         """Return a stream of a socket."""
-        return SocketStream()
+        return SocketConnection()
 
     def local_address(self):
         """Return the address that the socket is bound to."""
@@ -229,7 +229,7 @@ cdef class SocketListener(StreamListener):
 
 
 @cython.final
-cdef class PythonStream(ByteStream):
+cdef class PythonConnection(ByteConnection):
     """A `Stream` object of Python, such as a simulation. Takes the GIL for each call.
 
     `dial` makes one for an address; without it the stream cannot be connected.
@@ -244,11 +244,11 @@ cdef class PythonStream(ByteStream):
                 data = self._delegate.receive(length)
             except OSError as error:
                 self.error_code = error.errno
-                return STREAM_FAILED
+                return CONNECTION_FAILED
             if data is None:
-                return STREAM_WAITS
+                return CONNECTION_WAITS
             buffer.put_bytes(offset, data)
-            return len(data) or STREAM_ENDED
+            return len(data) or CONNECTION_ENDED
 
     cdef int64_t send(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
         with gil:
@@ -256,7 +256,7 @@ cdef class PythonStream(ByteStream):
                 return self._delegate.send(buffer.get_bytes(offset, length))
             except OSError as error:
                 self.error_code = error.errno
-                return STREAM_FAILED
+                return CONNECTION_FAILED
 
     cdef int32_t connect(self, SocketAddress address) except -1 nogil:
         with gil:
@@ -267,10 +267,10 @@ cdef class PythonStream(ByteStream):
     cdef int32_t is_connected(self) except -1 nogil:
         with gil:
             try:
-                return STREAM_CONNECTED if self._delegate.is_connected() else STREAM_CONNECTING
+                return CONNECTION_CONNECTED if self._delegate.is_connected() else CONNECTION_CONNECTING
             except OSError as error:
                 self.error_code = error.errno
-                return STREAM_FAILED
+                return CONNECTION_FAILED
 
     cdef int32_t end(self) except -1 nogil:
         with gil:
@@ -286,26 +286,26 @@ cdef class PythonStream(ByteStream):
 
 
 @cython.final
-cdef class PythonStreamListener(StreamListener):
+cdef class PythonConnectionListener(ConnectionListener):
     """A `Listener` object of Python, such as a simulation. Takes the GIL for each call."""
 
     def __init__(self, delegate):
         self._delegate = delegate
 
-    cdef int32_t accept(self, ByteStream into, SocketAddress peer) except -1 nogil:
+    cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil:
         with gil:
             accepted = self._delegate.accept()
             if accepted is None:
-                return STREAM_WAITS
+                return CONNECTION_WAITS
             delegate, address = accepted
-            (<PythonStream>into)._delegate = delegate
-            (<PythonStream>into).error_code = 0
+            (<PythonConnection>into)._delegate = delegate
+            (<PythonConnection>into).error_code = 0
             peer.assign(<SocketAddress>address)
             return 1
 
-    def new_stream(self):
+    def new_connection(self):
         """Return a stream of the delegate's connections."""
-        return PythonStream()
+        return PythonConnection()
 
     def local_address(self):
         """Return the address that the delegate is bound to."""

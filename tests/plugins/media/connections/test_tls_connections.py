@@ -12,15 +12,15 @@ import time
 from pathlib import Path
 
 import pytest
-from aeron_media.connections import relayed_connection, stream_relay
+from aeron_media.connections import connection_relay, relayed_connection
 from aeron_media.connections.relay_params import RelayParams
+from aeron_media.connections.tls_connections import TlsConnections
 from aeron_media.connections.tls_contexts import TlsContexts
-from aeron_media.connections.tls_streams import TlsStreams
 from relayed_ends import LOOPBACK, failure, fault, receive, wait_for
 from tls_ends import Endpoints, dial, identity, parameters
 
 from aeron_core.spi.media import StreamOptions
-from aeron_core.testing.stream_probe import StreamProbe, accept
+from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 
 def test_what_python_sends_over_tls_is_received_plain(endpoints, certificates, python_context):
@@ -119,7 +119,7 @@ def test_a_close_with_something_unread_delivers_what_was_sent_before(endpoints, 
         taken = endpoints.taken(listener)
         client.sendall(b"unread")
         # The first byte is read alone, the others stay.
-        assert wait_for(StreamProbe(taken.stream, length=1).receive) == b"u"
+        assert wait_for(ConnectionProbe(taken.stream, length=1).receive) == b"u"
         taken.send(b"ack")
         taken.close()
         client.suppress_ragged_eofs = False
@@ -232,12 +232,12 @@ def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(cer
     def connect(peer):
         raise OSError(errno.ENETUNREACH, "no way")
 
-    relay = stream_relay.StreamRelay(RelayParams("tls", None, None, 10), connect=connect)
+    relay = connection_relay.ConnectionRelay(RelayParams("tls", None, None, 10), connect=connect)
     for closes in (True, False):
         ours, theirs = socket.socketpair()
         if closes:
             ours.close()
-        stream_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
+        connection_relay.hand_over(relay.agent_end.fileno(), theirs.fileno(), LOOPBACK)
         theirs.close()
     ours.settimeout(10)
     assert ours.recv(1) == bytes([errno.ENETUNREACH])
@@ -288,7 +288,7 @@ def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates):
 def test_handshakes_are_bounded_in_number_and_others_wait(
     endpoints, certificates, python_context, monkeypatch
 ):
-    monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(connection_relay, "MAX_HANDSHAKES", 2)
     _, listener = endpoints.listen({"handshake_timeout_ns": 200_000_000}, **identity(certificates.server))
     stalled = [socket.create_connection(listener.local_address().as_tuple()) for _ in range(2)]
     with dial(listener, python_context()) as client:
@@ -326,7 +326,7 @@ def test_a_peer_that_is_refused_reads_why_whatever_it_has_sent(endpoints, certif
 def test_peers_that_are_refused_and_stay_are_bounded_in_number_and_time(
     endpoints, certificates, python_context, monkeypatch
 ):
-    monkeypatch.setattr(stream_relay, "MAX_HANDSHAKES", 2)
+    monkeypatch.setattr(connection_relay, "MAX_HANDSHAKES", 2)
     monkeypatch.setattr(relayed_connection, "CLOSING_LIMIT_S", 0.2)
     _, listener = endpoints.listen(**identity(certificates.server))
     refused = [socket.create_connection(listener.local_address().as_tuple(), timeout=10) for _ in range(2)]
@@ -398,5 +398,5 @@ def test_a_port_is_free_as_soon_as_its_listener_is_closed(endpoints, certificate
     _, listener = endpoints.listen(**identity(certificates.server))
     address = listener.local_address()
     listener.close()
-    network = TlsStreams(TlsContexts(parameters(**identity(certificates.server)), server_side=True))
+    network = TlsConnections(TlsContexts(parameters(**identity(certificates.server)), server_side=True))
     endpoints.closers.append(network.listen(StreamOptions(address)).close)

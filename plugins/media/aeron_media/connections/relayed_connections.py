@@ -1,4 +1,4 @@
-"""Connections that a thread relays, as plain streams. Not here: what that thread does (`stream_relay`)."""
+"""Connections that a thread relays, as plain streams. Not here: what that thread does (`connection_relay`)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamNetwork, StreamOptions
-from aeron_media._native.relays import RelayedListener, RelayedStream
+from aeron_core.spi.media import ConnectionNetwork, StreamOptions
+from aeron_media._native.relays import RelayListener, RelaySocket
+from aeron_media.connections.connection_relay import ConnectionRelay, begin_to_connect
 from aeron_media.connections.relay_params import RelayParams
 from aeron_media.connections.sockets import listening_socket
-from aeron_media.connections.stream_relay import StreamRelay, begin_to_connect
 
 if TYPE_CHECKING:
     from aeron_core.spi.endpoints import Fault
 
 
-class RelayedStreams(StreamNetwork):
+class RelayedConnections(ConnectionNetwork):
     """The sockets of the operating system, with a protocol on top; used by the conductor.
 
     An endpoint has one of its own. Parameters must not know it: sockets are closed with their last stream, which a
@@ -26,25 +26,25 @@ class RelayedStreams(StreamNetwork):
     def __init__(self, listening: RelayParams, dialing: RelayParams) -> None:
         self._listening = listening
         self._dialing = dialing
-        self._relays: dict[tuple[int, int], StreamRelay] = {}
+        self._relays: dict[tuple[int, int], ConnectionRelay] = {}
 
-    def listen(self, options: StreamOptions) -> RelayedListener:
-        """See `StreamNetwork.listen`; connections are taken once their handshakes are done."""
+    def listen(self, options: StreamOptions) -> RelayListener:
+        """See `ConnectionNetwork.listen`; connections are taken once their handshakes are done."""
         sock = listening_socket(options)
         host, port, *rest = sock.getsockname()
-        relay = StreamRelay(self._listening, listener=sock)
+        relay = ConnectionRelay(self._listening, listener=sock)
         local = SocketAddress.of(host, port, rest[1] if rest else 0)
-        return RelayedListener(relay.agent_end, local, relay.close)
+        return RelayListener(relay.agent_end, local, relay.close)
 
-    def new_stream(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> RelayedStream:
-        """See `StreamNetwork.new_stream`; a stream is connected once its handshake is done."""
+    def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> RelaySocket:
+        """See `ConnectionNetwork.new_connection`; a stream is connected once its handshake is done."""
         lengths = (sndbuf_length, rcvbuf_length)
         if lengths not in self._relays:
-            self._relays[lengths] = StreamRelay(
+            self._relays[lengths] = ConnectionRelay(
                 self._dialing,
                 connect=partial(begin_to_connect, sndbuf_length=sndbuf_length, rcvbuf_length=rcvbuf_length),
             )
-        return RelayedStream(self._relays[lengths].agent_end)
+        return RelaySocket(self._relays[lengths].agent_end)
 
     def take_fault(self) -> Fault | None:
         """Return why a connection has failed, if one has and it was not taken yet."""
