@@ -10,8 +10,10 @@ VENV := .venv
 BENCH_VENV := .venv-bench
 BIN := $(VENV)/bin
 PYTHON := $(BIN)/python
+# A compiler cache is used if Debian's or Fedora's ccache is installed.
+CCACHE := $(firstword $(wildcard /usr/lib/ccache /usr/lib64/ccache))
 # cython-lint starts pycodestyle by its name.
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(if $(CCACHE),$(CCACHE):)$(PATH)
 ROOTS := aeron_core plugins
 # What is compiled: every module with a sibling .pxd, and what it includes.
 HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
@@ -20,8 +22,8 @@ HOT := $(shell find $(ROOTS) -name '*.pxd' -o -name '*.pyx' -o -name '*.h') \
 .PHONY: help demo test check format build bench fuzz clean
 
 help:
-	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then"
-	@echo "             once more, recorded and followed by Spark into a table, which is compared with the log;"
+	@echo "make demo    send a real log through a driver that loses datagrams, and compare both ends; then,"
+	@echo "             if Spark is installed, record it, follow it with Spark, and compare the table;"
 	@echo "             make demo INPUT=/path/to/log sends that one"
 	@echo "make test    check, then run all tests"
 	@echo "make check   lint, formatting, types, and which package may import which"
@@ -31,26 +33,34 @@ help:
 	@echo "make build   make a source distribution and a wheel in dist/"
 	@echo "make clean   delete everything that was made"
 
-# The environment itself: everything that pyproject.toml names, and this package without its extensions.
+# What runs and compiles the package: its dependencies and Cython, and this package without its extensions.
 $(VENV)/.installed: pyproject.toml setup.py
 	@command -v gcc >/dev/null || { echo "error: found no gcc: on Debian, apt-get install gcc libc6-dev" >&2; exit 1; }
 	@test -x $(PYTHON) || { found="$$(tools/find-python)"; echo "making $(VENV) with $$found"; "$$found" -m venv $(VENV); }
-	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
-	AERON_CORE_COMPILED_ELSEWHERE=1 $(BIN)/pip install --quiet --editable . --group dev 2>&1 \
+	@$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	@AERON_CORE_COMPILED_ELSEWHERE=1 $(BIN)/pip install --quiet --editable . --group build 2>&1 \
 		| sed '/BuildBackendWarning/,/WheelFile/d'
+	@touch $@
+
+# What tests and checks need beside: Spark, a Java for it, linters, peers (1.5 GB).
+$(VENV)/.developing: $(VENV)/.installed
+	@$(BIN)/pip install --quiet --group dev
 	@touch $@
 
 # Only what has changed since is compiled again: its objects stay in build/.
 $(VENV)/.built: $(VENV)/.installed $(HOT)
-	@echo "compiling what has changed: some minutes where that is everything"
-	$(PYTHON) setup.py --quiet build_ext --inplace
+	@$(PYTHON) setup.py --quiet build_ext --inplace
 	@touch $@
 
 demo: $(VENV)/.built
-	$(BIN)/aeron-core demo $(if $(INPUT),--input '$(INPUT)')
-	$(BIN)/aeron-core pipeline demo $(if $(INPUT),--input '$(INPUT)')
+	@$(BIN)/aeron-core demo $(if $(INPUT),--input '$(INPUT)')
+	@if $(PYTHON) -c 'import pyspark' 2>/dev/null; then \
+		$(BIN)/aeron-core pipeline demo $(if $(INPUT),--input '$(INPUT)'); \
+	else \
+		echo "for the second half, with Spark (1 GB): $(BIN)/pip install --group spark, then make demo again"; \
+	fi
 
-check: $(VENV)/.built
+check: $(VENV)/.built $(VENV)/.developing
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/cython-lint $(ROOTS)
@@ -61,14 +71,14 @@ check: $(VENV)/.built
 test: check
 	$(PYTHON) -m pytest -n 2 --dist loadfile
 
-format: $(VENV)/.built
+format: $(VENV)/.developing
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 # An environment that pyaeron can live in too, which asks for Python 3.12.
 $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 	@test -x $(BENCH_VENV)/bin/python || { found="$$(tools/find-python 3.12)"; "$$found" -m venv $(BENCH_VENV); }
-	@echo "compiling for the benchmarks: some minutes"
+	@echo "compiling for the benchmarks: about two minutes"
 	@$(BENCH_VENV)/bin/pip install --quiet --upgrade 'pip>=25.1'
 	@$(BENCH_VENV)/bin/pip install --quiet . --group interop --group spark
 	@touch $@
@@ -76,7 +86,7 @@ $(BENCH_VENV)/.built: pyproject.toml setup.py $(HOT)
 bench: $(BENCH_VENV)/.built
 	@for program in benchmarks/*.py; do echo "== $$program"; $(BENCH_VENV)/bin/python "$$program"; done
 
-fuzz: $(VENV)/.built
+fuzz: $(VENV)/.built $(VENV)/.developing
 	AERON_CORE_FUZZ_EXAMPLES=20000 $(PYTHON) -m pytest -k hostile tests
 
 build: $(VENV)/.built
@@ -87,4 +97,3 @@ clean:
 	rm -rf $(VENV) $(BENCH_VENV) .venv-interop .venv-interop.lock .venv-lumberjack .venv-sp build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find $(ROOTS) tests -name '__pycache__' -prune -exec rm -rf {} +
 	find $(ROOTS) -name '*.so' -delete
-	find $(ROOTS) -name '*.c' -delete

@@ -4,12 +4,16 @@ import functools
 import os
 import shlex
 import subprocess
+import sys
 import sysconfig
+import threading
+import time
 from pathlib import Path
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 ROOTS = [".", "plugins/flow_control", "plugins/congestion", "plugins/resolvers", "plugins/media"]
 PACKAGES = ["aeron_core", "aeron_flow_control", "aeron_congestion", "aeron_resolvers", "aeron_media"]
@@ -21,33 +25,65 @@ DIRECTIVES = {
     "infer_types": True,
     # Positions and ids wrap as in C; division by a variable is never done on a hot path.
     "cdivision": True,
-    "embedsignature": True,
     # No object of a driver or client survives its process: pickling would add two methods to each class.
     "auto_pickle": False,
+    # Methods are built-in ones: Cython's own function objects triple the work of the C compiler and slow each call.
+    "binding": False,
+    # The signatures that `help` and `inspect.signature` show, because built-in methods have no code object.
+    "embedsignature": True,
+    "embedsignature.format": "clinic",
 }
 # Cython repeats each source line above its C code: a third of what the C compiler reads.
 Options.emit_code_comments = False
-# These alone inflate and deflate, and are linked with what does it.
+# The only modules that inflate and deflate; they are linked with a compression library.
 COMPRESSING = {
     "aeron_media.lumberjack._native.inflater",
     "aeron_media.lumberjack._native.deflater",
 }
+# Generated C files and objects; the source tree holds sources and extension modules only.
+C_DIRECTORY = "build/cython"
+CORES = os.cpu_count() or 1
+# Debug information takes a third of the compile time and most of the size: only if asked for.
+DEBUG = bool(os.environ.get("AERON_CORE_DEBUG"))
 
 
-def has_header(name: str) -> bool:
-    """Return whether the C compiler finds a header."""
-    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")[:1]
+def c_compiler() -> list[str]:
+    """Return the command that starts the C compiler."""
+    return shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+
+
+def has_header(name: str, directory: str = "") -> bool:
+    """Return whether the C compiler finds a header; exit with a message if there is no C compiler."""
     flags = shlex.split(os.environ.get("CPPFLAGS", "")) + shlex.split(os.environ.get("CFLAGS", ""))
-    command = [*compiler, *flags, "-E", "-x", "c", "-o", os.devnull, "-"]
-    done = subprocess.run(command, input=f"#include <{name}>\n", text=True, capture_output=True, check=False)
+    command = [*c_compiler(), *flags, "-E", "-x", "c", "-o", os.devnull, "-"]
+    if directory:
+        command.insert(-1, f"-I{directory}")
+    try:
+        done = subprocess.run(
+            command, input=f"#include <{name}>\n", text=True, capture_output=True, check=False
+        )
+    except OSError as error:
+        raise SystemExit(
+            f"error: cannot run the C compiler {command[0]!r} ({error.strerror}): install gcc (on Debian, "
+            "apt-get install gcc libc6-dev), or name another compiler in CC"
+        ) from error
     return done.returncode == 0
+
+
+def require_compiler() -> None:
+    """Exit with a message unless C code that uses Python's headers can be compiled."""
+    if not has_header("Python.h", sysconfig.get_path("include")):
+        raise SystemExit(
+            f"error: found no Python.h for {sys.executable}: install Python's headers (on Debian, "
+            "apt-get install python3-dev)"
+        )
 
 
 @functools.cache
 def compression_library() -> tuple[str, list[tuple[str, str]]]:
-    """Return the library to link with and its macros: ISA-L, which is some times faster, else zlib.
+    """Return the library to link with and its macros: ISA-L, which is several times faster, else zlib.
 
-    `AERON_CORE_COMPRESSION=zlib` in the environment asks for zlib where both are there.
+    `AERON_CORE_COMPRESSION=zlib` in the environment selects zlib if both are installed.
     """
     asked = os.environ.get("AERON_CORE_COMPRESSION", "")
     if asked not in {"", "isal", "zlib"}:
@@ -61,6 +97,29 @@ def compression_library() -> tuple[str, list[tuple[str, str]]]:
     )
 
 
+def extension(name: str, source: Path) -> Extension:
+    """Return the extension of one module."""
+    return Extension(
+        name,
+        [str(source)],
+        include_dirs=["aeron_core/_native", str(source.parent)],
+        depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
+        extra_compile_args=[
+            "-O3",
+            # Python's own flags ask for debug information.
+            "-g" if DEBUG else "-g0",
+            "-std=gnu11",
+            "-fno-strict-aliasing",
+            # Of Python's own flags, which a CFLAGS of the environment may replace.
+            "-fwrapv",
+            "-DNDEBUG",
+            # Warnings about generated code help no reader.
+            "-w",
+        ],
+        extra_link_args=[] if DEBUG else ["-Wl,--strip-all"],
+    )
+
+
 def extensions() -> list[Extension]:
     """Return one extension for each module with a sibling `.pxd`."""
     found = []
@@ -69,46 +128,71 @@ def extensions() -> list[Extension]:
             for declaration in sorted((root / package).rglob("*.pxd")):
                 sources = [declaration.with_suffix(suffix) for suffix in (".pyx", ".py")]
                 source = next((path for path in sources if path.exists()), None)
-                if source is None or source.name == "__init__.py":
-                    continue
-                name = ".".join(declaration.relative_to(root).with_suffix("").parts)
-                library, macros = compression_library() if name in COMPRESSING else ("", [])
-                found.append(
-                    Extension(
-                        name,
-                        [str(source)],
-                        include_dirs=["aeron_core/_native"],
-                        libraries=[library] if library else [],
-                        define_macros=macros,
-                        depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
-                        extra_compile_args=[
-                            "-O3",
-                            # Python's own flags ask for debug information: a third of the time, most of the size.
-                            "-g0",
-                            "-std=gnu11",
-                            "-fno-strict-aliasing",
-                            # Of Python's own flags, which a CFLAGS of the environment may take the place of.
-                            "-fwrapv",
-                            "-DNDEBUG",
-                            # Warnings about what Cython has written help nobody.
-                            "-w",
-                        ],
-                    )
-                )
+                if source is not None and source.name != "__init__.py":
+                    name = ".".join(declaration.relative_to(root).with_suffix("").parts)
+                    found.append(extension(name, source))
     return found
 
 
-CORES = os.cpu_count() or 1
+class BuildExtensions(build_ext):
+    """Translate to C in processes, compile in threads, and report progress.
 
-# For a build that compiles by itself: an editable installation compiles in a folder that it throws away, so
-# that the next `setup.py build_ext --inplace` would do all of it again.
+    Translation runs here, not when this file is read, so that metadata and source distributions cost nothing.
+    """
+
+    def run(self) -> None:
+        """Build all extensions."""
+        self._started = time.monotonic()
+        self._compiled = 0
+        self._lock = threading.Lock()
+        for ext in self.extensions:
+            if ext.name in COMPRESSING:
+                library, macros = compression_library()
+                ext.libraries, ext.define_macros = [library], macros
+        require_compiler()
+        translated = cythonize(
+            list(self.extensions),
+            compiler_directives=DIRECTIVES,
+            include_path=ROOTS,
+            build_dir=C_DIRECTORY,
+            nthreads=CORES,
+            force=self.force,
+            quiet=True,
+        )
+        for ext, done in zip(self.extensions, translated, strict=True):
+            ext.sources, ext.depends = done.sources, done.depends
+        super().run()
+
+    def build_extension(self, ext: Extension) -> None:
+        """Build one extension and report how many are done."""
+        path = self.get_ext_fullpath(ext.name)
+        before = os.path.getmtime(path) if os.path.exists(path) else 0
+        super().build_extension(ext)
+        with self._lock:
+            self._compiled += 1
+            if before != os.path.getmtime(path):
+                self._report_progress()
+
+    def _report_progress(self) -> None:
+        """Print how many modules are done: on a terminal in one line, else every 25 modules."""
+        count = len(self.extensions)
+        is_last = self._compiled == count
+        if sys.stderr.isatty() or is_last or self._compiled % 25 == 0:
+            seconds = time.monotonic() - self._started
+            start, end = ("\r", "" if not is_last else "\n") if sys.stderr.isatty() else ("", "\n")
+            print(
+                f"{start}compiled {self._compiled} of {count} modules, {seconds:.0f} s",
+                end=end,
+                file=sys.stderr,
+            )
+
+
+# An editable installation compiles in a folder that it throws away, and the next `setup.py build_ext --inplace`
+# would repeat all of it: with this variable the installation compiles nothing.
 IS_COMPILED_ELSEWHERE = bool(os.environ.get("AERON_CORE_COMPILED_ELSEWHERE"))
 
 setup(
-    ext_modules=[]
-    if IS_COMPILED_ELSEWHERE
-    else cythonize(
-        extensions(), compiler_directives=DIRECTIVES, include_path=ROOTS, nthreads=CORES, quiet=True
-    ),
+    ext_modules=[] if IS_COMPILED_ELSEWHERE else extensions(),
+    cmdclass={"build_ext": BuildExtensions},
     options={"build_ext": {"parallel": CORES}},
 )

@@ -26,7 +26,7 @@ def commands(*arguments: str) -> str:
     [((), "demo"), (("INPUT=/var/log/my log",), "demo --input '/var/log/my log'")],
 )
 def test_make_demo_sends_the_log_that_it_is_given(arguments, command):
-    assert [line.rstrip() for line in commands("demo", *arguments).splitlines()[-2:]] == [
-        f".venv/bin/aeron-core {command}",
-        f".venv/bin/aeron-core pipeline {command}",
-    ]
+    lines = [line.strip().removesuffix("; \\").rstrip() for line in commands("demo", *arguments).splitlines()]
+
+    assert f".venv/bin/aeron-core {command}" in lines
+    assert f".venv/bin/aeron-core pipeline {command}" in lines
