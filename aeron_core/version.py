@@ -9,9 +9,6 @@ VERSION: Final = "0.1.0"
 #: What stands in counter labels where the reference driver states version and commit.
 SOFTWARE_VERSION: Final = f"version={VERSION} commit=aeron-core"
 
-#: Version 1.0.0 of the commands and responses, packed as major << 16 | minor << 8 | patch.
-CONTROL_PROTOCOL_VERSION: Final = 1 << 16
-
 
 def software_version_number() -> int:
     """Return the version packed as major << 16 | minor << 8 | patch."""

@@ -5,11 +5,10 @@ Source: ChannelUriStringBuilder.java, aeron_uri_string_builder.c.
 
 from __future__ import annotations
 
+from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.channel_uri import IPC_MEDIA, SPY_PREFIX, ChannelUri, ParamValue, format_param
 from aeron_core.uri.values import format_duration_ns
-
-_FRAME_ALIGNMENT = 32
 
 
 class ChannelUriBuilder:
@@ -101,9 +100,9 @@ class ChannelUriBuilder:
 
     def initial_position(self, position: int, initial_term_id: int, term_length: int) -> ChannelUriBuilder:
         """Set the four keys that let a stream start at `position`, a multiple of 32 bytes."""
-        if position < 0 or position % _FRAME_ALIGNMENT:
+        if position < 0 or position % wire.FRAME_ALIGNMENT:
             raise ConfigurationError(
-                f"initial position {position}: must be a multiple of {_FRAME_ALIGNMENT}, not negative"
+                f"initial position {position}: must be a multiple of {wire.FRAME_ALIGNMENT}, not negative"
             )
         if term_length <= 0 or term_length & (term_length - 1):
             raise ConfigurationError(f"term length {term_length}: must be a power of two")

@@ -12,11 +12,13 @@ from enum import Enum
 from itertools import combinations
 from typing import Final
 
+from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.values import INT32_MAX
 
-RESERVED_VALUE_OFFSET: Final = -8  # relative to the payload: the reserved value ends the frame header
+# Relative to the payload: the reserved value is the last field of the frame header.
+RESERVED_VALUE_OFFSET: Final = wire.DATA_RESERVED_VALUE_OFFSET - wire.DATA_HEADER_LENGTH
 TIMESTAMP_LENGTH: Final = 8
 MAX_TTL: Final = 255
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.uri import values
 from aeron_core.uri.channel_uri import ChannelUri
@@ -23,17 +24,12 @@ from aeron_core.uri.defaults import (
 )
 from aeron_core.uri.endpoint_parameters import EndpointParams
 
-FRAME_ALIGNMENT: Final = 32
-TERM_MIN_LENGTH: Final = 64 * 1024
-TERM_MAX_LENGTH: Final = 1024 * 1024 * 1024
-MIN_MTU: Final = 64  # one frame alignment more than a header
-MAX_MTU: Final = 65504
 MAX_RESEND_LIMIT: Final = 256
 NULL_CORRELATION_ID: Final = -1
 PROTOTYPE_CORRELATION_ID: Final = -2
 
-TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {TERM_MIN_LENGTH} to {TERM_MAX_LENGTH}"
-MTU_ALLOWED: Final = f"must be a multiple of {FRAME_ALIGNMENT} from {MIN_MTU} to {MAX_MTU}"
+TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH}"
+MTU_ALLOWED: Final = f"must be a multiple of {wire.FRAME_ALIGNMENT} from {wire.MIN_MTU_LENGTH} to {wire.MAX_UDP_PAYLOAD_LENGTH}"
 
 FindTagged = Callable[[int], TaggedPublication | None]
 
@@ -112,7 +108,7 @@ class PublicationParams:
         is_response = endpoint.is_response and not uri.is_ipc
         if is_response and uri.get("response-correlation-id") == "prototype":
             # It only holds the socket for responses to come: nothing is ever offered.
-            term_length = TERM_MIN_LENGTH
+            term_length = wire.TERM_MIN_LENGTH
             window_length = min(window_length, term_length // 2)
         start = _start_position(uri, term_length)
         params = cls(
@@ -238,7 +234,7 @@ def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Pu
         if tagged is not None:
             return tagged.term_length
         return defaults.ipc_term_length if uri.is_ipc else defaults.term_length
-    if not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH or length & (length - 1):
+    if not wire.TERM_MIN_LENGTH <= length <= wire.TERM_MAX_LENGTH or length & (length - 1):
         raise uri.fault("term-length", TERM_LENGTH_ALLOWED)
     return length
 
@@ -258,7 +254,7 @@ def _mtu(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Publicatio
         if tagged is not None:
             return tagged.mtu
         return defaults.ipc_mtu if uri.is_ipc else defaults.mtu
-    if not MIN_MTU <= length <= MAX_MTU or length % FRAME_ALIGNMENT:
+    if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH or length % wire.FRAME_ALIGNMENT:
         raise uri.fault("mtu", MTU_ALLOWED)
     return length
 
@@ -296,8 +292,8 @@ def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
         raise uri.fault("term-id", f"must be at most 2^31 - 1 terms after init-term-id={initial_term_id}")
     if not 0 <= term_offset <= term_length:
         raise uri.fault("term-offset", f"must be from 0 to the term-length={term_length}")
-    if term_offset % FRAME_ALIGNMENT:
-        raise uri.fault("term-offset", f"must be a multiple of {FRAME_ALIGNMENT} (FRAME_ALIGNMENT)")
+    if term_offset % wire.FRAME_ALIGNMENT:
+        raise uri.fault("term-offset", f"must be a multiple of {wire.FRAME_ALIGNMENT} (FRAME_ALIGNMENT)")
     return StartPosition(initial_term_id, term_id, term_offset)
 
 
