@@ -17,7 +17,7 @@ from aeron_core.protocol.message import (
     I32,
     I64,
     Blob,
-    Message,
+    ControlMessage,
     OptionalI64,
     PaddedBlob,
     Text,
@@ -26,7 +26,7 @@ from aeron_core.protocol.message import (
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Message):
+class DriverCommand(ControlMessage):
     """What all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
     client_id: I64
@@ -34,7 +34,7 @@ class Command(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class _AddAnyPublication(Command):
+class _AddAnyPublication(DriverCommand):
     stream_id: I32
     channel: Text
 
@@ -54,7 +54,7 @@ class AddExclusivePublication(_AddAnyPublication):
 
 
 @dataclass(frozen=True, slots=True)
-class RemovePublication(Command):
+class RemovePublication(DriverCommand):
     """Give a publication back; answered by OnOperationSuccess.
 
     Clients before 1.48 end the command before its flags: `flags` is None then, and writes the same.
@@ -71,7 +71,7 @@ class RemovePublication(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class AddSubscription(Command):
+class AddSubscription(DriverCommand):
     """Subscribe to a stream; answered by OnSubscriptionReady, then OnAvailableImage for each image."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_SUBSCRIPTION
@@ -82,7 +82,7 @@ class AddSubscription(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveSubscription(Command):
+class RemoveSubscription(DriverCommand):
     """End a subscription; answered by OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_SUBSCRIPTION
@@ -90,14 +90,14 @@ class RemoveSubscription(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class ClientKeepalive(Command):
+class ClientKeepalive(DriverCommand):
     """Say that the client is alive, as clients before 1.22 do; never answered."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_KEEPALIVE
 
 
 @dataclass(frozen=True, slots=True)
-class _Destination(Command):
+class _Destination(DriverCommand):
     registration_id: I64
     """Of the publication or subscription."""
     channel: Text
@@ -118,7 +118,7 @@ class RemoveDestination(_Destination):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveDestinationById(Command):
+class RemoveDestinationById(DriverCommand):
     """Send a publication to one place less, known by the correlation id of the command that added it."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_DESTINATION_BY_ID
@@ -141,7 +141,7 @@ class RemoveRcvDestination(_Destination):
 
 
 @dataclass(frozen=True, slots=True)
-class AddCounter(Command):
+class AddCounter(DriverCommand):
     """Allocate a counter that lives as long as the client; answered by OnCounterReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_COUNTER
@@ -151,7 +151,7 @@ class AddCounter(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class AddStaticCounter(Command):
+class AddStaticCounter(DriverCommand):
     """Allocate, or find, a counter that outlives the client; answered by OnStaticCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_STATIC_COUNTER
@@ -162,7 +162,7 @@ class AddStaticCounter(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveCounter(Command):
+class RemoveCounter(DriverCommand):
     """Free a counter; answered by OnOperationSuccess, then OnUnavailableCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_COUNTER
@@ -170,14 +170,14 @@ class RemoveCounter(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class ClientClose(Command):
+class ClientClose(DriverCommand):
     """Give everything back; never answered."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_CLOSE
 
 
 @dataclass(frozen=True, slots=True)
-class TerminateDriver(Command):
+class TerminateDriver(DriverCommand):
     """Ask the driver to end, if its validator likes the token; never answered."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_TERMINATE_DRIVER
@@ -185,7 +185,7 @@ class TerminateDriver(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class RejectImage(Command):
+class RejectImage(DriverCommand):
     """Refuse an image from a position on; answered by OnOperationSuccess.
 
     Written as the C client does, for C drivers demand the length of a padded struct. Read as the Java driver
@@ -201,14 +201,14 @@ class RejectImage(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class GetNextAvailableSessionId(Command):
+class GetNextAvailableSessionId(DriverCommand):
     """Ask for a session id that no publication of the stream uses; answered by OnNextAvailableSessionId."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_GET_NEXT_AVAILABLE_SESSION_ID
     stream_id: I32
 
 
-_TYPES: tuple[type[Command], ...] = (
+_TYPES: tuple[type[DriverCommand], ...] = (
     AddPublication,
     RemovePublication,
     AddExclusivePublication,
@@ -228,12 +228,12 @@ _TYPES: tuple[type[Command], ...] = (
     RemoveDestinationById,
     GetNextAvailableSessionId,
 )
-COMMANDS: Final[Mapping[int, type[Command]]] = MappingProxyType(
+COMMANDS: Final[Mapping[int, type[DriverCommand]]] = MappingProxyType(
     {command.TYPE_ID: command for command in _TYPES}
 )
 
 
-def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> Command:
+def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> DriverCommand:
     """Return the command in a record of this type.
 
     ProtocolError has the code UNKNOWN_COMMAND_TYPE_ID or MALFORMED_COMMAND.

@@ -42,7 +42,7 @@ class ControlMode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointParams:
+class EndpointParameters:
     """Parameters of a channel endpoint; of shared memory, only the control mode is looked at."""
 
     control_mode: ControlMode = ControlMode.NONE
@@ -56,7 +56,7 @@ class EndpointParams:
     channel_snd_timestamp_offset: int | None = None
 
     @classmethod
-    def parse(cls, uri: ChannelUri) -> EndpointParams:
+    def parse(cls, uri: ChannelUri) -> EndpointParameters:
         """Return the endpoint parameters of `uri`; the first fault in the reference's order is raised."""
         mode = ControlMode.of(uri)
         if uri.is_ipc:

@@ -22,14 +22,17 @@ from aeron_core.uri.defaults import (
     SubscriptionDefaults,
     TaggedPublication,
 )
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 MAX_RESEND_LIMIT: Final = 256
 NULL_CORRELATION_ID: Final = -1
 PROTOTYPE_CORRELATION_ID: Final = -2
 
 TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH}"
-MTU_ALLOWED: Final = f"must be a multiple of {wire.FRAME_ALIGNMENT} from {wire.MIN_MTU_LENGTH} to {wire.MAX_UDP_PAYLOAD_LENGTH}"
+MTU_ALLOWED: Final = (
+    f"must be a multiple of {wire.FRAME_ALIGNMENT} "
+    f"from {wire.MIN_MTU_LENGTH} to {wire.MAX_UDP_PAYLOAD_LENGTH}"
+)
 
 FindTagged = Callable[[int], TaggedPublication | None]
 
@@ -55,10 +58,10 @@ class UntetheredTimeouts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicationParams:
+class PublicationParameters:
     """What a channel URI decides about a publication; `has_x` tells that the URI itself said so."""
 
-    endpoint: EndpointParams
+    endpoint: EndpointParameters
     session_id: int | None
     session_tag: int | None  # entity tag of the publication that lent its session id
     entity_tag: int
@@ -88,14 +91,14 @@ class PublicationParams:
         find_tagged: FindTagged | None = None,
         *,
         has_datagrams: bool = True,
-    ) -> PublicationParams:
+    ) -> PublicationParameters:
         """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
 
         For `has_datagrams` see `MediaTransport`.
         """
         if uri.is_spy:
             raise ChannelUriError(f"a publication cannot be a spy: {str(uri)!r} must start with aeron:")
-        endpoint = EndpointParams.parse(uri)
+        endpoint = EndpointParameters.parse(uri)
         _check_control_has_company(uri)
         session_tag, tagged = _tagged_publication(uri, find_tagged)
         session_id = tagged.session_id if tagged else _session_id(uri, session_tag)
@@ -140,10 +143,10 @@ class PublicationParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubscriptionParams:
+class SubscriptionParameters:
     """What a channel URI decides about a subscription."""
 
-    endpoint: EndpointParams
+    endpoint: EndpointParameters
     is_reliable: bool
     is_sparse: bool
     is_tether: bool
@@ -165,14 +168,14 @@ class SubscriptionParams:
         find_tagged: FindTagged | None = None,
         *,
         has_datagrams: bool = True,
-    ) -> SubscriptionParams:
+    ) -> SubscriptionParameters:
         """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
 
         For `has_datagrams` see `MediaTransport`.
         """
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
-        endpoint = EndpointParams.parse(uri)
+        endpoint = EndpointParameters.parse(uri)
         params = cls(
             endpoint=endpoint,
             is_reliable=uri.get_bool("reliable", defaults.is_reliable),
@@ -334,7 +337,9 @@ def _group(uri: ChannelUri, defaults: SubscriptionDefaults) -> Inferable:
     return {"true": Inferable.TRUE, "infer": Inferable.INFER}.get(text, Inferable.FALSE)
 
 
-def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults: PublicationDefaults) -> None:
+def _check_mtu_fits_socket(
+    uri: ChannelUri, params: PublicationParameters, defaults: PublicationDefaults
+) -> None:
     if uri.is_ipc:
         return
     where, length = "channel", params.endpoint.socket_sndbuf_length
@@ -349,7 +354,7 @@ def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults:
 
 
 def _check_window_fits_socket(
-    uri: ChannelUri, params: SubscriptionParams, defaults: SubscriptionDefaults
+    uri: ChannelUri, params: SubscriptionParameters, defaults: SubscriptionDefaults
 ) -> None:
     if uri.is_ipc or uri.is_spy:
         return

@@ -5,7 +5,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import (
     RESERVED_VALUE_OFFSET,
     ControlMode,
-    EndpointParams,
+    EndpointParameters,
     check_destination,
 )
 
@@ -13,11 +13,11 @@ UDP = "aeron:udp?endpoint=localhost:20121"
 
 
 def endpoint(text):
-    return EndpointParams.parse(ChannelUri.parse(text))
+    return EndpointParameters.parse(ChannelUri.parse(text))
 
 
 def test_endpoint_without_parameters_leaves_all_to_the_driver():
-    assert endpoint(UDP) == EndpointParams()
+    assert endpoint(UDP) == EndpointParameters()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_udp_channel_may_do_without_an_endpoint(text):
 def test_ipc_looks_at_nothing_but_the_control_mode():
     params = endpoint("aeron:ipc?control-mode=response|so-sndbuf=x|ttl=x|ats=true")
 
-    assert params == EndpointParams(ControlMode.RESPONSE)
+    assert params == EndpointParameters(ControlMode.RESPONSE)
     assert params.is_response
 
 

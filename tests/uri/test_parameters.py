@@ -12,9 +12,9 @@ from aeron_core.uri.defaults import (
 )
 from aeron_core.uri.parameters import (
     PROTOTYPE_CORRELATION_ID,
-    PublicationParams,
+    PublicationParameters,
     StartPosition,
-    SubscriptionParams,
+    SubscriptionParameters,
     UntetheredTimeouts,
 )
 
@@ -23,11 +23,11 @@ SECOND_NS = 1_000_000_000
 
 
 def publication(text, defaults=None, find_tagged=None):
-    return PublicationParams.parse(ChannelUri.parse(text), defaults or PublicationDefaults(), find_tagged)
+    return PublicationParameters.parse(ChannelUri.parse(text), defaults or PublicationDefaults(), find_tagged)
 
 
 def subscription(text, defaults=None):
-    return SubscriptionParams.parse(ChannelUri.parse(text), defaults or SubscriptionDefaults())
+    return SubscriptionParameters.parse(ChannelUri.parse(text), defaults or SubscriptionDefaults())
 
 
 def test_publication_without_parameters_has_the_defaults_of_the_reference():

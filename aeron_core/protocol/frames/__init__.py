@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.data import DataHeader, is_heartbeat, validate_d
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.header import Frame, FrameHeader, validate
 from aeron_core.protocol.frames.nak import Nak
-from aeron_core.protocol.frames.resolution import Resolution, ResolutionEntry, decode_entries
+from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame, decode_entries
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
@@ -21,8 +21,8 @@ __all__ = [
     "Frame",
     "FrameHeader",
     "Nak",
-    "Resolution",
     "ResolutionEntry",
+    "ResolutionFrame",
     "ResponseSetup",
     "Rttm",
     "Setup",

@@ -93,7 +93,7 @@ class ResolutionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class ResolutionFrame:
     """A whole frame; it always fills its packet."""
 
     entries: tuple[ResolutionEntry, ...]

@@ -14,7 +14,7 @@ from aeron_core.protocol.frames import (
     ErrorFrame,
     FrameHeader,
     Nak,
-    Resolution,
+    ResolutionFrame,
     ResponseSetup,
     Rttm,
     Setup,
@@ -75,7 +75,7 @@ def check_all(content):
     else:
         assert result in REFUSALS or result in range(12)
     with contextlib.suppress(ProtocolError):
-        Resolution.decode(buffer, 0, length)
+        ResolutionFrame.decode(buffer, 0, length)
 
 
 def check_methods(frame):

@@ -14,7 +14,7 @@ from aeron_core.protocol.frames import (
     ErrorFrame,
     FrameHeader,
     Nak,
-    Resolution,
+    ResolutionFrame,
     ResponseSetup,
     Rttm,
     Setup,
@@ -167,7 +167,7 @@ def test_texts_of_errors_are_read(scenario):
 
 def test_resolution_entries_decode_to_what_is_known_of_them(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario, wire.TYPE_RES):
-        entries = Resolution.decode(buffer, offset, remaining).entries
+        entries = ResolutionFrame.decode(buffer, offset, remaining).entries
 
         assert len(entries) == len(frame["entries"])
         for entry, expected in zip(entries, frame["entries"], strict=True):
@@ -193,7 +193,7 @@ def test_resolution_frames_encode_to_the_bytes_they_came_from_but_for_padding(sc
     for frame, buffer, offset, remaining in frames_of(scenario, wire.TYPE_RES):
         target = AtomicBuffer.allocate(remaining)
 
-        written = Resolution.decode(buffer, offset, remaining).encode(target, 0)
+        written = ResolutionFrame.decode(buffer, offset, remaining).encode(target, 0)
 
         assert written == frame["frame_length"]
         assert target.get_bytes(0, written) == with_padding_cleared(frame, buffer.get_bytes(offset, written))
