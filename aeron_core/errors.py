@@ -1,30 +1,34 @@
-"""The one exception tree.
+"""Exceptions: one tree for the core and its plugins, so that `except AeronError` catches all of them.
 
     AeronError
-    ├── ConfigurationError(ValueError)     a setting, a file or the environment is wrong: the user can mend it
-    │   └── ChannelUriError                a channel URI is wrong
+    ├── ConfigurationError(ValueError)     a setting, a file or an environment variable is wrong
+    │   ├── ChannelUriError                a channel URI is wrong
+    │   └── TlsFileError                   a certificate or key named by a channel URI is unusable (aeron_media)
     ├── PluginError                        a plugin is missing, broken, or clashes with another
-    ├── ProtocolError(ValueError)          bytes of a peer that no decoder may accept
-    ├── CncError                           the file by which a driver and its clients meet cannot be used
-    │   ├── CncNotReadyError               a driver is not there or still starting: trying again may help
-    │   └── CncIncompatibleError           of another version, or damaged: trying again will not help
-    ├── DriverError                        the media driver could not start or cannot go on
-    │   ├── ActiveDriverError              another driver is alive in the directory
-    │   └── StorageError(OSError)          a file could not be made or mapped: /dev/shm is too small, ...
+    ├── ProtocolError(ValueError)          a decoder rejected bytes from a peer
+    ├── SessionError                       a TLS or WebSocket session cannot continue (aeron_media)
+    ├── CncError                           cnc.dat, the file that driver and clients share, cannot be used
+    │   ├── CncNotReadyError               no driver is running yet, or it is still starting: retry
+    │   └── CncIncompatibleError           another version, or damaged: a retry does not help
+    ├── DriverError                        the media driver could not start or cannot continue
+    │   ├── ActiveDriverError              another driver is running in the directory
+    │   └── StorageError(OSError)          a file could not be created or mapped: /dev/shm is too small, ...
+    ├── CommandRefusedError                a command of a client was refused; stays inside the conductor
     ├── RecordingError                     a recording could not be written or read
-    │   ├── RecordingNotFoundError         there is no such archive or recording
-    │   ├── CorruptRecordingError(ValueError)  its files are not what they must be
-    │   ├── DataLossError                  what was asked for is no longer held
-    │   └── ArchiveInUseError              another recorder writes into the archive
-    └── ClientError                        a client could not do what it was asked
-        ├── DriverTimeoutError(TimeoutError)   no driver, or it no longer answers
-        ├── ClientTimeoutError(TimeoutError)   the driver gave this client up
-        ├── NotConnectedError(TimeoutError)    nobody connected to a publication or subscription in time
-        ├── RegistrationError              the driver refused a command; carries its error code
-        ├── NoClaimError                   a claim was used that failed, or that has ended
+    │   ├── RecordingNotFoundError         the archive or the recording does not exist
+    │   ├── CorruptRecordingError(ValueError)  a file of the archive is damaged
+    │   ├── DataLossError                  the requested positions were purged or never recorded
+    │   └── ArchiveInUseError              another recorder is writing to the archive
+    ├── PipelineError                      a Spark query of a pipeline failed (pyspark_aeron)
+    └── ClientError                        a client operation failed
+        ├── DriverTimeoutError(TimeoutError)   no driver is running, or it stopped responding
+        ├── ClientTimeoutError(TimeoutError)   the driver timed this client out
+        ├── NotConnectedError(TimeoutError)    a publication or subscription was not connected in time
+        ├── RegistrationError              the driver refused a command; has its error code
+        ├── NoClaimError                   a claim was used that failed or is already complete
         └── ClosedError                    used after close
 
-Results of hot calls such as `offer` are documented negatives, never exceptions.
+Hot calls such as `offer` return documented negative results instead of raising.
 """
 
 from __future__ import annotations
