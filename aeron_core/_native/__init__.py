@@ -1,4 +1,4 @@
-"""All pointers, atomics and system calls: the only compiled-by-need part of the core."""
+"""Pointers, atomics and system calls: the part of the core that cannot run uncompiled."""
 
 try:
     from aeron_core._native import wire as _wire  # noqa: F401
