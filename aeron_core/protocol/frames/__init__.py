@@ -1,8 +1,8 @@
-"""Frames as they travel: each is one module with one class, decoded into again and again.
+"""Frames of the wire protocol: one module and one class each, reused for decoding.
 
-`decode(buffer, offset, length)` answers `wire.FRAME_ACCEPTED` or a negative that says why not;
-`encode(buffer, offset)` answers the bytes written. Compiled modules cimport each class from its own module
-and need no GIL to call it.
+`decode(buffer, offset, length)` returns `wire.FRAME_ACCEPTED` or a negative `wire.FRAME_…`; `encode(buffer, offset)`
+returns the number of bytes written. Compiled modules cimport each class from its own module and need no GIL to call
+it.
 """
 
 from aeron_core.protocol.frames.data import DataHeader, is_heartbeat, validate_data_packet
