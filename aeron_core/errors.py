@@ -61,7 +61,7 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def of(cls, value: int) -> ErrorCode:
-        """Return the code for `value`, UNKNOWN_CODE_VALUE where this version does not know it."""
+        """Return the code for `value`, UNKNOWN_CODE_VALUE if this version does not define it."""
         try:
             return cls(value)
         except ValueError:
@@ -69,15 +69,15 @@ class ErrorCode(IntEnum):
 
 
 class AeronError(Exception):
-    """Base of every exception that aeron-core raises on purpose."""
+    """Base of all exceptions that aeron-core raises deliberately."""
 
 
 class ConfigurationError(AeronError, ValueError):
-    """A setting, a file or the environment is wrong; the message says what is allowed."""
+    """A setting, a file or an environment variable is wrong; the message names the allowed values."""
 
 
 class ChannelUriError(ConfigurationError):
-    """A channel URI is wrong; `code` is what the driver tells a client."""
+    """A channel URI is wrong; `code` is the error code sent to the client."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.INVALID_CHANNEL) -> None:
         super().__init__(message)
@@ -85,11 +85,11 @@ class ChannelUriError(ConfigurationError):
 
 
 class PluginError(AeronError):
-    """A plugin is missing, broken, or clashes with another; the message names the distribution."""
+    """A plugin is missing, broken, or clashes with another; the message names its distribution."""
 
 
 class ProtocolError(AeronError, ValueError):
-    """Bytes that a decoder must not accept; `code` is what to answer. Never raised past a duty cycle."""
+    """A decoder rejected bytes; `code` is the error code of the response. Never raised past a duty cycle."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.MALFORMED_COMMAND) -> None:
         super().__init__(message)
@@ -97,27 +97,27 @@ class ProtocolError(AeronError, ValueError):
 
 
 class CncError(AeronError):
-    """The file by which a media driver and its clients meet cannot be used."""
+    """The file that a media driver shares with its clients, `cnc.dat`, cannot be used."""
 
 
 class CncNotReadyError(CncError):
-    """The driver of the directory is not there or still starting; trying again may help."""
+    """No driver is running in the directory yet, or it is still starting: a retry may help."""
 
 
 class CncIncompatibleError(CncError):
-    """The file is of another version or damaged; trying again will not help."""
+    """The file has another version or is damaged: a retry does not help."""
 
 
 class DriverError(AeronError):
-    """The media driver could not start or cannot go on."""
+    """The media driver could not start or cannot continue."""
 
 
 class ActiveDriverError(DriverError):
-    """Another media driver is alive in the directory."""
+    """Another media driver is running in the directory."""
 
 
 class StorageError(DriverError, OSError):
-    """A file could not be made or mapped."""
+    """A file could not be created or mapped."""
 
 
 class RecordingError(AeronError):
@@ -125,35 +125,35 @@ class RecordingError(AeronError):
 
 
 class RecordingNotFoundError(RecordingError):
-    """There is no such archive, or no such recording in it."""
+    """The archive does not exist, or does not contain the recording."""
 
 
 class CorruptRecordingError(RecordingError, ValueError):
-    """The files of an archive are not what they must be; the message says where."""
+    """A file of an archive is damaged; the message says where."""
 
 
 class DataLossError(RecordingError):
-    """Positions were asked for that were purged, or that never came."""
+    """The requested positions were purged or never recorded."""
 
 
 class ArchiveInUseError(RecordingError):
-    """Another recorder writes into the archive."""
+    """Another recorder is writing to the archive."""
 
 
 class ClientError(AeronError):
-    """A client could not do what it was asked."""
+    """A client operation failed."""
 
 
 class DriverTimeoutError(ClientError, TimeoutError):
-    """There is no driver, or it no longer answers."""
+    """No driver is running, or it stopped responding."""
 
 
 class ClientTimeoutError(ClientError, TimeoutError):
-    """The driver gave this client up, or the client's own conductor was not run for too long."""
+    """The driver timed this client out, or the client's own conductor was not run for too long."""
 
 
 class NotConnectedError(ClientError, TimeoutError):
-    """Nobody connected to a publication or a subscription in time."""
+    """A publication or subscription was not connected in time."""
 
 
 class RegistrationError(ClientError):
@@ -165,8 +165,8 @@ class RegistrationError(ClientError):
 
 
 class NoClaimError(ClientError):
-    """A claim was used that a publication had no room for, or that has ended."""
+    """A claim was used that failed or is already complete."""
 
 
 class ClosedError(ClientError):
-    """A client, publication, subscription or counter was used after its close."""
+    """A client, publication, subscription or counter was used after it was closed."""

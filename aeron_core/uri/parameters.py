@@ -1,7 +1,7 @@
-"""What a channel URI and the driver's defaults say about one publication or subscription.
+"""Parameters of a publication or subscription: its channel URI, completed with the driver's defaults.
 
-Not here: whether it agrees with publications and subscriptions that exist already, which the conductor knows.
-Invariant: faults are looked for in the reference's order, so that the same one is told to the client.
+Not here: conflicts with existing publications and subscriptions, which the conductor checks.
+Invariant: checks are in the reference's order, so that a client receives the same error.
 
 Source: aeron_driver_uri.c (aeron_diver_uri_publication_params, aeron_driver_uri_subscription_params).
 """
@@ -41,16 +41,16 @@ _POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Where a stream starts when its URI says so."""
+    """The position at which a stream starts, if its URI sets one."""
 
     initial_term_id: int
     term_id: int
-    term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, the term length at most
+    term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, at most the term length
 
 
 @dataclass(frozen=True, slots=True)
 class UntetheredTimeouts:
-    """How long an untethered subscriber stands at the limit, lingers and rests."""
+    """How long an untethered subscriber may be at the limit, lingers and rests."""
 
     window_limit_timeout_ns: int
     linger_timeout_ns: int
@@ -59,11 +59,11 @@ class UntetheredTimeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationParameters:
-    """What a channel URI decides about a publication; `has_x` tells that the URI itself said so."""
+    """Parameters of a publication; `has_x` is true if the URI itself sets x."""
 
     endpoint: EndpointParameters
     session_id: int | None
-    session_tag: int | None  # entity tag of the publication that lent its session id
+    session_tag: int | None  # entity tag of the publication whose session id is used
     entity_tag: int
     linger_timeout_ns: int
     term_length: int
@@ -78,10 +78,10 @@ class PublicationParameters:
     is_sparse: bool
     signal_eos: bool
     spies_simulate_connection: bool
-    response_correlation_id: int  # NULL_CORRELATION_ID for none, PROTOTYPE_CORRELATION_ID
+    response_correlation_id: int  # or NULL_CORRELATION_ID, or PROTOTYPE_CORRELATION_ID
     untethered: UntetheredTimeouts
     is_response: bool
-    flow_control: str | None  # text of `fc`, for the strategy's own parser
+    flow_control: str | None  # text of `fc`, parsed by the strategy
 
     @classmethod
     def parse(
@@ -92,7 +92,7 @@ class PublicationParameters:
         *,
         has_datagrams: bool = True,
     ) -> PublicationParameters:
-        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
+        """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
         For `has_datagrams` see `MediaTransport`.
         """
@@ -110,7 +110,7 @@ class PublicationParameters:
         window_length = _publication_window_length(uri, mtu, term_length, defaults)
         is_response = endpoint.is_response and not uri.is_ipc
         if is_response and uri.get("response-correlation-id") == "prototype":
-            # It only holds the socket for responses to come: nothing is ever offered.
+            # A prototype only holds the socket for later responses: nothing is ever offered to it.
             term_length = wire.TERM_MIN_LENGTH
             window_length = min(window_length, term_length // 2)
         start = _start_position(uri, term_length)
@@ -144,7 +144,7 @@ class PublicationParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionParameters:
-    """What a channel URI decides about a subscription."""
+    """Parameters of a subscription."""
 
     endpoint: EndpointParameters
     is_reliable: bool
@@ -153,10 +153,10 @@ class SubscriptionParameters:
     is_rejoin: bool
     group: Inferable
     group_tag: int | None
-    session_id: int | None  # the only session to take, None for any
+    session_id: int | None  # the only session to receive, None for any
     initial_window_length: int
     nak_delay_ns: int | None  # None for the driver's delay
-    congestion_control: str | None  # text of `cc`, None for the driver's strategy
+    congestion_control: str | None  # text of `cc`, None for the driver's default
     untethered: UntetheredTimeouts
     is_response: bool
 
@@ -169,7 +169,7 @@ class SubscriptionParameters:
         *,
         has_datagrams: bool = True,
     ) -> SubscriptionParameters:
-        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
+        """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
         For `has_datagrams` see `MediaTransport`.
         """
@@ -222,7 +222,7 @@ def _tagged_publication(
 
 
 def _wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | None:
-    # Unlike the reference, which knows tags for publications only: what is published by tag is subscribed by tag.
+    # Unlike the reference, which resolves tags for publications only: a subscription may use the same tag.
     session_tag, tagged = _tagged_publication(uri, find_tagged)
     return tagged.session_id if tagged else _session_id(uri, session_tag)
 
@@ -290,7 +290,7 @@ def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
             f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set; missing {' '.join(missing)}",
         )
     term_offset = uri.get_int64("term-offset", 0)
-    # Term ids are int32 and wrap around: their difference must not be negative as an int32.
+    # Term ids are int32 and wrap: the difference must not be negative as an int32.
     if (term_id - initial_term_id) & 0x8000_0000:
         raise uri.fault("term-id", f"must be at most 2^31 - 1 terms after init-term-id={initial_term_id}")
     if not 0 <= term_offset <= term_length:
@@ -333,7 +333,7 @@ def _group(uri: ChannelUri, defaults: SubscriptionDefaults) -> Inferable:
     text = uri.get("group")
     if text is None:
         return defaults.group
-    # As the reference: any text but true and infer stands for false.
+    # As in the reference: any text other than true and infer counts as false.
     return {"true": Inferable.TRUE, "infer": Inferable.INFER}.get(text, Inferable.FALSE)
 
 
