@@ -58,7 +58,7 @@ CLASSES = [
 ]
 
 
-def test_declarations_are_understood():
+def test_declarations_are_parsed():
     assert declared_classes(
         "@cython.final\ncdef class A(b.C):\n    cdef int x  # of f(self)\n\n"
         "cdef class D:\n    cdef void (*f)(int) noexcept\n    cpdef int64_t g(self, int a) except? -1\n"
@@ -91,7 +91,7 @@ def test_a_declared_class_is_compiled_with_its_c_methods(module, name, has_metho
         ({"AERON_CORE_COMPRESSION": "lzma"}, "AERON_CORE_COMPRESSION=lzma: must be isal or zlib"),
     ],
 )  # fmt: skip
-def test_a_build_that_cannot_inflate_says_what_it_needs(environment, message):
+def test_the_error_of_a_build_without_a_compression_library_names_the_remedy(environment, message):
     pytest.importorskip("Cython")
 
     done = subprocess.run(

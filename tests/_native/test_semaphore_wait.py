@@ -98,13 +98,13 @@ def test_a_wait_ends_in_time_though_the_wall_clock_is_set_back(tmp_path):
     assert done.stdout == "woke\n"
 
 
-def test_without_clockwait_a_wait_ends_when_somebody_posts(semaphore, wait_without_clockwait):
+def test_without_clockwait_a_wait_ends_when_the_semaphore_is_posted(semaphore, wait_without_clockwait):
     semaphore.signal()
 
     assert wait_without_clockwait(60_000_000_000) == 1
 
 
-def test_without_clockwait_a_wait_ends_with_its_bound(semaphore, wait_without_clockwait):
+def test_without_clockwait_a_wait_ends_with_its_timeout(semaphore, wait_without_clockwait):
     start_ns = time.monotonic_ns()
 
     assert wait_without_clockwait(3_500_000) == 0

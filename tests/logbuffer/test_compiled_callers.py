@@ -51,9 +51,7 @@ def messages_of_publisher(number, count):
 
 
 @pytest.mark.parametrize(("publishers", "count"), [(2, 100_000), (4, 25_000)])
-def test_publishers_in_parallel_lose_nothing_and_tear_nothing(
-    make_log, make_batch, compiled, publishers, count
-):
+def test_concurrent_publishers_lose_and_mix_no_message(make_log, make_batch, compiled, publishers, count):
     log, limit = make_log(), AtomicBuffer.allocate(8)
     limit.put_i64(0, WINDOW)
     ends = []

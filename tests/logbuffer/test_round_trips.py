@@ -80,9 +80,7 @@ def make_stream(make_log, start):
 
 @given(sizes=SIZES, start=STARTS, rng=st.randoms(use_true_random=False))
 @pytest.mark.parametrize("kind", APPENDERS)
-def test_messages_appended_in_any_way_are_read_in_order_while_the_log_goes_round(
-    make_log, kind, sizes, start, rng
-):
+def test_messages_of_all_append_methods_are_read_in_order_across_rotations(make_log, kind, sizes, start, rng):
     log, position = make_stream(make_log, start)
     limit = AtomicBuffer.allocate(8)
     limit.put_i64(0, position + WINDOW)
@@ -169,7 +167,7 @@ def test_unreliable_stream_drops_messages_of_lost_datagrams_and_no_others(make_l
     assert all(message in received for message in messages_of(batch))  # in order, whole, none twice
 
 
-def test_dead_publishers_do_not_stop_the_stream(make_log):
+def test_crashed_publishers_do_not_stop_the_stream(make_log):
     log = make_log()
     limit = unlimited()
     appenders = [ConcurrentAppender(log, 11, 22, limit) for _ in range(2)]

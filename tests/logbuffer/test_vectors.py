@@ -92,7 +92,7 @@ def test_every_frame_is_read(captured):
             assert log.buffer.get_i32(begin + offset) == term["uncommitted_frame"]["frame_length_field"]
 
 
-def test_same_parameters_make_the_same_metadata_page(captured):
+def test_the_same_parameters_give_the_same_metadata_page(captured):
     old = LogBuffer(AtomicBuffer(captured.data))
     described = old.metadata()
     fixed = {
@@ -119,7 +119,7 @@ def publication_only(captured):
         pytest.skip("nobody appends to the log of an image")
 
 
-def test_same_messages_make_the_same_terms_and_tails(captured):
+def test_the_same_messages_give_the_same_terms_and_tails(captured):
     publication_only(captured)
     old = LogBuffer(AtomicBuffer(captured.data))
     described = old.metadata()

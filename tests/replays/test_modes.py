@@ -23,7 +23,7 @@ def frames_by(capture, who, kind):
 # 05: round trip time measurement
 
 
-def test_05_a_sender_answers_each_measurement_as_the_real_one(start_replay):
+def test_05_a_sender_replies_to_each_measurement_as_the_real_one(start_replay):
     capture = Capture("05-rttm", fills_holes=True)
     replay = start_replay(capture, "pub")
 
@@ -34,7 +34,7 @@ def test_05_a_sender_answers_each_measurement_as_the_real_one(start_replay):
     assert ours.data == theirs.data
 
 
-def test_05_a_receiver_measures_until_it_knows_and_opens_its_window_as_the_real_one(start_replay):
+def test_05_a_receiver_measures_the_rtt_and_opens_its_window_as_the_real_one(start_replay):
     capture = Capture("05-rttm", fills_holes=True)
     replay = start_replay(capture, "sub", cubic_measure_rtt=True, congestion_control="cubic")
     replay.subscribe("aeron:udp?endpoint=127.0.0.1:24041", 1005)
@@ -114,7 +114,7 @@ def test_06_the_publication_is_connected_after_as_many_receivers_as_the_real_one
 # 07a: destinations that the client names
 
 
-def test_07a_each_destination_gets_what_the_real_sender_sent_to_it(start_replay):
+def test_07a_each_destination_receives_the_same_as_from_the_real_sender(start_replay):
     capture = Capture("07a-mdc-manual")
     replay = start_replay(capture, "pub")
     publisher = Publisher(replay, "aeron:udp?control-mode=manual|term-length=64k")
@@ -212,7 +212,7 @@ def answered(decisions):
         ),
     ],
 )
-def test_13_a_receiver_whose_client_rejects_an_image_tells_the_sender_so(start_replay, name, channel):
+def test_13_a_receiver_whose_client_rejects_an_image_sends_an_error(start_replay, name, channel):
     capture = Capture(name)
     replay = start_replay(capture, "sub")
     subscription = replay.subscribe(channel, 1013)
@@ -240,7 +240,7 @@ def reject(replay, image, reason):
 # 14c: a subscription for which what is lost stays lost
 
 
-def test_14c_gaps_are_filled_where_the_real_receiver_filled_them_and_nothing_is_asked_for_again(start_replay):
+def test_14c_gaps_are_filled_as_by_the_real_receiver_and_no_nak_is_sent(start_replay):
     capture = Capture("14c-unreliable")
     arrived = {one["position"] for one in capture.facts["received"]}
     initial_term_id = capture.setup_of("pub").initial_term_id
@@ -264,7 +264,7 @@ def test_14c_gaps_are_filled_where_the_real_receiver_filled_them_and_nothing_is_
 # 17b: times of channels
 
 
-def test_17b_a_sender_puts_the_time_where_the_real_one_put_it(start_replay):
+def test_17b_a_sender_stores_timestamps_at_the_same_offset_as_the_real_one(start_replay):
     capture = Capture("17b-channel-timestamps")
     replay = start_replay(capture, "pub")
     publisher = Publisher(
@@ -283,7 +283,7 @@ def test_17b_a_sender_puts_the_time_where_the_real_one_put_it(start_replay):
         assert header.reserved_value - epoch_ns == pytest.approx(at, abs=200 * US)
 
 
-def test_17b_a_receiver_puts_the_time_where_the_real_one_put_it(start_replay):
+def test_17b_a_receiver_stores_timestamps_at_the_same_offset_as_the_real_one(start_replay):
     capture = Capture("17b-channel-timestamps")
     replay = start_replay(capture, "sub")
     replay.subscribe("aeron:udp?endpoint=127.0.0.1:24281|channel-rcv-ts-offset=0", 1018)

@@ -73,7 +73,7 @@ SCENARIOS = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_what_a_real_receiver_decided_we_decide_too(start_replay, scenario):
+def test_our_receiver_makes_the_same_decisions_as_the_real_one(start_replay, scenario):
     capture = Capture(scenario.name, fills_holes=scenario.fills_holes)
     loses = {"is_lost": was_lost} if scenario.loses else {}
     replay = start_replay(capture, scenario.party, **loses, **scenario.settings)

@@ -66,7 +66,7 @@ def test_comments_and_blank_lines_do_not_change_the_digest(copy):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--update"]])
-def test_a_change_is_refused_while_the_version_stays(copy, arguments, capsys):
+def test_a_change_is_rejected_while_the_version_stays(copy, arguments, capsys):
     record = copy / "record.txt"
     TOOL["main"](["--update"], copy, record)
     before = record.read_text(encoding="utf-8")

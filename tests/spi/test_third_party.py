@@ -59,7 +59,7 @@ def run_stream(python: Path, name: str) -> dict:
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])
-def test_a_strangers_flow_control_runs_a_stream(stranger_python, name):
+def test_a_third_party_flow_control_runs_a_stream(stranger_python, name):
     result = run_stream(stranger_python, name)
 
     assert result["in_order"]
@@ -67,7 +67,7 @@ def test_a_strangers_flow_control_runs_a_stream(stranger_python, name):
     assert result["errors"] == []
 
 
-def test_a_flow_control_that_raises_is_reported_once_and_its_stream_goes_on(stranger_python):
+def test_a_flow_control_that_raises_is_reported_once_and_its_stream_continues(stranger_python):
     result = run_stream(stranger_python, "raising")
 
     assert result["in_order"]
@@ -77,7 +77,7 @@ def test_a_flow_control_that_raises_is_reported_once_and_its_stream_goes_on(stra
     assert "a stranger's mistake" in result["errors"][0]
 
 
-def test_the_distribution_is_named_among_the_plugins(stranger_python):
+def test_the_third_party_distribution_is_listed(stranger_python):
     script = (
         "from aeron_core.registry import Registry\n"
         "print([(p.name, p.distribution, p.version) for p in Registry.load().plugins()])"

@@ -27,14 +27,14 @@ def test_entries_are_padded_to_eight_bytes(name, length):
 
 
 @pytest.mark.parametrize("missing", range(1, 24))
-def test_an_entry_that_its_packet_does_not_hold_is_refused(missing):
+def test_an_entry_that_its_packet_does_not_hold_is_rejected(missing):
     buffer, length = encoded(V4)
 
     with pytest.raises(ProtocolError):
         ResolutionFrame.decode(buffer, 0, length - missing)
 
 
-def test_entries_before_a_wrong_one_are_good():
+def test_entries_before_a_wrong_one_are_valid():
     buffer, length = encoded(V4, V4)
     buffer.put_u8(wire.RES_ENTRIES_OFFSET + V4.encoded_length + wire.RES_TYPE_OFFSET, 9)
     entries = decode_entries(buffer, 0, length)
@@ -45,7 +45,7 @@ def test_entries_before_a_wrong_one_are_good():
 
 
 @pytest.mark.parametrize("name_length", [-1, -32768, 32767])
-def test_a_name_length_beyond_the_entry_is_refused(name_length):
+def test_a_name_length_beyond_the_entry_is_rejected(name_length):
     buffer, length = encoded(V4)
     buffer.put_i16(wire.RES_ENTRIES_OFFSET + wire.RES_IP4_NAME_LENGTH_OFFSET, name_length)
 
@@ -54,7 +54,7 @@ def test_a_name_length_beyond_the_entry_is_refused(name_length):
 
 
 @pytest.mark.parametrize(("version", "frame_type"), [(1, wire.TYPE_RES), (0, wire.TYPE_SM)])
-def test_other_frames_are_refused(version, frame_type):
+def test_other_frames_are_rejected(version, frame_type):
     buffer, length = encoded(V4)
     FrameHeader(frame_length=length, version=version, frame_type=frame_type).encode(buffer, 0)
 

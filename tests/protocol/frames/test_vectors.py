@@ -102,7 +102,7 @@ def test_common_header_of_each_frame_is_read(scenario):
         }
 
 
-def test_frames_decode_to_what_is_known_of_them(scenario):
+def test_frames_decode_to_their_known_fields(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario):
         codec = CODECS[frame["type_id"]]()
 
@@ -139,7 +139,7 @@ def test_data_packets_fill_a_term_as_far_as_their_frames_reach(scenario):
         assert result == end - frames[0]["term_offset"]
 
 
-def test_payloads_lie_behind_the_header(scenario):
+def test_payloads_lie_after_the_header(scenario):
     for frame, buffer, offset, _ in frames_of(scenario, wire.TYPE_DATA):
         payload = buffer.get_bytes(offset + wire.DATA_HEADER_LENGTH, frame["payload_length"])
 
@@ -165,7 +165,7 @@ def test_texts_of_errors_are_read(scenario):
         assert error.text == frame["error_text"]
 
 
-def test_resolution_entries_decode_to_what_is_known_of_them(scenario):
+def test_resolution_entries_decode_to_their_known_fields(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario, wire.TYPE_RES):
         entries = ResolutionFrame.decode(buffer, offset, remaining).entries
 
@@ -189,7 +189,7 @@ def with_padding_cleared(frame, content):
     return bytes(cleared)
 
 
-def test_resolution_frames_encode_to_the_bytes_they_came_from_but_for_padding(scenario):
+def test_resolution_frames_encode_to_the_bytes_they_came_from_except_for_padding(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario, wire.TYPE_RES):
         target = AtomicBuffer.allocate(remaining)
 
