@@ -1,6 +1,6 @@
-"""What is meant to be compiled is compiled.
+"""All modules with a `.pxd` are compiled.
 
-A declaration that Cython did not find is no error: the class becomes an ordinary one, every other test passes,
+A declaration that Cython does not find causes no error: the class becomes an ordinary one, all other tests pass,
 and a call takes twenty times as long.
 """
 
@@ -32,12 +32,12 @@ def declarations() -> dict[str, Path]:
 
 DECLARATIONS = declarations()
 _CLASS = re.compile(r"^cdef class (\w+)(?:\([\w.]+\))?:")
-#: `cdef int32_t send(self`, but no attribute, whatever stands in the comment behind it.
+#: `cdef int32_t send(self`, but not an attribute, whatever the comment after it contains.
 _METHOD = re.compile(r"^    c(?:p)?def (?:inline )?[\w.\[\], *]*?\b\w+\(self")
 
 
 def declared_classes(text: str) -> dict[str, bool]:
-    """Return the classes of a declaration, and whether they declare C methods."""
+    """Return the classes in a declaration, and whether they declare C methods."""
     found: dict[str, bool] = {}
     name = ""
     for line in text.splitlines():

@@ -229,7 +229,7 @@ def test_a_plugin_built_for_another_spi_version_is_rejected(registry):
 
 
 class Started:
-    """What the built-in plugins want of a driver that has started."""
+    """The parts of a started driver that the built-in plugins use."""
 
     settings = DriverSettings()
     sections: ClassVar = {}

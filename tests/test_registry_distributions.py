@@ -1,4 +1,4 @@
-"""Plugins of distributions that are installed while the test runs."""
+"""Plugins of distributions installed by the test."""
 
 import importlib
 import sys

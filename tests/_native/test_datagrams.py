@@ -1,4 +1,4 @@
-"""Batches without a network; sockets are tested with the medium that opens them."""
+"""Batches without a network; sockets are tested with their medium."""
 
 import pytest
 
@@ -16,7 +16,7 @@ HERE, THERE = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("::1", 2)
 
 
 class Wire:
-    """A delegate that hands over `waiting` and keeps what is sent."""
+    """A delegate that returns `waiting` and records what is sent."""
 
     def __init__(self, waiting=()):
         self.waiting, self.sent, self.is_open = list(waiting), [], True

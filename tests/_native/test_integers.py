@@ -1,4 +1,4 @@
-"""Ints that are written again where nobody kept them."""
+"""Int objects that are overwritten unless they are still referenced."""
 
 import shlex
 import subprocess
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import aeron_core
 from aeron_core._native.integers import ReusedInt
 
-# Where another digit begins, and about the middle of the last.
+# Values around the boundaries of digits, and in the middle of the last digit.
 DIGITS = [2**bits + step for bits in (30, 60, 62) for step in (-1, 0, 1)]
 EDGES = [-(2**63), -1, 0, 1, 256, 4095, 4096, *DIGITS, 2**63 - 1]
 NEWEST_TESTED = (3, 14)
@@ -69,7 +69,7 @@ def test_an_overwritten_int_has_the_normal_number_of_digits(value):
 @pytest.mark.skipif(sys.version_info[:2] > NEWEST_TESTED, reason="made anew each time")
 def test_an_unreferenced_int_is_overwritten():
     make = ReusedInt()
-    # Not within an assert, which keeps what it looks at.
+    # Not within an assert: pytest keeps references to the operands.
     addresses = {id(make(2**40)), id(make(2**40 + 32)), id(make(5000)), id(make(2**62))}
     assert len(addresses) == 1
 

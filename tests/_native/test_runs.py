@@ -1,4 +1,4 @@
-"""Runs of messages of one frame each, written and read in one loop."""
+"""Runs of single-frame messages, written and read in one loop."""
 
 import struct
 
@@ -29,7 +29,7 @@ def write(log, payloads, length):
 
 
 class Columns:
-    """Room for what a run is read into, and a byte behind that nobody may touch."""
+    """The arrays that a run is read into, each with a guard byte after it that must not change."""
 
     def __init__(self, messages, data_length):
         self.memory = [

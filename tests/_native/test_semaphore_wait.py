@@ -1,4 +1,4 @@
-"""How long a wait for a semaphore lasts, with a wall clock that is set back and on systems without `sem_clockwait`."""
+"""Duration of semaphore waits when the wall clock is set back, and on systems without `sem_clockwait`."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.system
 NAME = "/aeron-core-test-semaphore-wait"
 HEADERS = Path(aeron_core.get_include(), "aeron_core", "_native")
 
-# Whoever asks for the time of day gets that of an hour ahead: as if the clock were set back right after.
+# The wall clock is reported an hour ahead, as if it were set back right after the call.
 SET_BACK = r"""
 #define _GNU_SOURCE
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-"""The processors of a control group, read from folders as the kernel shows them."""
+"""The processors of a control group, read from folders laid out like the kernel's."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from aeron_core.settings import DriverSettings
 
 @pytest.fixture
 def groups(tmp_path, monkeypatch):
-    """Return a function that makes a control group of this process, with processors."""
+    """Return a function that creates a control group of this process, with processors."""
     root = tmp_path / "cgroup"
     root.mkdir()
     proc = tmp_path / "self"

@@ -19,12 +19,12 @@ from aeron_core.spi.idle_strategy import IdleStrategyParams
 from aeron_core.testing import IdleStrategyProbe
 
 MS = 1_000_000
-#: A busy machine can delay any one wait: that a wait is short is shown by the shortest of several.
+#: A busy machine can delay any single wait: the shortest of several is compared.
 TRIES = 7
 
 
 def time_of(strategy, work_count=0, times=1):
-    """Return the seconds that idling takes."""
+    """Return the duration of idling in seconds."""
     probe = IdleStrategyProbe(strategy)
     started = time.monotonic()
     for _ in range(times):

@@ -25,7 +25,7 @@ class RecordingIdle:
 
 @pytest.fixture
 def run(await_event):
-    """Run an agent until it has used up its answers; return what went to `on_error`."""
+    """Return a function that runs an agent to the end of its script and returns the errors reported."""
 
     def run_to_end(agent, idle=None):
         errors = []

@@ -267,7 +267,7 @@ def transmit_numbers(buffer, count, done):
 
 
 def receive_numbers(receiver, done):
-    """Check that whatever arrives is whole and in order; return how many came."""
+    """Check that received messages are intact and in order; return how many arrived."""
     last = -1
     received = 0
 

@@ -13,7 +13,7 @@ from aeron_core.concurrent.flag import Flag
 
 @pytest.fixture
 def interrupt_every_line():
-    """Return a function that has another one called before each line of the flag, as a signal handler might be."""
+    """Return a function that calls another one before each line of the flag's code, as a signal handler might run."""
 
     def begin(handler):
         def trace(frame, event, argument):

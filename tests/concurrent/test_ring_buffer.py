@@ -398,7 +398,7 @@ def produce(ring, producer, count):
 
 
 def consume(ring, producers, count):
-    """Read everything and check that each producer's messages are whole and in order."""
+    """Read everything and check that each producer's messages are intact and in order."""
     expected = [0] * producers
 
     def handler(type_id, buffer, at, length):

@@ -1,4 +1,4 @@
-"""The semaphore of an agent, as other processes find it."""
+"""Look-up of an agent's semaphore by other processes."""
 
 from __future__ import annotations
 

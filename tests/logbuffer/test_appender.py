@@ -1,4 +1,4 @@
-"""What both appenders do; `test_exclusive_appender.py` has what only one does."""
+"""Behaviour of both appenders; `test_exclusive_appender.py` has that of the exclusive one alone."""
 
 import pytest
 from hypothesis import given
@@ -302,7 +302,7 @@ def test_the_run_of_a_crashed_publisher_is_unblocked_in_one_step(make, make_batc
     appender, _ = make()
     data, boundaries = make_batch([bytes(32)] * 10)
     appender.offer_batch(data, boundaries, 0, 10, 0)
-    # As the publisher leaves it when it dies in the fourth message of the ten.
+    # The state after a publisher crashed in the fourth of ten messages.
     appender.log.buffer.put_i32(3 * 64, -7 * 64)
     appender.log.buffer.set_memory(4 * 64, 6 * 64, 0)
 

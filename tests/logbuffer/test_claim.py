@@ -61,7 +61,7 @@ def test_second_commit_does_nothing(appender):
     claim = BufferClaim()
     appender.claim(claim, 1)
     claim.commit()
-    appender.log.buffer.put_i32(0, 0)  # what the driver does once everybody has read it
+    appender.log.buffer.put_i32(0, 0)  # what the driver does after every subscriber has read it
 
     assert not claim.commit()
     assert not claim.abort()

@@ -16,7 +16,7 @@ def make_appender(log, limit=2**62):
 
 @pytest.fixture
 def block(make_log):
-    """A log whose first 448 bytes are four whole frames."""
+    """Return a log whose first 448 bytes are four complete frames."""
     recorded = make_appender(make_log())
     for length in (10, 100, 0, 33):
         recorded.offer(SOURCE, 0, length, length)
@@ -60,7 +60,7 @@ def test_a_block_rotates_a_log_whose_term_is_full(make_log, block, put_frame):
 def test_block_that_does_not_end_with_a_frame_is_an_error(make_log, block, length):
     appender = make_appender(make_log())
     expected = 64 if length == 64 else results.ERROR
-    if length == 352:  # the padding behind is left out: whole frames all the same
+    if length == 352:  # without the padding at the end: still complete frames
         expected = 352
 
     assert appender.offer_block(block.buffer, 0, length) == expected

@@ -209,7 +209,7 @@ def test_an_incomplete_message_is_consumed_fragment_by_fragment(log, put_frame):
     for payload, flags in [(b"be", BEGIN), (b"gin", MIDDLE), (b"ning", MIDDLE), (b"!", END)]:
         position = put_frame(log, position, payload, flags=flags, reserved_value=len(taken))
         taken.append(reader.read_batch(reader.position, FOREVER, 10, batch))
-        # What was taken counts as consumed: the sender may send more than one window of the message.
+        # Fragments count as consumed, so that a message may be longer than one window.
         assert reader.position == position
 
     assert taken == [0, 0, 0, 1]
@@ -298,7 +298,7 @@ def test_the_log_of_a_real_driver_is_read_completely(captured):
         messages = reader.read_batch(start, end, 100, batch)
 
         assert found == [(frame["offset"], frame["frame_length"]) for frame in data]
-        # The cleaning of the log has left the last fragments of a message without its first.
+        # Cleaning the log has left the last fragments of a message without its first.
         sound = list(dropwhile(lambda frame: "BEGIN" not in frame["flag_names"], data))
         assert messages == sum("END" in frame["flag_names"] for frame in sound)
         assert reader.dropped == len(data) - len(sound)

@@ -57,7 +57,7 @@ def test_datagrams_in_any_order_with_loss_and_duplicates_rebuild_the_term(make_l
 
     for offset, length in arrivals:
         insert(image.buffer, offset, source.buffer, offset, length)
-    while True:  # every gap is asked for again, and its packets come at last
+    while True:  # every gap is requested again, until its packets arrive
         pair = scan_for_gap(image.buffer, 0, 0, end)
         gap_offset, gap_length = positions.high_of_pair(pair), positions.low_of_pair(pair)
         if gap_length == 0:

@@ -1,4 +1,4 @@
-"""Messages go in by every way of appending, and come out by every way of reading."""
+"""Messages appended by every method are read by every method."""
 
 import random
 from itertools import pairwise
@@ -25,7 +25,7 @@ from aeron_core.logbuffer.unblocker import unblock
 FOREVER = 2**63 - 1
 APPENDERS = [ConcurrentAppender, ExclusiveAppender]
 SIZES = st.lists(st.one_of(st.integers(0, 200), st.integers(0, 8192)), min_size=1, max_size=60)
-# The last terms before ids wrap, in the middle of the counts, and at the beginning.
+# Start in the last terms before ids wrap, in the middle of the range, and at the beginning.
 STARTS = st.sampled_from([(0, 0), (2**31 - 1, 1), (-(2**31), 5), (7, 2**31 - 40)])
 WINDOW = 32768
 
@@ -44,7 +44,7 @@ def payloads(sizes):
 
 
 def append_somehow(appender, way, message):
-    """Append one message the way that a number says, and return the result of it."""
+    """Append one message by the method with this number; return its result."""
     source = AtomicBuffer(message)
     if way == 0 and len(message) <= appender.log.max_payload_length:
         claim = BufferClaim()
@@ -96,7 +96,7 @@ def test_messages_of_all_append_methods_are_read_in_order_across_rotations(make_
             reader.read_batch(position, FOREVER, 10, batch)
             position = reader.position
             received += messages_of(batch)
-            # What the driver does: clean what is a term behind the reader, and only then raise the limit.
+            # Like the driver: clean one term behind the reader, and only then raise the limit.
             target = position - 65536
             while cleaned < target:
                 cleaned = clean_step(log, cleaned, target)
@@ -164,7 +164,9 @@ def test_unreliable_stream_drops_messages_of_lost_datagrams_and_no_others(make_l
 
     received = iter(sent)
     assert reader.position == end
-    assert all(message in received for message in messages_of(batch))  # in order, whole, none twice
+    assert all(
+        message in received for message in messages_of(batch)
+    )  # in order, complete, without duplicates
 
 
 def test_crashed_publishers_do_not_stop_the_stream(make_log):

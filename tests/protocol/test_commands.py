@@ -6,7 +6,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.protocol.commands import COMMANDS, RejectImage, RemovePublication, decode_command
 
-# The least that a driver must be given, of commands with empty strings.
+# Minimum lengths that a driver accepts: commands with empty strings.
 MINIMUM_LENGTHS = {
     0x01: 24,
     0x02: 24,
@@ -30,7 +30,7 @@ MINIMUM_LENGTHS = {
 
 
 def fields_of(record):
-    """The fields of a captured record as ours are called: without lengths, and bytes as bytes."""
+    """Return the fields of a captured record by our names: without lengths, and hex converted to bytes."""
     fields = {}
     for name, value in record["fields"].items():
         if name.endswith("_hex"):

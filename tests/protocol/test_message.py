@@ -20,7 +20,7 @@ MESSAGES = [*COMMANDS.values(), *RESPONSES.values()]
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
-# Any bytes, as a peer may send them; what is not UTF-8 becomes surrogates.
+# Any bytes that a peer may send; those that are not UTF-8 become surrogates.
 TEXT = st.binary(max_size=64).map(lambda content: content.decode("utf-8", "surrogateescape"))
 STRATEGIES = {
     "I16": INT16,

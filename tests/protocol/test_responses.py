@@ -6,7 +6,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.protocol.responses import RESPONSES, OnPublicationError, decode_response
 
-# Of responses with empty strings.
+# Minimum lengths: responses with empty strings.
 MINIMUM_LENGTHS = {
     0x0F01: 16,
     0x0F02: 36,
@@ -22,12 +22,12 @@ MINIMUM_LENGTHS = {
     0x0F0C: 68,
     0x0F0D: 12,
 }
-# What captured records call otherwise than we do.
+# Fields with another name in the captures.
 NAMES = {"offending_command_correlation_id": "offending_correlation_id"}
 
 
 def fields_of(record):
-    """The fields of a captured record as ours are called: without lengths, and bytes as bytes."""
+    """Return the fields of a captured record by our names: without lengths, and hex converted to bytes."""
     fields = {}
     for name, value in record["fields"].items():
         if name.endswith("_hex"):

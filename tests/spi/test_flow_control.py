@@ -179,7 +179,7 @@ def test_a_strategy_that_raises_is_reported_once_and_left_to_the_base(method):
 
     assert [getattr(probe, method)(*arguments) for _ in range(3)] == [by_base] * 3
     assert [str(error) for error in errors] == [method]
-    # Nothing of it is asked any more, not even what has not failed.
+    # No method of it is called any more, not even one that did not fail.
     assert probe.on_setup(SETUP, 70, 0) == 70
 
 

@@ -1,4 +1,4 @@
-"""Name resolvers of strangers: that of the how-to page, one that works by itself, and ones that fail."""
+"""Third-party name resolvers: that of the how-to page, one with work of its own, and failing ones."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_the_documented_resolver_resolves_host_and_port_and_may_change_at_run_ti
 
 
 class Working:
-    """A resolver that counts its own duty cycles, and may fail in every way."""
+    """A resolver that counts its duty cycles, and whose methods can be made to fail."""
 
     def __init__(self, params, fault=None):
         self.params = params

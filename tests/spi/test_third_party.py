@@ -1,4 +1,4 @@
-"""A distribution of a stranger is built, installed and used, as any user would."""
+"""A third-party distribution is built, installed and used as by any user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parent / "third_party"
 
 @pytest.fixture(scope="module")
 def stranger_python(tmp_path_factory) -> Path:
-    """A Python that sees this installation, with the stranger's distribution installed."""
+    """Return a Python that has this installation and the third-party distribution."""
     root = tmp_path_factory.mktemp("stranger")
     shutil.copytree(SOURCE, root / "source")
     environment = root / "environment"
@@ -29,7 +29,7 @@ def stranger_python(tmp_path_factory) -> Path:
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
-    # The installation under test, without building it anew. `site` also runs the .pth of an editable install.
+    # The installation under test, without another build. `site` also processes the .pth of an editable install.
     Path(site, "under_test.pth").write_text(
         f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n", encoding="utf-8"
     )

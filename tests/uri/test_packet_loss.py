@@ -1,4 +1,4 @@
-"""Arguments of the interceptors that lose what comes in."""
+"""Arguments of the interceptors that drop received packets."""
 
 import pytest
 

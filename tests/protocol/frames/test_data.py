@@ -8,7 +8,7 @@ TERM_LENGTH = 65536
 
 
 def packet(*frames, term_offset=0, packet_length=None):
-    """A packet of (type, frame length) one after the other; as long as its last frame starts, or as told."""
+    """Return a packet of frames given as (type, frame length); by default up to the header of the last."""
     buffer = AtomicBuffer.allocate(4096)
     offset = 0
     for frame_type, frame_length in frames:

@@ -1,4 +1,4 @@
-"""No bytes of a peer make a codec raise, read outside the packet, or answer what is not documented."""
+"""No bytes from a peer make a codec raise, read outside the packet, or return an undocumented result."""
 
 import contextlib
 
@@ -47,7 +47,7 @@ RANGES = {
 
 @st.composite
 def headed(draw):
-    """Random bytes behind a common header that is right more often than chance would have it."""
+    """Random bytes after a common header that is often valid."""
     content = bytearray(draw(st.binary(min_size=8, max_size=256)))
     header = FrameHeader(
         frame_length=draw(st.one_of(st.just(len(content)), st.integers(0, 300), INT32)),
@@ -104,7 +104,7 @@ def test_random_bytes_after_a_plausible_header_never_raise(content):
 def test_mutated_packets_of_real_drivers_never_raise(datagrams, data):
     content = bytearray(data.draw(st.sampled_from(datagrams)))
     for _ in range(data.draw(st.integers(1, 4))):
-        # The headers are where it matters, payloads are not read.
+        # Mutate headers: payloads are not decoded.
         content[data.draw(st.integers(0, min(len(content), 64) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.one_of(st.just(len(content)), st.integers(0, len(content))))
 

@@ -1,4 +1,4 @@
-"""Every frame that real drivers sent decodes to what is known of it, and encodes to the same bytes again."""
+"""Every frame of real drivers decodes to its known fields and encodes to the same bytes."""
 
 import hashlib
 import ipaddress
@@ -34,7 +34,7 @@ CODECS = {
     wire.TYPE_RTTM: Rttm,
     wire.TYPE_RSP_SETUP: ResponseSetup,
 }
-# What a file says of a frame beside its fields.
+# Entries of a captured frame that are not fields.
 DERIVED = {
     "aligned_length",
     "alignment_bytes_zero",
@@ -62,7 +62,7 @@ def packets(scenario):
 
 
 def frames_of(scenario, *types):
-    """Yield (expected, buffer, offset, remaining) for the frames of the types; of all but RES by default."""
+    """Yield (expected, buffer, offset, remaining) for the frames of these types, by default all except RES."""
     contents = packets(scenario)
     for frame in scenario["frames"]:
         if frame["type_id"] in (types or CODECS):
@@ -179,7 +179,7 @@ def test_resolution_entries_decode_to_their_known_fields(scenario):
 
 
 def with_padding_cleared(frame, content):
-    """The reference driver leaves bytes of earlier packets in the padding behind a name; ours is zero."""
+    """The reference driver leaves bytes of earlier packets in the padding after a name; here it is zero."""
     cleared = bytearray(content)
     for entry in frame["entries"]:
         end = entry["entry_offset"] + entry["entry_length"]
