@@ -33,15 +33,17 @@ DIRECTIVES = {
     "embedsignature": True,
     "embedsignature.format": "clinic",
 }
-# Cython repeats each source line above its C code: a third of what the C compiler reads.
-Options.emit_code_comments = False
+# For a coverage build (`make coverage`): packages whose modules report each line that they execute.
+TRACED = tuple(os.environ.get("AERON_CORE_LINE_TRACE", "").split())
+# Cython repeats each source line above its C code: a third of what the C compiler reads. Coverage needs it.
+Options.emit_code_comments = bool(TRACED)
 # The only modules that inflate and deflate; they are linked with a compression library.
 COMPRESSING = {
     "aeron_media.lumberjack._native.inflater",
     "aeron_media.lumberjack._native.deflater",
 }
-# Generated C files and objects; the source tree holds sources and extension modules only.
-C_DIRECTORY = "build/cython"
+# Generated C files; the source tree holds sources and extension modules only. Coverage looks beside the sources.
+C_DIRECTORY = None if TRACED else "build/cython"
 CORES = os.cpu_count() or 1
 # Debug information takes a third of the compile time and most of the size: only if asked for.
 DEBUG = bool(os.environ.get("AERON_CORE_DEBUG"))
@@ -97,12 +99,19 @@ def compression_library() -> tuple[str, list[tuple[str, str]]]:
     )
 
 
+def is_traced(name: str) -> bool:
+    """Return whether a module reports the lines that it executes."""
+    return any(name == package or name.startswith(f"{package}.") for package in TRACED)
+
+
 def extension(name: str, source: Path) -> Extension:
     """Return the extension of one module."""
     return Extension(
         name,
         [str(source)],
         include_dirs=["aeron_core/_native", str(source.parent)],
+        # Without the GIL too: a traced line takes it.
+        define_macros=[("CYTHON_TRACE_NOGIL", "1")] if is_traced(name) else [],
         depends=[str(path) for path in sorted(source.parent.glob("*.h"))],
         extra_compile_args=[
             "-O3",
@@ -148,20 +157,27 @@ class BuildExtensions(build_ext):
         for ext in self.extensions:
             if ext.name in COMPRESSING:
                 library, macros = compression_library()
-                ext.libraries, ext.define_macros = [library], macros
+                ext.libraries, ext.define_macros = [library], [*ext.define_macros, *macros]
         require_compiler()
+        self._translate([ext for ext in self.extensions if not is_traced(ext.name)], DIRECTIVES)
+        self._translate(
+            [ext for ext in self.extensions if is_traced(ext.name)], DIRECTIVES | {"linetrace": True}
+        )
+        super().run()
+
+    def _translate(self, modules: list[Extension], directives: dict[str, object]) -> None:
+        """Translate modules to C and make the C files their sources."""
         translated = cythonize(
-            list(self.extensions),
-            compiler_directives=DIRECTIVES,
+            list(modules),
+            compiler_directives=directives,
             include_path=ROOTS,
             build_dir=C_DIRECTORY,
             nthreads=CORES,
             force=self.force,
             quiet=True,
         )
-        for ext, done in zip(self.extensions, translated, strict=True):
+        for ext, done in zip(modules, translated, strict=True):
             ext.sources, ext.depends = done.sources, done.depends
-        super().run()
 
     def build_extension(self, ext: Extension) -> None:
         """Build one extension and report how many are done."""

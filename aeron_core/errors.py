@@ -1,30 +1,34 @@
-"""The one exception tree.
+"""Exceptions: one tree for the core and its plugins, so that `except AeronError` catches all of them.
 
     AeronError
-    ├── ConfigurationError(ValueError)     a setting, a file or the environment is wrong: the user can mend it
-    │   └── ChannelUriError                a channel URI is wrong
+    ├── ConfigurationError(ValueError)     a setting, a file or an environment variable is wrong
+    │   ├── ChannelUriError                a channel URI is wrong
+    │   └── TlsFileError                   a certificate or key named by a channel URI is unusable (aeron_media)
     ├── PluginError                        a plugin is missing, broken, or clashes with another
-    ├── ProtocolError(ValueError)          bytes of a peer that no decoder may accept
-    ├── CncError                           the file by which a driver and its clients meet cannot be used
-    │   ├── CncNotReadyError               a driver is not there or still starting: trying again may help
-    │   └── CncIncompatibleError           of another version, or damaged: trying again will not help
-    ├── DriverError                        the media driver could not start or cannot go on
-    │   ├── ActiveDriverError              another driver is alive in the directory
-    │   └── StorageError(OSError)          a file could not be made or mapped: /dev/shm is too small, ...
+    ├── ProtocolError(ValueError)          a decoder rejected bytes from a peer
+    ├── SessionError                       a TLS or WebSocket session cannot continue (aeron_media)
+    ├── CncError                           cnc.dat, the file that driver and clients share, cannot be used
+    │   ├── CncNotReadyError               no driver is running yet, or it is still starting: retry
+    │   └── CncIncompatibleError           another version, or damaged: a retry does not help
+    ├── DriverError                        the media driver could not start or cannot continue
+    │   ├── ActiveDriverError              another driver is running in the directory
+    │   └── StorageError(OSError)          a file could not be created or mapped: /dev/shm is too small, ...
+    ├── CommandRefusedError                a command of a client was refused; stays inside the conductor
     ├── RecordingError                     a recording could not be written or read
-    │   ├── RecordingNotFoundError         there is no such archive or recording
-    │   ├── CorruptRecordingError(ValueError)  its files are not what they must be
-    │   ├── DataLossError                  what was asked for is no longer held
-    │   └── ArchiveInUseError              another recorder writes into the archive
-    └── ClientError                        a client could not do what it was asked
-        ├── DriverTimeoutError(TimeoutError)   no driver, or it no longer answers
-        ├── ClientTimeoutError(TimeoutError)   the driver gave this client up
-        ├── NotConnectedError(TimeoutError)    nobody connected to a publication or subscription in time
-        ├── RegistrationError              the driver refused a command; carries its error code
-        ├── NoClaimError                   a claim was used that failed, or that has ended
+    │   ├── RecordingNotFoundError         the archive or the recording does not exist
+    │   ├── CorruptRecordingError(ValueError)  a file of the archive is damaged
+    │   ├── DataLossError                  the requested positions were purged or never recorded
+    │   └── ArchiveInUseError              another recorder is writing to the archive
+    ├── PipelineError                      a Spark query of a pipeline failed (pyspark_aeron)
+    └── ClientError                        a client operation failed
+        ├── DriverTimeoutError(TimeoutError)   no driver is running, or it stopped responding
+        ├── ClientTimeoutError(TimeoutError)   the driver timed this client out
+        ├── NotConnectedError(TimeoutError)    a publication or subscription was not connected in time
+        ├── RegistrationError              the driver refused a command; has its error code
+        ├── NoClaimError                   a claim was used that failed or is already complete
         └── ClosedError                    used after close
 
-Results of hot calls such as `offer` are documented negatives, never exceptions.
+Hot calls such as `offer` return documented negative results instead of raising.
 """
 
 from __future__ import annotations
@@ -57,7 +61,7 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def of(cls, value: int) -> ErrorCode:
-        """Return the code for `value`, UNKNOWN_CODE_VALUE where this version does not know it."""
+        """Return the code for `value`, UNKNOWN_CODE_VALUE if this version does not define it."""
         try:
             return cls(value)
         except ValueError:
@@ -65,15 +69,15 @@ class ErrorCode(IntEnum):
 
 
 class AeronError(Exception):
-    """Base of every exception that aeron-core raises on purpose."""
+    """Base of all exceptions that aeron-core raises deliberately."""
 
 
 class ConfigurationError(AeronError, ValueError):
-    """A setting, a file or the environment is wrong; the message says what is allowed."""
+    """A setting, a file or an environment variable is wrong; the message names the allowed values."""
 
 
 class ChannelUriError(ConfigurationError):
-    """A channel URI is wrong; `code` is what the driver tells a client."""
+    """A channel URI is wrong; `code` is the error code sent to the client."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.INVALID_CHANNEL) -> None:
         super().__init__(message)
@@ -81,11 +85,11 @@ class ChannelUriError(ConfigurationError):
 
 
 class PluginError(AeronError):
-    """A plugin is missing, broken, or clashes with another; the message names the distribution."""
+    """A plugin is missing, broken, or clashes with another; the message names its distribution."""
 
 
 class ProtocolError(AeronError, ValueError):
-    """Bytes that a decoder must not accept; `code` is what to answer. Never raised past a duty cycle."""
+    """A decoder rejected bytes; `code` is the error code of the response. Never raised past a duty cycle."""
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.MALFORMED_COMMAND) -> None:
         super().__init__(message)
@@ -93,27 +97,27 @@ class ProtocolError(AeronError, ValueError):
 
 
 class CncError(AeronError):
-    """The file by which a media driver and its clients meet cannot be used."""
+    """The file that a media driver shares with its clients, `cnc.dat`, cannot be used."""
 
 
 class CncNotReadyError(CncError):
-    """The driver of the directory is not there or still starting; trying again may help."""
+    """No driver is running in the directory yet, or it is still starting: a retry may help."""
 
 
 class CncIncompatibleError(CncError):
-    """The file is of another version or damaged; trying again will not help."""
+    """The file has another version or is damaged: a retry does not help."""
 
 
 class DriverError(AeronError):
-    """The media driver could not start or cannot go on."""
+    """The media driver could not start or cannot continue."""
 
 
 class ActiveDriverError(DriverError):
-    """Another media driver is alive in the directory."""
+    """Another media driver is running in the directory."""
 
 
 class StorageError(DriverError, OSError):
-    """A file could not be made or mapped."""
+    """A file could not be created or mapped."""
 
 
 class RecordingError(AeronError):
@@ -121,35 +125,35 @@ class RecordingError(AeronError):
 
 
 class RecordingNotFoundError(RecordingError):
-    """There is no such archive, or no such recording in it."""
+    """The archive does not exist, or does not contain the recording."""
 
 
 class CorruptRecordingError(RecordingError, ValueError):
-    """The files of an archive are not what they must be; the message says where."""
+    """A file of an archive is damaged; the message says where."""
 
 
 class DataLossError(RecordingError):
-    """Positions were asked for that were purged, or that never came."""
+    """The requested positions were purged or never recorded."""
 
 
 class ArchiveInUseError(RecordingError):
-    """Another recorder writes into the archive."""
+    """Another recorder is writing to the archive."""
 
 
 class ClientError(AeronError):
-    """A client could not do what it was asked."""
+    """A client operation failed."""
 
 
 class DriverTimeoutError(ClientError, TimeoutError):
-    """There is no driver, or it no longer answers."""
+    """No driver is running, or it stopped responding."""
 
 
 class ClientTimeoutError(ClientError, TimeoutError):
-    """The driver gave this client up, or the client's own conductor was not run for too long."""
+    """The driver timed this client out, or the client's own conductor was not run for too long."""
 
 
 class NotConnectedError(ClientError, TimeoutError):
-    """Nobody connected to a publication or a subscription in time."""
+    """A publication or subscription was not connected in time."""
 
 
 class RegistrationError(ClientError):
@@ -161,8 +165,8 @@ class RegistrationError(ClientError):
 
 
 class NoClaimError(ClientError):
-    """A claim was used that a publication had no room for, or that has ended."""
+    """A claim was used that failed or is already complete."""
 
 
 class ClosedError(ClientError):
-    """A client, publication, subscription or counter was used after its close."""
+    """A client, publication, subscription or counter was used after it was closed."""

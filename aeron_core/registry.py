@@ -1,4 +1,4 @@
-"""All plugins of this installation, and what they provide by name."""
+"""Registry of all installed plugins and of what they provide by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aeron_core.spi.media import MediaTransport
     from aeron_core.spi.name_resolver import NameResolver, NameResolverParams
 
-#: Hook of each table, with what it holds in words for messages.
+#: Hook of each table, with a noun for its entries in messages.
 TABLES: Mapping[str, str] = {
     "aeron_media_transports": "medium",
     "aeron_flow_controls": "flow control",
@@ -59,7 +59,7 @@ class InstalledPlugin:
 
 
 class Registry:
-    """The pluggy manager with the merged tables. Made once for each driver; any thread may read it."""
+    """The pluggy manager and the merged tables. One per driver; any thread may read it."""
 
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(hookspecs.PROJECT)
@@ -83,7 +83,7 @@ class Registry:
         name = distribution.name if distribution else "unknown"
         installed = InstalledPlugin(entry_point.name, name, distribution.version if distribution else "")
         if (name, entry_point.name) in self._installed:
-            return  # as metadata of an editable install may be found twice
+            return  # the metadata of an editable install may be found twice
         try:
             plugin = entry_point.load()
         except Exception as error:
@@ -94,7 +94,7 @@ class Registry:
         self._register(plugin, installed)
 
     def register(self, plugin: object, name: str | None = None) -> None:
-        """Add a plugin that no distribution brings, such as one of a test; a second time is none."""
+        """Add a plugin without a distribution, such as one of a test; do nothing if it is registered already."""
         if self._manager.is_registered(plugin):
             return
         own_name = name or str(getattr(plugin, "__name__", type(plugin).__name__))
@@ -118,7 +118,7 @@ class Registry:
                 self._merge(hook, implementation, installed)
 
     def _check_hooks(self, plugin: object, installed: InstalledPlugin) -> None:
-        """Refuse hooks that do not exist, and name the one that was meant."""
+        """Raise PluginError for hooks that do not exist, with the most similar one."""
         for name in dir(plugin):
             options = self._manager.parse_hookimpl_opts(plugin, name)
             if options is None or options.get("optionalhook"):
@@ -144,11 +144,11 @@ class Registry:
 
     @property
     def hook(self) -> Any:
-        """The pluggy hooks, for events."""
+        """The pluggy hooks, to call events."""
         return self._manager.hook
 
     def add_commands(self, app: typer.Typer) -> None:
-        """Let plugins add their commands to `aeron-core`; raises PluginError for the first that cannot."""
+        """Call each plugin to add its commands to `aeron-core`; raise PluginError for the first that fails."""
         for one in self._manager.hook.aeron_cli.get_hookimpls():
             try:
                 one.function(*[app] * len(one.argnames))
@@ -164,11 +164,11 @@ class Registry:
         return list(self._installed.values())
 
     def names(self, hook: str) -> list[str]:
-        """Return what one table provides, in order."""
+        """Return the names in one table, sorted."""
         return sorted(self._tables[hook])
 
     def check(self, hook: str, text: str) -> None:
-        """Raise PluginError where nobody provides what `text`, a name and perhaps options after a comma, asks for."""
+        """Raise PluginError unless `text`, a name optionally followed by a comma and options, names an entry."""
         self._find(hook, text.partition(",")[0])
 
     def _find(self, hook: str, name: str) -> tuple[Any, InstalledPlugin]:
@@ -183,7 +183,7 @@ class Registry:
         try:
             made = factory(*args)
         except AeronError:
-            raise  # on purpose: a wrong channel or setting, with the code that a client is told
+            raise  # deliberate: a wrong channel or setting, with the error code for the client
         except Exception as error:
             raise PluginError(
                 f"{TABLES[hook]} {name!r} of {installed} failed: {type(error).__name__}: {error}"
@@ -192,7 +192,7 @@ class Registry:
         return made
 
     def media(self, name: str) -> MediaTransport:
-        """Return a medium, made once."""
+        """Return a medium; it is created once."""
         if name not in self._media:
             self._media[name] = self._make("aeron_media_transports", name)
         return self._media[name]
@@ -254,7 +254,7 @@ def _check_spi_version(module: object, installed: InstalledPlugin) -> None:
 
 
 def _check_compiled_classes(made: object, installed: InstalledPlugin) -> None:
-    """Refuse an object with compiled methods that were built for another version, wherever they come from."""
+    """Raise PluginError for an object with compiled methods, its own or inherited, built for another version."""
     for cls in type(made).__mro__:
         if "__pyx_vtable__" in vars(cls):
             _check_spi_version(sys.modules.get(cls.__module__), installed)

@@ -1,4 +1,4 @@
-"""The versions that this driver states in shared memory."""
+"""Version of this package, also as shown in shared memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from typing import Final
 
 VERSION: Final = "0.1.0"
 
-#: What stands in counter labels where the reference driver states version and commit.
+#: Used in counter labels for the version and commit of the driver.
 SOFTWARE_VERSION: Final = f"version={VERSION} commit=aeron-core"
-
-#: Version 1.0.0 of the commands and responses, packed as major << 16 | minor << 8 | patch.
-CONTROL_PROTOCOL_VERSION: Final = 1 << 16
 
 
 def software_version_number() -> int:

@@ -1,4 +1,4 @@
-"""What tests of several packages need.
+"""Fixtures for tests of several packages.
 
 Built-in plugins are importable from a checkout that is built in place but not installed.
 """
@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from aeron_core import MediaDriver
 
-# A machine that is busy with something else is no reason to fail.
+# No deadline: a busy machine must not fail a test.
 settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 

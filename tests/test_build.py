@@ -1,6 +1,6 @@
-"""What is meant to be compiled is compiled.
+"""All modules with a `.pxd` are compiled.
 
-A declaration that Cython did not find is no error: the class becomes an ordinary one, every other test passes,
+A declaration that Cython does not find causes no error: the class becomes an ordinary one, all other tests pass,
 and a call takes twenty times as long.
 """
 
@@ -32,12 +32,12 @@ def declarations() -> dict[str, Path]:
 
 DECLARATIONS = declarations()
 _CLASS = re.compile(r"^cdef class (\w+)(?:\([\w.]+\))?:")
-#: `cdef int32_t send(self`, but no attribute, whatever stands in the comment behind it.
+#: `cdef int32_t send(self`, but not an attribute, whatever the comment after it contains.
 _METHOD = re.compile(r"^    c(?:p)?def (?:inline )?[\w.\[\], *]*?\b\w+\(self")
 
 
 def declared_classes(text: str) -> dict[str, bool]:
-    """Return the classes of a declaration, and whether they declare C methods."""
+    """Return the classes in a declaration, and whether they declare C methods."""
     found: dict[str, bool] = {}
     name = ""
     for line in text.splitlines():
@@ -58,7 +58,7 @@ CLASSES = [
 ]
 
 
-def test_declarations_are_understood():
+def test_declarations_are_parsed():
     assert declared_classes(
         "@cython.final\ncdef class A(b.C):\n    cdef int x  # of f(self)\n\n"
         "cdef class D:\n    cdef void (*f)(int) noexcept\n    cpdef int64_t g(self, int a) except? -1\n"
@@ -91,7 +91,7 @@ def test_a_declared_class_is_compiled_with_its_c_methods(module, name, has_metho
         ({"AERON_CORE_COMPRESSION": "lzma"}, "AERON_CORE_COMPRESSION=lzma: must be isal or zlib"),
     ],
 )  # fmt: skip
-def test_a_build_that_cannot_inflate_says_what_it_needs(environment, message):
+def test_the_error_of_a_build_without_a_compression_library_names_the_remedy(environment, message):
     pytest.importorskip("Cython")
 
     done = subprocess.run(

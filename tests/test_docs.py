@@ -19,7 +19,7 @@ from aeron_core.spi import hookspecs
 from aeron_core.uri import builder
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
-from aeron_core.uri.parameters import PublicationParams, SubscriptionParams
+from aeron_core.uri.parameters import PublicationParameters, SubscriptionParameters
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -82,8 +82,8 @@ def test_what_a_channel_may_be_taken_for_is_documented(written, same):
     def parsed(params):
         uri = ChannelUri.parse(f"{channel}|{params}" if params else channel)
         return (
-            PublicationParams.parse(uri, PublicationDefaults()),
-            SubscriptionParams.parse(uri, SubscriptionDefaults()),
+            PublicationParameters.parse(uri, PublicationDefaults()),
+            SubscriptionParameters.parse(uri, SubscriptionDefaults()),
         )
 
     assert parsed(written) == parsed(same)

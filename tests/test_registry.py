@@ -66,38 +66,38 @@ def registry():
         ),
     ],
 )
-def test_the_built_ins_are_there(registry, hook, names):
+def test_the_built_in_plugins_are_registered(registry, hook, names):
     assert set(names) <= set(registry.names(hook))
 
 
-def test_a_medium_is_made_once(registry):
+def test_a_medium_is_created_once(registry):
     assert registry.media("udp") is registry.media("udp")
     assert registry.media("ipc").is_shared_memory
 
 
-def test_strategies_are_made_anew(registry):
+def test_each_request_creates_a_new_strategy(registry):
     made = [registry.flow_control("max", PARAMS, pytest.fail) for _ in range(2)]
 
     assert made[0] is not made[1]
     assert type(made[0]) is MaxFlowControl
 
 
-def test_resolvers_and_idle_strategies_are_made_from_their_params(registry):
+def test_resolvers_and_idle_strategies_are_created_from_their_params(registry):
     assert registry.name_resolver("default", NameResolverParams()).lookup("a:1", "endpoint", False) == "a:1"
     assert registry.idle_strategy("noop", IdleStrategyParams("sender")) is not None
 
 
-def test_an_unknown_name_is_answered_with_what_is_installed(registry):
+def test_the_error_for_an_unknown_name_lists_what_is_installed(registry):
     with pytest.raises(PluginError, match="no congestion control 'bbr'; installed: cubic, default, static"):
         registry.congestion_control("bbr", None, pytest.fail)
 
 
-def test_a_table_without_plugins_says_so():
+def test_the_error_for_an_empty_table_says_none():
     with pytest.raises(PluginError, match="no medium 'udp'; installed: none"):
         Registry().media("udp")
 
 
-def test_two_plugins_with_one_name_stop_the_start_up_and_are_named(registry):
+def test_two_plugins_with_one_name_raise_an_error_with_both_distributions(registry):
     class Other(Stranger):
         pass
 
@@ -109,7 +109,7 @@ def test_two_plugins_with_one_name_stop_the_start_up_and_are_named(registry):
         registry.register(Other())
 
 
-def test_the_same_plugin_twice_is_one(registry):
+def test_registering_a_plugin_twice_has_no_effect(registry):
     before = len(registry.plugins())
 
     registry.register(aeron_flow_control.plugin)
@@ -117,13 +117,13 @@ def test_the_same_plugin_twice_is_one(registry):
     assert len(registry.plugins()) == before
 
 
-def test_the_list_of_plugins_says_what_each_provides(registry):
+def test_the_list_of_plugins_has_the_names_that_each_provides(registry):
     provided = {plugin.name: plugin.provides for plugin in registry.plugins()}
 
     assert provided["aeron_media.udp.plugin"] == {"aeron_media_transports": ["udp"]}
 
 
-def test_a_strategy_in_plain_python_is_adapted_and_its_fault_reported(registry):
+def test_a_strategy_in_plain_python_is_adapted_and_its_exception_reported(registry):
     class Broken:
         def on_status_message(self, sm, position, limit, now_ns):
             raise ZeroDivisionError
@@ -151,7 +151,7 @@ def test_a_python_subclass_of_a_built_in_is_adapted(registry):
     assert isinstance(strategy, FlowControl)
 
 
-def test_a_factory_that_fails_is_named_with_its_distribution(registry):
+def test_the_error_of_a_failing_factory_names_its_distribution(registry):
     def fail(params):
         raise KeyError("missing")
 
@@ -161,7 +161,7 @@ def test_a_factory_that_fails_is_named_with_its_distribution(registry):
         registry.flow_control("mine", PARAMS, pytest.fail)
 
 
-def test_what_a_factory_refuses_on_purpose_keeps_its_kind(registry):
+def test_a_deliberate_error_of_a_factory_keeps_its_type(registry):
     def refuse(params):
         raise ChannelUriError("fc=mine,g:5")
 
@@ -171,7 +171,7 @@ def test_what_a_factory_refuses_on_purpose_keeps_its_kind(registry):
         registry.flow_control("mine", PARAMS, pytest.fail)
 
 
-def test_a_table_that_is_none_is_refused(registry):
+def test_a_table_that_is_not_a_mapping_is_rejected(registry):
     class NoTable:
         @hookimpl
         def aeron_flow_controls(self):
@@ -181,7 +181,7 @@ def test_a_table_that_is_none_is_refused(registry):
         registry.register(NoTable())
 
 
-def test_a_table_that_fails_is_refused(registry):
+def test_a_table_that_raises_is_rejected(registry):
     class Failing:
         @hookimpl
         def aeron_flow_controls(self):
@@ -191,7 +191,7 @@ def test_a_table_that_fails_is_refused(registry):
         registry.register(Failing())
 
 
-def test_a_hook_that_does_not_exist_is_refused(registry):
+def test_an_unknown_hook_is_rejected(registry):
     class Misspelt:
         @hookimpl
         def aeron_flow_contols(self):
@@ -210,7 +210,7 @@ def test_a_hook_that_does_not_exist_is_refused(registry):
         registry.register(Stray())
 
 
-def test_a_hook_with_unknown_arguments_is_refused(registry):
+def test_a_hook_with_unknown_arguments_is_rejected(registry):
     class Demanding:
         @hookimpl
         def aeron_flow_controls(self, weather):
@@ -220,7 +220,7 @@ def test_a_hook_with_unknown_arguments_is_refused(registry):
         registry.register(Demanding())
 
 
-def test_a_plugin_that_was_built_for_another_version_must_be_rebuilt(registry):
+def test_a_plugin_built_for_another_spi_version_is_rejected(registry):
     plugin = Stranger()
     plugin.AERON_CORE_SPI_VERSION = 0
 
@@ -229,7 +229,7 @@ def test_a_plugin_that_was_built_for_another_version_must_be_rebuilt(registry):
 
 
 class Started:
-    """What the built-in plugins want of a driver that has started."""
+    """The parts of a started driver that the built-in plugins use."""
 
     settings = DriverSettings()
     sections: ClassVar = {}
@@ -257,13 +257,13 @@ def test_events_reach_plugins(registry):
     assert plugin.seen == [driver]
 
 
-def test_extra_plugins_come_after_the_installed_ones():
+def test_extra_plugins_are_registered_after_the_installed_ones():
     plugin = Stranger()
 
     assert Registry.load([plugin]).plugins()[-1].name == "Stranger"
 
 
-def test_a_section_of_settings_that_is_no_model_is_refused(registry):
+def test_a_settings_section_that_is_not_a_model_is_rejected(registry):
     class Plain:
         @hookimpl
         def aeron_settings(self):
@@ -275,7 +275,7 @@ def test_a_section_of_settings_that_is_no_model_is_refused(registry):
         registry.section_models()
 
 
-def test_two_plugins_with_one_section_are_refused(registry):
+def test_two_plugins_with_one_settings_section_are_rejected(registry):
     class Other:
         @hookimpl
         def aeron_settings(self):

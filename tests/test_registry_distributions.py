@@ -1,4 +1,4 @@
-"""Plugins of distributions that are installed while the test runs."""
+"""Plugins of distributions installed by the test."""
 
 import importlib
 import sys
@@ -51,7 +51,7 @@ def test_plugins_of_installed_distributions_are_found(distribution):
     assert type(registry.flow_control("theirs", PARAMS, pytest.fail)) is FlowControl
 
 
-def test_two_distributions_with_one_name_are_both_named(distribution):
+def test_the_error_for_two_distributions_with_one_name_has_both(distribution):
     distribution("first", SOURCE)
     distribution("second", SOURCE)
 
@@ -59,7 +59,7 @@ def test_two_distributions_with_one_name_are_both_named(distribution):
         Registry.load()
 
 
-def test_two_distributions_may_name_their_plugins_alike(distribution):
+def test_two_distributions_may_use_the_same_plugin_name(distribution):
     distribution("first", SOURCE)
     distribution("second", SOURCE.replace("theirs", "others"))
 
@@ -68,7 +68,7 @@ def test_two_distributions_may_name_their_plugins_alike(distribution):
     assert {("first", "main"), ("second", "main")} <= set(listed)
 
 
-def test_a_plugin_that_cannot_be_imported_is_named(distribution):
+def test_the_error_for_a_plugin_that_cannot_be_imported_names_it(distribution):
     distribution("broken", "import no_such_module_at_all")
 
     with pytest.raises(PluginError, match=r"'main' of distribution 'broken'.*no_such_module_at_all"):

@@ -62,7 +62,7 @@ cdef class SocketAddress:
 
     @staticmethod
     def unix(bytes path):
-        """Return the address of a Unix socket, 1 to 107 bytes; an abstract one begins with a zero byte."""
+        """Return the address of a Unix socket: 1 to 107 bytes; an abstract name begins with a zero byte."""
         cdef Py_ssize_t length = len(path)
         if not 1 <= length <= MAX_PATH_LENGTH:
             raise ValueError(f"path of {length} bytes: must have from 1 to {MAX_PATH_LENGTH}")
@@ -70,7 +70,7 @@ cdef class SocketAddress:
         cdef sockaddr_un *un = <sockaddr_un *>&address._storage
         un.sun_family = AF_UNIX
         memcpy(un.sun_path, <char *>path, length)
-        # A path is ended by a zero byte, a name is as long as the kernel is told.
+        # A path ends with a zero byte; an abstract name is as long as the length passed to the kernel.
         address._length = sizeof(un.sun_family) + length + (1 if path[0] else 0)
         return address
 
@@ -96,7 +96,7 @@ cdef class SocketAddress:
 
     @property
     def packed(self):
-        """The address alone in network order: 4 or 16 bytes, the path of a Unix socket, none for no address."""
+        """The address in network byte order: 4 or 16 bytes, or the path of a Unix socket; empty if not set."""
         if self._storage.ss_family == AF_INET:
             return (<char *>&(<sockaddr_in *>&self._storage).sin_addr)[:4]
         if self._storage.ss_family == AF_INET6:
@@ -109,12 +109,12 @@ cdef class SocketAddress:
         cdef sockaddr_un *un = <sockaddr_un *>&self._storage
         cdef Py_ssize_t length = <Py_ssize_t>self._length - <Py_ssize_t>sizeof(un.sun_family)
         cdef bytes path = (<char *>un.sun_path)[:max(length, 0)]
-        # Who connects has no path, as a rule.
+        # A connecting client is usually not bound to a path.
         return path if path[:1] == b"\0" else path.partition(b"\0")[0]
 
     @property
     def host(self):
-        """The numeric host, without its scope; the path of a Unix socket, with `@` before an abstract one."""
+        """The numeric host without scope, or the path of a Unix socket (an abstract name starts with `@`)."""
         if self._storage.ss_family == AF_UNIX:
             path = self._path()
             return "@" + os.fsdecode(path[1:]) if path[:1] == b"\0" else os.fsdecode(path)
@@ -131,7 +131,7 @@ cdef class SocketAddress:
 
     @property
     def scope_id(self):
-        """The IPv6 scope, 0 where there is none."""
+        """The IPv6 scope, or 0 for none."""
         return (<sockaddr_in6 *>&self._storage).sin6_scope_id if self._storage.ss_family == AF_INET6 else 0
 
     def with_port(self, int port):
@@ -139,7 +139,7 @@ cdef class SocketAddress:
         return SocketAddress.of(self.host, port, self.scope_id)
 
     def as_tuple(self):
-        """Return what Python's `socket` functions take."""
+        """Return the address in the form that Python's `socket` functions take."""
         if self._storage.ss_family == AF_INET6:
             return (self.host, self.port, 0, self.scope_id)
         if self._storage.ss_family == AF_UNIX:
@@ -147,7 +147,7 @@ cdef class SocketAddress:
         return (self.host, self.port)
 
     def copy(self):
-        """Return an equal address that later changes of this one do not touch."""
+        """Return an equal address that is independent of this one."""
         cdef SocketAddress other = SocketAddress()
         other.assign(self)
         return other

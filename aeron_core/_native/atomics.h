@@ -1,8 +1,11 @@
 /* Loads and stores of shared memory, with the memory order in the name.
  *
  * Fields of frames may be unaligned (receiver id of a status message), so plain accesses go through memcpy,
- * which compiles to one move. Ordered accesses are always naturally aligned: the formats guarantee it, but for
- * the checks of the caller. */
+ * which compiles to one move. Ordered accesses must be naturally aligned, which the formats guarantee.
+ *
+ * acquire (loads): no later access moves before it. release (stores): no earlier access moves after it. A thread
+ * that loads with acquire a value stored with release sees everything written before that store. get_and_add and
+ * compare_and_set are sequentially consistent: all threads observe them in one order. */
 #ifndef AERON_CORE_ATOMICS_H
 #define AERON_CORE_ATOMICS_H
 

@@ -28,8 +28,8 @@ cdef extern from "atomics.h" nogil:
     void ac_fence_acquire() noexcept
     void ac_fence_release() noexcept
 
-# Returned together with an exception; a value that no field of the formats takes by chance, so that the check
-# for an exception after a call is one comparison that is never true.
+# Returned together with an exception. No field of the formats has this value by chance, so that the check for an
+# exception after a call is one comparison that is never true.
 cdef enum:
     FAULT = -1985229329
 
@@ -40,13 +40,13 @@ cdef int raise_out_of_bounds(int64_t offset, int64_t length, int64_t capacity) e
 cdef class AtomicBuffer:
     cdef uint8_t *_address          # never NULL while capacity > 0
     cdef readonly int64_t capacity  # bytes
-    cdef int64_t _writable          # capacity, or 0 where the memory is mapped read-only
+    cdef int64_t _writable          # capacity, or 0 if the memory is read-only
     cdef object _owner              # keeps the memory alive
 
     @staticmethod
     cdef AtomicBuffer wrap(uint8_t *address, int64_t capacity, object owner, bint read_only)
 
-    # The pointer to `length` bytes at `offset`, for `_native` and `memcpy`-like use only.
+    # The pointer to `length` bytes at `offset`, checked; only for `_native` and code like memcpy.
     cdef inline uint8_t *at(self, int64_t offset, int64_t length) except NULL nogil:
         if offset < 0 or length < 0 or offset > self.capacity - length:
             raise_out_of_bounds(offset, length, self.capacity)

@@ -1,8 +1,8 @@
-"""Checked, ordered access to memory that several processes share.
+"""Bounds-checked, ordered access to memory that several processes share.
 
-Every access compares its range with the capacity first: an offset that came from a peer can raise, but never
-reach outside. Plain accesses may be unaligned; those named acquire, release, add or compare must be aligned to
-their size, as all shared formats are.
+Every access checks its range against the capacity first: an offset received from a peer can raise, but never
+reach memory outside the buffer. Plain accesses may be unaligned; those named acquire, release, add or compare must
+be aligned to their size, as all fields of the shared formats are.
 """
 
 cimport cython
@@ -23,7 +23,7 @@ cdef int raise_out_of_bounds(int64_t offset, int64_t length, int64_t capacity) e
 
 
 cdef class _Memory:
-    """Zeroed memory of this process, freed with its last user."""
+    """Zeroed memory of this process, freed with its last reference."""
 
     cdef void *_address
 
@@ -38,7 +38,7 @@ cdef class _Memory:
 
 
 cdef class _Export:
-    """Holds the buffer of a Python object open."""
+    """Keeps the buffer export of a Python object open."""
 
     cdef Py_buffer _view
 
@@ -51,10 +51,10 @@ cdef class _Export:
 
 @cython.final
 cdef class AtomicBuffer:
-    """A range of memory. `AtomicBuffer(bytearray)` wraps, `allocate` makes, `view` narrows; none copies."""
+    """A range of memory. `AtomicBuffer(bytearray)` wraps, `allocate` creates, `view` narrows; none of them copies."""
 
     def __init__(self, object exporter):
-        """Wrap a contiguous buffer; a read-only one (such as `bytes`) can only be read."""
+        """Wrap a contiguous buffer; a read-only one (such as `bytes`) refuses writes."""
         cdef bint writable = not memoryview(exporter).readonly
         cdef _Export export = _Export(exporter, writable)
         self._address = <uint8_t *>export._view.buf
@@ -73,7 +73,7 @@ cdef class AtomicBuffer:
 
     @staticmethod
     def allocate(int64_t length):
-        """Return `length` zeroed bytes of this process, aligned to a cache line."""
+        """Return `length` zeroed bytes of process memory, aligned to a cache line."""
         if length < 0:
             raise ValueError(f"length={length}: must not be negative")
         cdef _Memory memory = _Memory(length)
@@ -85,7 +85,7 @@ cdef class AtomicBuffer:
         return self._writable == 0 and self.capacity > 0
 
     def view(self, int64_t offset, int64_t length):
-        """Return the same memory from `offset` on, `length` bytes of it; it keeps this memory alive."""
+        """Return a buffer over `length` bytes of the same memory at `offset`; it keeps the memory alive."""
         self.check(offset, length)
         return AtomicBuffer.wrap(self._address + offset, length, self._owner, self._writable == 0)
 
@@ -95,7 +95,7 @@ cdef class AtomicBuffer:
         return PyBytes_FromStringAndSize(<char *>self._address + offset, length)
 
     def put_bytes(self, int64_t offset, object source):
-        """Copy the whole of a contiguous buffer to `offset` and return its length."""
+        """Copy all bytes of a contiguous buffer to `offset` and return how many."""
         cdef _Export export = _Export(source, False)
         self.check_writable(offset, export._view.len)
         memmove(self._address + offset, export._view.buf, export._view.len)
@@ -109,7 +109,7 @@ cdef class AtomicBuffer:
         return self.capacity
 
     def __getbuffer__(self, Py_buffer *view, int flags):
-        # An empty range has nothing to protect, and must take `view[:] = b""` as a longer one would.
+        # An empty range has no bytes to protect, and must accept `view[:] = b""` like any other.
         PyBuffer_FillInfo(
             view, self, self._address, self.capacity, self._writable == 0 and self.capacity > 0, flags
         )
@@ -119,10 +119,10 @@ cdef class AtomicBuffer:
 
 
 def fence_acquire() -> None:
-    """Keep later loads and stores after earlier loads."""
+    """Order earlier loads before all later loads and stores."""
     ac_fence_acquire()
 
 
 def fence_release() -> None:
-    """Keep earlier loads and stores before later stores."""
+    """Order all earlier loads and stores before later stores."""
     ac_fence_release()

@@ -1,12 +1,14 @@
-"""A number that one thread writes and others read."""
+"""A 64-bit number with one writing thread and any number of readers."""
 
 cimport cython
 
 
 @cython.final
 cdef class AtomicLong:
-    """A 64-bit number; a reader that sees a value also sees what its writer did before."""
+    """A number stored with release and loaded with acquire.
 
+    A reader that sees a value also sees everything that the writer did before it stored that value.
+    """
     def __init__(self, int64_t value=0):
         self._value = value
 

@@ -1,13 +1,13 @@
-"""Time as an argument: the system's, or one that only its owner moves."""
+"""The clock of an agent: the system's, or a manual one for tests."""
 
 cimport cython
 
 
 @cython.final
 cdef class Clock:
-    """The system's clocks, or with `Clock.manual()` one that stands still until it is advanced.
+    """The system's clocks or, with `Clock.manual()`, one that stands still until it is advanced.
 
-    Any thread may read it. A manual clock is for tests and simulations; it moves only by `advance`.
+    Any thread may read it. Only `advance` moves a manual clock.
     """
 
     @staticmethod

@@ -70,11 +70,11 @@ cdef struct RingSlot:
 cdef class CommandRing:
     cdef RingSlot *_slots
     cdef int32_t _capacity   # a power of two
-    cdef NamedSemaphore _wake_up   # what the consumer waits for, or None
+    cdef NamedSemaphore _wake_up   # posted after each command, or None
     cdef char _pad_tail[64]
-    cdef int64_t _tail       # written by the one producer
+    cdef int64_t _tail       # written by the producer only
     cdef char _pad_head[64]
-    cdef int64_t _head       # written by the one consumer
+    cdef int64_t _head       # written by the consumer only
     cdef char _pad_end[64]
 
     cdef bint offer(self, Command command) noexcept nogil

@@ -1,6 +1,6 @@
-"""Commands between two agents: a ring with one producer and one consumer, no lock, no allocation.
+"""Commands between two agents: a single-producer, single-consumer ring without locks or allocation.
 
-References in a command are borrowed: the producer keeps the objects alive until the consumer has let go of them.
+References in a command are borrowed: the producer keeps the objects alive until the consumer has released them.
 """
 
 cimport cython
@@ -19,7 +19,7 @@ cdef extern from "atomics.h" nogil:
 
 @cython.final
 cdef class Command:
-    """One command, filled by its sender or by `poll`; reused."""
+    """One command, filled by its sender or by `poll`; reused for many."""
 
     def __cinit__(self):
         self.source = SocketAddress()
@@ -33,17 +33,17 @@ cdef class Command:
 
     @property
     def text(self):
-        """The text as bytes, at most 1024 of them."""
+        """The text, at most 1024 bytes."""
         return self._slot.text[:self._slot.text_length]
 
     @property
     def code(self):
-        """Which operation this is; the two agents agree on the numbers."""
+        """The operation; the two agents agree on the numbers."""
         return self._slot.operation
 
     @property
     def target(self):
-        """The object that the operation is about, or None."""
+        """The object that the operation applies to, or None."""
         return None if self._slot.target == NULL else <object>self._slot.target
 
     @property
@@ -64,7 +64,7 @@ cdef class Command:
 
 @cython.final
 cdef class CommandRing:
-    """A bounded ring of commands; `offer` by one thread, `poll` by one other."""
+    """A bounded ring of commands: one thread calls `offer`, one other calls `poll`."""
 
     def __cinit__(self, int32_t capacity=1024):
         if capacity < 2 or capacity & (capacity - 1):
@@ -79,15 +79,16 @@ cdef class CommandRing:
 
     @property
     def size(self):
-        """Commands offered and not yet polled."""
+        """The number of commands offered but not yet polled."""
         return ac_get_i64_acquire(<uint8_t *>&self._tail) - ac_get_i64_acquire(<uint8_t *>&self._head)
 
     def wake_with(self, NamedSemaphore semaphore not None):
-        """Post `semaphore` after each command, before the first: the consumer waits for it when idle."""
+        """Post `semaphore` after each command; call before the first one. An idle consumer waits for it."""
         self._wake_up = semaphore
 
     cdef bint offer(self, Command command) noexcept nogil:
         cdef int64_t tail = self._tail
+        # Acquire: pairs with the consumer's release of the head, so that a slot is reused only after it was read.
         if tail - ac_get_i64_acquire(<uint8_t *>&self._head) >= self._capacity:
             return False
         cdef RingSlot *slot = &self._slots[tail & (self._capacity - 1)]
@@ -96,7 +97,7 @@ cdef class CommandRing:
         memcpy(slot.source, &command.source._storage, sizeof(sockaddr_storage))
         slot.control_length = command.control._length
         memcpy(slot.control, &command.control._storage, sizeof(sockaddr_storage))
-        # Release: the consumer that sees the new tail sees the whole slot.
+        # Release: a consumer that sees the new tail also sees the whole slot.
         ac_put_i64_release(<uint8_t *>&self._tail, tail + 1)
         if self._wake_up is not None:
             self._wake_up.post()
@@ -104,6 +105,7 @@ cdef class CommandRing:
 
     cdef bint poll(self, Command into) noexcept nogil:
         cdef int64_t head = self._head
+        # Acquire: pairs with the producer's release of the tail.
         if head >= ac_get_i64_acquire(<uint8_t *>&self._tail):
             return False
         cdef RingSlot *slot = &self._slots[head & (self._capacity - 1)]
@@ -112,7 +114,7 @@ cdef class CommandRing:
         memcpy(&into.source._storage, slot.source, sizeof(sockaddr_storage))
         into.control._length = slot.control_length
         memcpy(&into.control._storage, slot.control, sizeof(sockaddr_storage))
-        # Release: the producer reuses the slot only after it has been read.
+        # Release: the producer reuses the slot only after it was read.
         ac_put_i64_release(<uint8_t *>&self._head, head + 1)
         return True
 
@@ -120,7 +122,7 @@ cdef class CommandRing:
         self, int32_t operation, object target=None, object subject=None, numbers=(), values=(),
         SocketAddress source=None, SocketAddress control=None,
     ):
-        """Offer a command from Python; the caller keeps `target` and `subject` alive. Return False when full."""
+        """Offer a command from Python; the caller keeps `target` and `subject` alive. Return False if full."""
         cdef Command command = Command()
         command.begin(operation, NULL if target is None else <PyObject *>target)
         if subject is not None:
@@ -136,5 +138,5 @@ cdef class CommandRing:
         return self.offer(command)
 
     def receive(self, Command into not None):
-        """Poll from Python: fill `into` and return whether there was a command."""
+        """Poll from Python: fill `into` and return whether a command was available."""
         return self.poll(into)

@@ -43,7 +43,7 @@ static inline int64_t ac_connection_send(int fd, const uint8_t *from, int64_t le
     return ac_connection_is_wait(errno) ? AC_CONNECTION_WAITS : -errno;
 }
 
-/* Pieces that lie apart, in one call. */
+/* Send several pieces of memory with one call. */
 static inline int64_t ac_connection_send_vector(int fd, const struct iovec *pieces, int count)
 {
     struct msghdr message = { .msg_iov = (struct iovec *)pieces, .msg_iovlen = (size_t)count };
@@ -55,7 +55,7 @@ static inline int64_t ac_connection_send_vector(int fd, const struct iovec *piec
     return ac_connection_is_wait(errno) ? AC_CONNECTION_WAITS : -errno;
 }
 
-/* Have the kernel find out that a silent peer is gone, within about half a minute. Fails for Unix sockets, which do not
+/* Let the kernel detect within about half a minute that a silent peer is gone. Fails for Unix sockets, which do not
  * need it. */
 static inline void ac_connection_keep_alive(int fd)
 {
@@ -66,8 +66,8 @@ static inline void ac_connection_keep_alive(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
-/* The accepted descriptor, -EAGAIN where nobody waits. What a peer did to its own connection is nobody's fault:
- * accept(2) names those errors. */
+/* Return the accepted descriptor, -EAGAIN if no connection is waiting. Errors of the connection itself, listed in
+ * accept(2), count as -EAGAIN: they are not a fault of the listener. */
 static inline int ac_connection_accept(int fd, struct sockaddr_storage *name, socklen_t *name_length)
 {
     *name_length = sizeof(*name);
@@ -98,7 +98,7 @@ static inline int ac_connection_accept(int fd, struct sockaddr_storage *name, so
     }
 }
 
-/* Acknowledgements are small and are waited for: none of them waits for another one. Fails for Unix sockets, which
+/* Disable Nagle's algorithm: acknowledgements are small, and the peer waits for them. Fails for Unix sockets, which
  * do not need it. */
 static inline void ac_connection_send_at_once(int fd)
 {
@@ -106,7 +106,7 @@ static inline void ac_connection_send_at_once(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 }
 
-/* A descriptor that is being connected, or -errno. */
+/* Return a descriptor that is connecting, or -errno. */
 static inline int ac_connection_connect(const struct sockaddr_storage *name, socklen_t name_length, int sndbuf, int rcvbuf)
 {
     int fd = socket(name->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -133,7 +133,7 @@ static inline int ac_connection_connect(const struct sockaddr_storage *name, soc
     return fd;
 }
 
-/* 1 once connected, 0 while that is not decided, -errno where it failed. */
+/* Return 1 once connected, 0 while connecting, -errno if it failed. */
 static inline int ac_connection_is_connected(int fd)
 {
     struct pollfd watched = { .fd = fd, .events = POLLOUT };
@@ -150,7 +150,7 @@ static inline int ac_connection_is_connected(int fd)
     return 0 == code ? 1 : -code;
 }
 
-/* To abort is to have the kernel throw away what it still holds, and tell the peer so. */
+/* With `aborts`, discard the unsent data and send a reset. */
 static inline void ac_connection_close(int fd, int aborts)
 {
     if (aborts)

@@ -1,7 +1,7 @@
-"""Connections that carry bytes in order: sockets, or whatever stands in for one.
+"""Byte connections: stream sockets, or a Python object that simulates one.
 
-A stream is an object that is opened and closed many times, so that a connection costs no allocation. Nothing that a
-peer or the operating system does is raised: it is a result, with `error_code` set.
+A connection object is opened and closed many times, so that a new connection allocates nothing. Failures of the peer
+or of the operating system are never raised: they are results, with `error_code` set.
 """
 
 cimport cython
@@ -34,7 +34,7 @@ cdef extern from "<errno.h>" nogil:
 
 
 cdef class ByteConnection:
-    """A connection; used by one thread."""
+    """A connection; used by one thread. Subclasses implement the C methods."""
 
     cdef int64_t receive(self, AtomicBuffer buffer, int64_t offset, int64_t length) except -1 nogil:
         return _refuse()
@@ -54,7 +54,7 @@ cdef class ByteConnection:
             piece = AtomicBuffer.wrap(<uint8_t *>pieces[i].iov_base, pieces[i].iov_len, None, True)
             sent = self.send(piece, 0, piece.capacity)
             if sent < 0:
-                # What has gone is told first; the failure comes again.
+                # Report the bytes that were sent; the failure is reported again by the next call.
                 return total if total > 0 else sent
             total += sent
             if sent < piece.capacity:
@@ -78,7 +78,7 @@ cdef class ByteConnection:
 
 
 cdef class ConnectionListener:
-    """Where connections come in; used by one thread, but for what is said otherwise."""
+    """Accepts connections. Used by one thread, unless a method states otherwise."""
 
     cdef int32_t accept(self, ByteConnection into, SocketAddress peer) except -1 nogil:
         return _refuse()
@@ -87,15 +87,15 @@ cdef class ConnectionListener:
         return wire.NO_DESCRIPTOR
 
     def new_connection(self):
-        """Return a stream that `accept` can open."""
+        """Return a connection object that `accept` can open."""
         raise NotImplementedError(f"{type(self).__name__} makes no streams")
 
     def local_address(self):
-        """Return the address that the listener is bound to; any thread may ask."""
+        """Return the address that the listener is bound to; any thread may call it."""
         return SocketAddress()
 
     def close(self):
-        """Take no more connections; those that were accepted stay."""
+        """Accept no more connections; those that were accepted stay open."""
 
 
 cdef int _refuse() except -1 nogil:
@@ -104,7 +104,7 @@ cdef int _refuse() except -1 nogil:
 
 
 cdef class DescriptorConnection(ByteConnection):
-    """A connection with a file descriptor, of which this says how bytes go in and out; what makes it is to be added."""
+    """A connection with a file descriptor: sends and receives; subclasses open it."""
 
     def __cinit__(self, *args, **kwargs):
         self._fd = wire.NO_DESCRIPTOR
@@ -157,7 +157,7 @@ cdef class DescriptorConnection(ByteConnection):
 
 @cython.final
 cdef class SocketConnection(DescriptorConnection):
-    """A connection of a stream socket, TCP or Unix; lengths of socket buffers are bytes, 0 for the system's default."""
+    """A TCP or Unix stream socket; lengths of socket buffers are bytes, 0 for the system's default."""
 
     def __cinit__(self, int32_t sndbuf_length=0, int32_t rcvbuf_length=0):
         self._sndbuf_length = sndbuf_length
@@ -210,7 +210,7 @@ cdef class SocketListener(ConnectionListener):
         return self._fd
 
     def new_connection(self):
-        """Return a stream of a socket."""
+        """Return a connection of a stream socket."""
         return SocketConnection()
 
     def local_address(self):
@@ -223,7 +223,7 @@ cdef class SocketListener(ConnectionListener):
 
     def close(self):
         """Close the socket."""
-        # The number may soon be another socket's.
+        # The kernel may reuse the descriptor's number for another socket at once.
         self._fd = wire.NO_DESCRIPTOR
         self._socket.close()
 
@@ -232,7 +232,7 @@ cdef class SocketListener(ConnectionListener):
 cdef class PythonConnection(ByteConnection):
     """A `Stream` object of Python, such as a simulation. Takes the GIL for each call.
 
-    `dial` makes one for an address; without it the stream cannot be connected.
+    `dial` creates such an object for an address; without it `connect` cannot be used.
     """
 
     def __init__(self, dial=None):
@@ -304,7 +304,7 @@ cdef class PythonConnectionListener(ConnectionListener):
             return 1
 
     def new_connection(self):
-        """Return a stream of the delegate's connections."""
+        """Return a connection for an object that the delegate accepts."""
         return PythonConnection()
 
     def local_address(self):

@@ -1,7 +1,7 @@
-/* Copies of short messages: a call of memcpy costs as much as what it copies.
+/* Copies of short messages: a call of memcpy costs as much as the copy itself.
  *
- * The head and the tail of a range are copied, each with one move of a size known to the compiler; where they
- * overlap both write the same bytes. Nothing outside of the range is touched. Ranges must not overlap. */
+ * The head and the tail of a range are each copied with one move of a size known to the compiler; where they
+ * overlap both write the same bytes. Nothing outside the range is touched. Ranges must not overlap. */
 #ifndef AERON_CORE_COPIES_H
 #define AERON_CORE_COPIES_H
 

@@ -15,13 +15,13 @@ cdef int raise_read_only(int32_t counter_id) except -1 nogil
 
 @cython.final
 cdef class Counter:
-    cdef readonly int32_t id              # in the counters file that `buffer` is the values of
+    cdef readonly int32_t id              # in the counters file whose values are in `buffer`
     cdef readonly AtomicBuffer buffer     # keeps the memory alive
-    cdef int64_t _offset                  # of the value record in `buffer`
-    cdef uint8_t *_address                # of the value; checked once, when the counter is made
+    cdef int64_t _offset                  # of the counter's record in `buffer`
+    cdef uint8_t *_address                # of the value; bounds checked once, by the constructor
     cdef bint _writable
 
-    # Not noexcept: a store to a file that is mapped read-only would kill the process.
+    # Not noexcept: a store to a file mapped read-only would kill the process with SIGSEGV.
     cdef inline int check_writable(self) except -1 nogil:
         if not self._writable:
             return raise_read_only(self.id)

@@ -1,10 +1,10 @@
 """One 64-bit value among the counters of a driver: every position and every statistic is one.
 
-Not here: allocation, labels and keys (concurrent/counters). The place of the value is checked once, here, so
-that reading it can neither fail nor cost more than a load.
+Not here: allocation, labels and keys (concurrent/counters). The constructor checks the bounds once, so that reading
+cannot fail and costs no more than a load.
 
-`set_release`, `increment_release` and `propose_max_release` are for the one writer of a counter; a counter
-with several writers takes `get_and_add` only.
+Memory order: `set_release`, `increment_release` and `propose_max_release` are for the only writer of a counter: they
+read and store in two steps. A counter with several writers uses `get_and_add` only, which is one atomic operation.
 """
 
 cimport cython
@@ -19,7 +19,7 @@ cdef int raise_read_only(int32_t counter_id) except -1 nogil:
 
 @cython.final
 cdef class Counter:
-    """The value of one counter in the values buffer. Raises IndexError where there is no such counter."""
+    """The value of one counter in the values buffer. Raises IndexError if `counter_id` is out of range."""
 
     def __cinit__(self, AtomicBuffer values not None, int32_t counter_id):
         self.id = counter_id
@@ -31,7 +31,7 @@ cdef class Counter:
 
     @property
     def registration_id(self):
-        """Which command made the counter; 0 where none did. It changes once the id is given away again."""
+        """The id of the command that created the counter, 0 for none. It changes when the counter id is reused."""
         return self.buffer.get_i64_acquire(self._offset + wire.COUNTER_REGISTRATION_ID_OFFSET)
 
     def __repr__(self):

@@ -1,5 +1,5 @@
-/* Batches of datagrams: recvmmsg with GRO, sendmmsg with GSO. One call moves many datagrams; what is on the wire
- * is the same as without. Numbers: include/uapi/linux/udp.h. */
+/* Batches of datagrams: recvmmsg with GRO, sendmmsg with GSO. One call moves many datagrams; the packets on the wire
+ * are the same. Numbers: include/uapi/linux/udp.h. */
 #ifndef AERON_CORE_DATAGRAMS_H
 #define AERON_CORE_DATAGRAMS_H
 
@@ -23,7 +23,7 @@
 #define SOL_UDP 17
 #endif
 
-/* include/uapi/asm-generic/socket.h; the number of the message is that of the option. */
+/* include/uapi/asm-generic/socket.h; the control message has the number of the option. */
 #ifndef SCM_TIMESTAMPNS
 #define SCM_TIMESTAMPNS 35
 #endif
@@ -62,7 +62,7 @@ static inline int ac_receive_batch(int fd, ac_batch_t *batch, uint8_t *memory, i
     int received = recvmmsg(fd, batch->messages, (unsigned int)slots, MSG_DONTWAIT, NULL);
     if (received < 0)
     {
-        /* ECONNREFUSED is the peer's port unreachable, left over from an earlier send: no fault of ours. */
+        /* ECONNREFUSED: an ICMP "port unreachable" for an earlier send; not an error of this socket. */
         return (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno || ECONNREFUSED == errno) ? 0 : -errno;
     }
 
@@ -120,15 +120,15 @@ static inline void ac_prepare_send(
     }
 }
 
-/* A full socket buffer or a peer that is not there is no failure: then nothing was taken. */
+/* A full socket buffer or an unreachable peer is not a failure: return 0, nothing was sent. */
 static inline int ac_send_failure(void)
 {
     return (EAGAIN == errno || EWOULDBLOCK == errno || EINTR == errno || ECONNREFUSED == errno || ENOBUFS == errno) ?
         0 : -errno;
 }
 
-/* Return the number of entries that the kernel took, -errno when it took none for another reason than a full
- * socket buffer or a peer that is not there (then 0). */
+/* Return the number of entries sent; -errno if none was sent for a reason other than a full socket buffer or an
+ * unreachable peer (then 0). */
 static inline int ac_send_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
 {
     for (int i = 0; i < count; i++)
@@ -141,8 +141,8 @@ static inline int ac_send_batch(int fd, ac_batch_t *batch, int count, const void
     return sent < 0 ? ac_send_failure() : sent;
 }
 
-/* As ac_send_batch, with the entries cut here: for a kernel, a device or a path that cannot. An entry of which only
- * the first datagrams were taken counts as taken, with its length reduced to them. */
+/* Like ac_send_batch, but splits the entries here: for a kernel, device or path without segmentation offload. An entry
+ * of which only the first datagrams were sent counts as sent, with its length reduced to them. */
 static inline int ac_send_cut_batch(int fd, ac_batch_t *batch, int count, const void *name, unsigned int name_length)
 {
     struct mmsghdr messages[AC_BATCH_CAPACITY];
@@ -202,8 +202,8 @@ static inline int ac_send_cut_batch(int fd, ac_batch_t *batch, int count, const 
     return entry > 0 ? entry : failure;
 }
 
-/* Return whether a failed send may succeed with its entries cut: the device cannot checksum, the path's MTU is less
- * than a segment, or there are more segments than this kernel takes. */
+/* Return whether a failed send may succeed when its entries are split here: the device cannot checksum, the path's MTU
+ * is less than a segment, or the kernel takes fewer segments. */
 static inline int ac_is_offload_failure(const ac_batch_t *batch, int count, int result)
 {
     if (-EINVAL != result && -EIO != result && -EMSGSIZE != result && -EOPNOTSUPP != result)

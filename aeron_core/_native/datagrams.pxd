@@ -25,7 +25,7 @@ cdef class ReceiveBatch:
     cdef ac_batch_t *_batch
     cdef readonly AtomicBuffer buffer      # `slots` slots of SLOT_LENGTH bytes
     cdef readonly int32_t slots
-    cdef readonly int32_t count            # slots that the last receive filled
+    cdef readonly int32_t count            # slots filled by the last receive
 
     cdef inline int64_t offset_of(self, int32_t index) noexcept nogil:
         return <int64_t>index * 65536
@@ -36,7 +36,7 @@ cdef class ReceiveBatch:
     cdef inline int32_t segment_length_of(self, int32_t index) noexcept nogil:
         return self._batch.segment_lengths[index]
 
-    # When the kernel received the datagrams, in nanoseconds since the epoch; 0 where it did not say.
+    # Kernel receive time of the datagrams in nanoseconds since the epoch; 0 if the kernel did not report it.
     cdef inline int64_t time_of(self, int32_t index) noexcept nogil:
         return self._batch.times_ns[index]
 
@@ -72,22 +72,21 @@ cdef class SendBatch:
     cdef int32_t add(
         self, AtomicBuffer buffer, int64_t offset, int32_t length, int32_t segment_length
     ) except -1 nogil
-    # Add `length` bytes at `offset` of an entry of another batch, as one datagram.
+    # Add `length` bytes at `offset` of another batch's entry, as one datagram.
     cdef int32_t add_part(self, SendBatch source, int32_t index, int32_t offset, int32_t length) except -1 nogil
-    # Put a time into the first frame of each datagram, if that is DATA, where it stands in memory.
+    # Store a time in the first frame of each datagram if that is DATA; changes the frames in place.
     cdef int32_t stamp(self, int32_t payload_offset, int64_t time_ns) noexcept nogil
 
 
 cdef class DatagramChannel:
-    # errno of the last call that failed for a reason that will not pass by itself; who reports it sets it to 0.
+    # errno of the last call that failed permanently; the code that reports it resets it to 0.
     cdef public int32_t error_code
-    # Fill `batch`; return the number of slots filled, 0 when nothing waits or the call failed.
+    # Fill `batch`; return the number of slots filled, 0 if nothing is waiting or the call failed.
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil
-    # Send all entries of `batch`; return how many were taken, the last of them perhaps in part, and then with its
-    # length reduced: `batch.length_of_first` of the answer are the bytes taken. `destination` is ignored when
-    # connected.
+    # Send all entries of `batch`; return how many were sent. The last of them may have been sent in part: then its
+    # length is reduced to the bytes sent. `destination` is ignored if the channel is connected.
     cdef int32_t send(self, SendBatch batch, SocketAddress destination) except -1 nogil
-    # Return what can be read when something waits, or wire.NO_DESCRIPTOR.
+    # Return a descriptor that becomes readable when datagrams wait, or wire.NO_DESCRIPTOR.
     cdef int32_t descriptor(self) noexcept nogil
 
 
@@ -96,5 +95,5 @@ cdef class UdpSocket(DatagramChannel):
     cdef int _fd
     cdef object _socket
     cdef readonly bint is_connected
-    cdef readonly bint uses_gso            # becomes false where the kernel refuses to cut
+    cdef readonly bint uses_gso            # becomes false if the kernel refuses to segment
     cdef int32_t _outcome(self, int result) noexcept nogil

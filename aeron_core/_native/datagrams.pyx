@@ -1,7 +1,7 @@
-"""Datagrams in batches, through a socket or through whatever stands in for one.
+"""Batches of datagrams, sent and received through a socket or a Python object that simulates one.
 
-A batch entry may hold several datagrams of equal length that follow one another in memory (the last may be
-shorter): with GSO the kernel cuts them, with GRO it hands them over uncut.
+A batch entry may hold several datagrams of equal length that are adjacent in memory (the last may be shorter):
+with GSO the kernel splits them on sending, with GRO it delivers them merged.
 """
 
 cimport cython
@@ -29,7 +29,7 @@ cdef int raise_full() except -1 nogil:
 
 @cython.final
 cdef class ReceiveBatch:
-    """Memory for what one receive call brings."""
+    """Memory for the datagrams of one receive call."""
 
     def __cinit__(self, int32_t slots=4):
         if not 1 <= slots <= AC_BATCH_CAPACITY:
@@ -48,7 +48,7 @@ cdef class ReceiveBatch:
         into._length = 28 if into._storage.ss_family == AF_INET6 else 16
 
     def fill(self, datagrams):
-        """Put (bytes, source) pairs into the slots, as a receive call would; return how many there was room for."""
+        """Put (bytes, source) pairs into the slots, as a receive call would; return how many slots were filled."""
         cdef SocketAddress source
         cdef int32_t index = 0
         for data, source in datagrams:
@@ -65,7 +65,7 @@ cdef class ReceiveBatch:
 
 @cython.final
 cdef class SendBatch:
-    """What one send call takes: up to BATCH_CAPACITY runs of datagrams, none of them copied."""
+    """The datagrams of one send call: up to BATCH_CAPACITY entries, none of them copied."""
 
     def __cinit__(self):
         self._batch = <ac_batch_t *>calloc(1, sizeof(ac_batch_t))
@@ -105,7 +105,7 @@ cdef class SendBatch:
         return 0
 
     def datagrams(self, int32_t index):
-        """Return the datagrams of one entry as a list of bytes, cut as the kernel would cut them."""
+        """Return the datagrams of one entry as a list of bytes, split as the kernel would."""
         cdef int32_t length = self._batch.lengths[index]
         cdef int32_t step = max(self._batch.segment_lengths[index], 1)
         cdef const uint8_t *data = <const uint8_t *>entry_address(self._batch, index)
@@ -128,7 +128,7 @@ cdef inline void stamp_frame(
     if room < wire.DATA_HEADER_LENGTH:
         return
     memcpy(&length, frame, sizeof(length))
-    # A heartbeat has no length, and of padding only the header is sent: nothing of them is anybody's payload.
+    # A heartbeat has no length, and of a padding frame only the header is sent: neither has a payload.
     if frame[wire.FRAME_TYPE_OFFSET] != wire.TYPE_DATA or length < wire.DATA_HEADER_LENGTH or length > room:
         return
     if at + <int64_t>sizeof(time_ns) <= length:
@@ -149,7 +149,7 @@ cdef extern from *:
 
 
 cdef class DatagramChannel:
-    """Where datagrams come from and go to; a socket, or a simulated network."""
+    """Sends and receives datagrams: a socket, or a simulated network."""
 
     cdef int32_t receive(self, ReceiveBatch batch) except -1 nogil:
         return raise_os_error(38, "this channel cannot receive")
@@ -165,10 +165,10 @@ cdef class DatagramChannel:
         return SocketAddress()
 
     def connect(self, SocketAddress address):
-        """Exchange datagrams with `address` from now on, if this channel is connected; else do nothing."""
+        """Exchange datagrams with `address` from now on if this channel is connected; otherwise do nothing."""
 
     def close(self):
-        """Give up what the channel holds; receive and send must not be called any more."""
+        """Release the channel's resources; receive and send must not be called afterwards."""
 
 
 @cython.final
@@ -210,7 +210,7 @@ cdef class UdpSocket(DatagramChannel):
         return 0
 
     def fileno(self):
-        """Return the socket's descriptor, for those who wait until it is readable."""
+        """Return the socket's descriptor, to wait until it is readable."""
         return self._fd
 
     def local_address(self):
@@ -219,19 +219,19 @@ cdef class UdpSocket(DatagramChannel):
         return SocketAddress.of(host, port, rest[1] if rest else 0)
 
     def connect(self, SocketAddress address):
-        """Connect to another address, if the socket is connected; raises OSError. Any thread may call it."""
+        """Connect to another address if the socket is connected. Raises OSError. Any thread may call it."""
         if not self.is_connected:
             return
         try:
             self._socket.connect(address.as_tuple())
         except OSError:
-            # The source address that the kernel chose for the old peer may not do for the new one: let it choose again.
+            # The kernel's source address for the old peer may not reach the new one: disconnect, so that it chooses again.
             disconnect(self._fd)
             self._socket.connect(address.as_tuple())
 
     def close(self):
         """Close the socket."""
-        # The number may soon be another socket's.
+        # The kernel may reuse the descriptor's number for another socket at once.
         self._fd = -1
         self._socket.close()
 
@@ -240,7 +240,7 @@ cdef class UdpSocket(DatagramChannel):
 cdef class PythonDatagramChannel(DatagramChannel):
     """A `Datagrams` object of Python, such as a simulation. Takes the GIL for each call.
 
-    Each datagram of a batch is copied and sent alone.
+    Each datagram of a batch is copied and sent separately.
     """
 
     cdef object _delegate

@@ -17,11 +17,12 @@ from aeron_core._native.buffer cimport (
 cdef extern from "copies.h" nogil:
     void ac_copy(uint8_t *to, const uint8_t *source, int64_t length) noexcept
 
-# Write the header of a frame that is not to be read yet; `mark`, negative, stands where its length will.
+# Write the header of a frame that is still being written; `mark`, a negative number, takes the place of its length.
 #
-# The mark goes first, and the fence keeps every other store behind it: whoever finds any byte of this frame also
-# finds the mark, so that a reader waits, and the unblocker knows how much a publisher that died had claimed.
-# The caller stores the positive length last, with release, which makes all of the frame visible before it.
+# Memory order: the mark is stored first, and the fence keeps every other store behind it. A process that finds any
+# byte of this frame therefore also finds the mark: a reader waits, and the unblocker knows how many bytes a
+# publisher that crashed had claimed. The caller stores the positive length last, with release, which makes the
+# whole frame visible to a reader that loads the length with acquire.
 cdef inline void fill_header(
     uint8_t *frame, int32_t mark, uint8_t flags, uint16_t frame_type, int32_t term_offset, int32_t session_id,
     int32_t stream_id, int32_t term_id, int64_t reserved_value
@@ -37,7 +38,7 @@ cdef inline void fill_header(
     ac_put_i32(frame + wire.DATA_TERM_ID_OFFSET, term_id)
     ac_put_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET, reserved_value)
 
-# The same in a buffer, checked.
+# The same for a buffer, with bounds checks.
 cpdef inline int begin_frame(
     AtomicBuffer buffer, int64_t offset, int32_t mark, uint8_t flags, uint16_t frame_type,
     int32_t term_offset, int32_t session_id, int32_t stream_id, int32_t term_id, int64_t reserved_value
@@ -49,7 +50,7 @@ cpdef inline int begin_frame(
     )
     return 0
 
-# Write a whole frame of data that nobody could read before: `length` bytes behind its header.
+# Write a whole unfragmented DATA frame into a claim: `length` bytes of payload after the header.
 cdef inline int write_payload(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, const uint8_t *payload, int32_t length
@@ -64,7 +65,7 @@ cdef inline int write_payload(
     ac_put_i32_release(frame, length + wire.DATA_HEADER_LENGTH)
     return 0
 
-# The same with the bytes of a buffer, checked.
+# The same for a buffer, with bounds checks.
 cpdef inline int write_frame(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, AtomicBuffer source, int64_t source_offset, int32_t length
@@ -75,7 +76,7 @@ cpdef inline int write_frame(
         source._address + source_offset, length
     )
 
-# The same with a Python bytes object, whose length is `length`.
+# The same for a Python bytes object of `length` bytes.
 cdef inline int write_bytes(
     AtomicBuffer buffer, int64_t offset, int32_t term_offset, int32_t session_id, int32_t stream_id,
     int32_t term_id, int64_t reserved_value, bytes payload, int32_t length
@@ -85,8 +86,8 @@ cdef inline int write_bytes(
         <const uint8_t *>PyBytes_AS_STRING(payload), length
     )
 
-# The length of the frame of data at `offset`, `left` bytes before the end of its term; 0 where there is none, or
-# padding, or what cannot be a frame.
+# Return the length of the DATA frame at `offset`, `left` bytes before the end of its term; 0 if no frame is complete
+# there, if it is padding, or if the length is impossible. Acquire: pairs with the release that completes a frame.
 cpdef inline int32_t data_frame_length(AtomicBuffer buffer, int64_t offset, int64_t left) except -1 nogil:
     buffer.check(offset, left)
     cdef const uint8_t *frame = buffer._address + offset

@@ -1,1 +1,1 @@
-"""The one way a frame is begun in a log; the functions are in `frames.pxd`, so that callers inline them."""
+"""Writing of frames into a log; the functions are in `frames.pxd`, so that callers inline them."""

@@ -1,8 +1,8 @@
-/* A Python int that is written again where nobody kept it: an offer then allocates nothing for its result.
+/* A Python int object that is overwritten unless a program kept it: an offer then allocates nothing for its result.
  *
- * An int that only `*last` refers to cannot be seen by any program, so nobody sees it change. All digits that an
- * int64_t may need are allocated at first. Layout of ints: Include/cpython/longintrepr.h, which any version of Python
- * may change: one that is newer than the newest that this was tested with makes a new int each time. */
+ * An int that only `*last` refers to is invisible to every program, so that no program sees it change. It is created
+ * with all digits that an int64_t may need. The layout of ints (Include/cpython/longintrepr.h) may change in any version
+ * of Python: with one newer than the newest tested, each call creates a new int. */
 #ifndef AERON_CORE_INTEGERS_H
 #define AERON_CORE_INTEGERS_H
 
@@ -17,7 +17,7 @@ static inline PyObject *ac_reuse_int(PyObject **last, int64_t value) {
     PyObject *number = *last;
     Py_ssize_t digits;
     digit *to;
-    /* Small ints are shared, up to some hundreds; negative ones, the reasons for a refusal, are among them. */
+    /* Small ints are shared; negative results, the reasons for a refusal, are among them. */
     if (value < 4096) return PyLong_FromLongLong(value);
     if (number == NULL || Py_REFCNT(number) != 1) {
         Py_XSETREF(*last, PyLong_FromLongLong(INT64_MAX));

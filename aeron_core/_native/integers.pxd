@@ -10,6 +10,6 @@ cdef extern from "integers.h":
 cdef class ReusedInt:
     cdef PyObject *_last   # owned; NULL before the first use
 
-    # `value` as a Python int: the one of an earlier call, written again, where nobody kept it. With the GIL.
+    # `value` as a Python int: the object of an earlier call, overwritten, unless a program kept it. Needs the GIL.
     cdef inline object of(self, int64_t value):
         return ac_reuse_int(&self._last, value)

@@ -1,4 +1,4 @@
-"""Python ints of which a program rarely keeps more than one, such as the positions that offers return."""
+"""Reuse of Python int objects for results that a program rarely keeps, such as the positions of offers."""
 
 cimport cython
 from cpython.ref cimport Py_XDECREF
@@ -7,11 +7,11 @@ from libc.stdint cimport int64_t
 
 @cython.final
 cdef class ReusedInt:
-    """Makes ints without an allocation, as long as the one before was not kept."""
+    """Returns ints without an allocation, provided that the previous one was not kept."""
 
     def __dealloc__(self):
         Py_XDECREF(self._last)
 
     def __call__(self, int64_t value):
-        """Return `value`, for tests and callers that are not compiled."""
+        """Return `value`, for tests and uncompiled callers."""
         return self.of(value)

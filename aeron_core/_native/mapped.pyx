@@ -1,6 +1,6 @@
-"""Memory mapped from a file descriptor, unmapped when its last user is gone.
+"""Memory mapped from a file descriptor, unmapped with its last reference.
 
-There is no explicit unmap: a `memoryview` that a program kept must never point to nothing.
+There is no explicit unmap: a `memoryview` that a program kept must never refer to unmapped memory.
 """
 
 from libc.errno cimport errno
@@ -34,8 +34,8 @@ cdef class MappedRegion:
 def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False):
     """Return an AtomicBuffer over the first `length` bytes of an open file, shared with other processes.
 
-    `fd` may be closed at once. The file must be at least `length` bytes long: access past its end kills the
-    process. Raises OSError.
+    `fd` may be closed afterwards. The file must have at least `length` bytes: an access past its end kills the process
+    with SIGBUS. Raises OSError.
     """
     if length <= 0:
         raise ValueError(f"length={length}: must be positive")
@@ -44,7 +44,7 @@ def map_fd(int fd, int64_t length, *, bint read_only=False, bint populate=False)
 
 
 def synchronize(AtomicBuffer buffer not None):
-    """Write a mapping back to its file; does nothing for memory that is no mapping."""
+    """Write a mapping back to its file; do nothing for memory that is not mapped."""
     cdef MappedRegion region
     if isinstance(buffer._owner, MappedRegion):
         region = buffer._owner

@@ -1,4 +1,4 @@
-/* Ways of waiting, from the shortest to the longest. */
+/* Wait operations, from the shortest to the longest. */
 #ifndef AERON_CORE_PARK_H
 #define AERON_CORE_PARK_H
 

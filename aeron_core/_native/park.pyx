@@ -1,1 +1,1 @@
-"""Ways of waiting, from the shortest to the longest: `pause`, `yield_thread`, `sleep_ns`."""
+"""Wait operations, from the shortest to the longest: `pause`, `yield_thread`, `sleep_ns`."""

@@ -1,4 +1,4 @@
-# What clients and media with several peers on one channel agree upon: which peer a message is for, and which there are.
+# Shared by clients and media with several peers on one channel: which peers exist, and which one a message is for.
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t
@@ -8,25 +8,25 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.counter cimport Counter
 
-# Results of an offer to a peer, besides those of any offer in `wire`.
+# Results of an offer to a peer, in addition to the RESULT_… of any offer in `wire`.
 cpdef enum:
     RESULT_NO_PEER = -7
     RESULT_PEER_FULL = -8
 
-# The reserved value of a message to be sent: the hops that it has behind it, and the session of the peer it is for.
+# The reserved value of a message to be sent: its hop count so far, and the session of the destination peer.
 cpdef enum:
     RESERVED_HOPS_MASK = 0xFF
     RESERVED_HAS_PEER = 0x100
     RESERVED_PEER_SHIFT = 32
 
-# Types of counters, of our own: a place for a peer of a channel endpoint, and how many it has turned away or was turned
-# away by, for one reason. Their registration id is the endpoint's.
+# Counter types defined by this project: one peer slot of a channel endpoint, and the number of refusals in either
+# direction for one reason. Their registration id is the endpoint's.
 cpdef enum:
     COUNTER_TYPE_PEER = 1021
     COUNTER_TYPE_REFUSALS = 1022
 
-# The value of a counter of a peer: its session, that it is there, and how long a message may be that it takes now.
-# Its key: the length of the text, then where the peer is, `host:port` as a rule.
+# The value of a peer's counter: its session, a flag that the peer exists, and the maximum message length it accepts now.
+# Its key: the length of the text, then the peer's address, usually `host:port`.
 cpdef enum:
     ROOM_SESSION_SHIFT = 32
     ROOM_IS_PEER = 0x80000000
@@ -47,7 +47,7 @@ cdef inline int64_t reserved_for(int32_t session_id, int64_t hops) noexcept nogi
 cdef class PeerCounter:
     cdef readonly Counter counter
     cdef AtomicBuffer _metadata      # of all counters
-    cdef int64_t _key_offset         # in it
+    cdef int64_t _key_offset         # offset of this counter's key in it
 
     cdef int32_t admit(self, int32_t session_id, int64_t room, SocketAddress address) except -1 nogil
     cdef inline int32_t show(self, int32_t session_id, int64_t room) except -1 nogil:

@@ -1,6 +1,7 @@
-"""A counter that tells clients of one peer of a channel endpoint: who it is, where, and what it takes.
+"""A counter that describes one peer of a channel endpoint to clients: its session, address and maximum message length.
 
-Not here: which peers there are. Written by one agent at a time; a client reads the value, the key, and the value again.
+Not here: which peers exist. One agent writes it at a time. A client reads the value, the key, and the value again: if
+the value is unchanged and not 0, the key belongs to it.
 """
 
 cimport cython
@@ -32,7 +33,7 @@ cdef extern from "<sys/un.h>" nogil:
         char sun_path[108]
 
 
-# As `str(SocketAddress)`, without the GIL. `text`: at least PEER_KEY_TEXT_MAX_LENGTH + 1 bytes, zeros.
+# Same format as `str(SocketAddress)`, without the GIL. `text`: at least PEER_KEY_TEXT_MAX_LENGTH + 1 zero bytes.
 cdef int32_t put_text(SocketAddress address, char *text) except -1 nogil:
     cdef char host[64]
     cdef sockaddr_in *ip4 = <sockaddr_in *>&address._storage
@@ -58,7 +59,7 @@ cdef int32_t put_text(SocketAddress address, char *text) except -1 nogil:
 
 @cython.final
 cdef class PeerCounter:
-    """Of counter `counter`, whose metadata is in `metadata`."""
+    """Publishes one peer in `counter`, whose metadata is in `metadata`."""
 
     def __cinit__(self, Counter counter not None, AtomicBuffer metadata not None):
         self.counter = counter
@@ -67,11 +68,11 @@ cdef class PeerCounter:
         metadata.check(self._key_offset, wire.COUNTER_KEY_MAX_LENGTH)
 
     cdef int32_t admit(self, int32_t session_id, int64_t room, SocketAddress address) except -1 nogil:
-        """Show a peer that has come; return 0."""
+        """Publish a peer that has connected; return 0."""
         cdef char text[128]
         memset(text, 0, sizeof(text))
         cdef int32_t length = put_text(address, text)
-        # Whoever reads in between finds nobody.
+        # A client that reads while the key changes sees 0, no peer, before or after.
         self.counter.set_release(0)
         cdef int64_t at = self._key_offset + PEER_KEY_TEXT_OFFSET
         memcpy(self._metadata.at(at, PEER_KEY_TEXT_MAX_LENGTH), text, PEER_KEY_TEXT_MAX_LENGTH)

@@ -29,9 +29,9 @@ cdef class LongMap:
     cdef readonly int32_t capacity  # slots: a power of two, at most two thirds used
     cdef readonly int32_t size
 
-    # Walk the entries: slots from 0 to `capacity` that are used. Nothing may be put meanwhile. Removing the entry at a
-    # slot moves entries from behind it there, or from the front to the back: who looks at that slot until it is not
-    # used, or its entry stays, sees each entry at least once.
+    # To iterate: visit the used slots from 0 to `capacity`; no `put` meanwhile. Removing the entry at a slot moves a later
+    # entry there, or one from the front to the back: revisit that slot until it is unused or its entry stays, and each
+    # entry is visited at least once.
     cdef inline bint is_used(self, int32_t slot) noexcept nogil:
         return self._entries[slot].is_used
 
@@ -64,7 +64,7 @@ cdef class PointerMap:
     cdef inline int32_t size(self) noexcept nogil:
         return self._map.size
 
-    # Walk the entries, as those of a LongMap.
+    # To iterate: as with the entries of a LongMap.
     cdef inline PyObject *at_slot(self, int32_t slot) noexcept nogil:
         return <PyObject *><intptr_t>self._map.value_at(slot)
 

@@ -1,4 +1,4 @@
-"""See `pointers.pyx`: used by compiled modules only, but for `LongMap`."""
+"""See `pointers.pyx`: for compiled modules only, except `LongMap`."""
 
 from typing import final
 

@@ -1,6 +1,6 @@
-"""Borrowed references that an agent walks without the GIL.
+"""Borrowed references that an agent iterates without the GIL.
 
-Nothing here counts references: whoever adds an object keeps it alive until its removal is confirmed.
+Nothing here counts references: the code that adds an object keeps it alive until its removal is confirmed.
 """
 
 cimport cython
@@ -61,13 +61,13 @@ cdef class PointerList:
 
 
 cdef int32_t slot_of(int64_t key, int32_t mask) noexcept nogil:
-    # Fibonacci hashing: ids that follow one another spread over the table.
+    # Fibonacci hashing: consecutive ids spread over the table.
     return <int32_t>((<uint64_t>key * HASH_MULTIPLIER) >> 33) & mask
 
 
 @cython.final
 cdef class LongMap:
-    """64-bit numbers by 64-bit keys: open addressing, linear probing, no allocation but to grow."""
+    """64-bit numbers by 64-bit keys: open addressing, linear probing; allocates only to grow."""
 
     def __cinit__(self):
         self._allocate(INITIAL_CAPACITY)
@@ -126,7 +126,8 @@ cdef class LongMap:
             slot = (slot + 1) & mask
         if not self._entries[slot].is_used:
             return False
-        # Close the hole, so that a search never stops before an entry that was pushed along.
+        # Move later entries of the probe sequence into the gap: a search stops at the first unused slot, so a gap would
+        # hide the entries after it.
         following = slot
         while True:
             following = (following + 1) & mask
@@ -140,7 +141,7 @@ cdef class LongMap:
         self.size -= 1
         return True
 
-    # For Python, which only tests and inspects.
+    # For Python: tests and inspection only.
     def __setitem__(self, int64_t key, int64_t value):
         self.put(key, value)
 
@@ -160,7 +161,7 @@ cdef class LongMap:
         return self.size
 
     def items(self):
-        """Return all (key, value) pairs, in no order."""
+        """Return all (key, value) pairs, in no particular order."""
         return [(self._entries[i].key, self._entries[i].value) for i in range(self.capacity) if self._entries[i].is_used]
 
 

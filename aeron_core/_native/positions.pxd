@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-# Term ids and term counts wrap in 32 bits. The detour over unsigned numbers is what makes C wrap them.
+# Term ids and term counts wrap in 32 bits. Signed overflow is undefined in C, hence the casts to unsigned.
 
 cpdef inline int32_t add_wrap(int32_t value, int32_t other) noexcept nogil:
     return <int32_t>(<uint32_t>value + <uint32_t>other)
@@ -30,7 +30,7 @@ cpdef inline int32_t compute_term_id(
 cpdef inline int32_t compute_term_offset(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
     return <int32_t>(position & ((<int64_t>1 << position_bits_to_shift) - 1))
 
-# The remainder is taken of unsigned numbers: whatever a corrupt file or a peer says, the index is 0, 1 or 2.
+# Unsigned remainder: whatever a corrupt file or a peer contains, the index is 0, 1 or 2.
 
 cpdef inline int32_t index_by_position(int64_t position, int32_t position_bits_to_shift) noexcept nogil:
     return <int32_t>(<uint64_t>(position >> position_bits_to_shift) % 3)
@@ -41,12 +41,12 @@ cpdef inline int32_t index_by_term_count(int32_t term_count) noexcept nogil:
 cpdef inline int32_t index_by_term(int32_t initial_term_id, int32_t term_id) noexcept nogil:
     return index_by_term_count(compute_term_count(term_id, initial_term_id))
 
-# 64 bits before the product: two terms of 1 GiB are more than 32 bits hold.
+# 64 bits before the multiplication: two terms of 1 GiB exceed 32 bits.
 
 cpdef inline int64_t partition_offset(int32_t index, int32_t term_length) noexcept nogil:
     return <int64_t>index * term_length
 
-# Raw tails: the term id in the upper half, the offset in the lower, which may have run past the term.
+# Raw tails: the term id in the upper 32 bits, the offset in the lower, which may exceed the term length.
 
 cpdef inline int64_t pack_raw_tail(int32_t term_id, int32_t term_offset) noexcept nogil:
     return <int64_t>((<uint64_t>term_id << 32) | <uint32_t>term_offset)
@@ -78,7 +78,7 @@ cpdef inline int64_t fragmented_length(int64_t length, int32_t max_payload_lengt
 cpdef inline int64_t compute_log_length(int32_t term_length, int32_t page_size) noexcept nogil:
     return align(<int64_t>term_length * 3 + 4096, page_size)
 
-# Two numbers of 32 bits in one result, for scans that find both. Never negative while `high` is not.
+# Two 32-bit numbers in one result, for scans that return both. Never negative unless `high` is.
 
 cpdef inline int64_t pack_pair(int32_t high, int32_t low) noexcept nogil:
     return <int64_t>((<uint64_t>high << 32) | <uint32_t>low)

@@ -1,4 +1,4 @@
-/* Which of many sockets have something to read, asked with one system call. */
+/* Readiness of many sockets with one system call. */
 #ifndef AERON_CORE_READINESS_H
 #define AERON_CORE_READINESS_H
 
@@ -34,7 +34,7 @@ static inline void ac_ready_remove(int descriptor, int watched)
     epoll_ctl(descriptor, EPOLL_CTL_DEL, watched, &event);
 }
 
-/* An error of a socket makes it ready too: reading it tells the error. Interrupted, nothing is ready yet. */
+/* A socket with an error is ready too: reading it returns the error. An interrupted call returns 0. */
 static inline int ac_ready_wait(int descriptor, ac_ready_t *ready)
 {
     int count = epoll_wait(descriptor, ready->events, AC_READY_CAPACITY, 0);

@@ -12,13 +12,13 @@ cdef extern from "readiness.h" nogil:
 
 @cython.final
 cdef class ReadinessSet:
-    cdef int _descriptor            # of the epoll instance
-    cdef ac_ready_t *_ready         # what the last `wait` found
+    cdef int _descriptor            # the epoll instance
+    cdef ac_ready_t *_ready         # results of the last `wait`
 
-    # Watch `descriptor` for `item`, which is borrowed; return whether the kernel can.
+    # Watch `descriptor` for `item`, a borrowed reference; return whether the kernel accepted it.
     cdef bint add(self, int32_t descriptor, PyObject *item) noexcept nogil
     cdef void remove(self, int32_t descriptor) noexcept nogil
-    # Return how many are ready, at once and at most AC_READY_CAPACITY: what is left is found by the next call.
+    # Return the number of ready descriptors without blocking, at most AC_READY_CAPACITY; the next call returns the others.
     cdef int32_t wait(self) noexcept nogil
 
     cdef inline PyObject *at(self, int32_t index) noexcept nogil:

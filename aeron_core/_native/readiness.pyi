@@ -1,4 +1,4 @@
-"""See `readiness.pyx`: used by compiled modules only."""
+"""See `readiness.pyx`: for compiled modules only."""
 
 from typing import Final, final
 

@@ -1,6 +1,6 @@
-"""Which of many file descriptors can be read: one system call, however many there are.
+"""Readiness of many file descriptors with one system call (epoll).
 
-Not here: what reads them. A descriptor must be taken out before it is closed.
+Not here: reading from them. A descriptor must be removed before it is closed.
 """
 
 cimport cython
@@ -21,7 +21,7 @@ READY_CAPACITY = AC_READY_CAPACITY
 
 @cython.final
 cdef class ReadinessSet:
-    """Descriptors with one borrowed object each, used by one thread."""
+    """Descriptors with one borrowed object each; used by one thread."""
 
     def __cinit__(self):
         self._descriptor = -1

@@ -1,9 +1,9 @@
-"""Runs of messages of one frame each, moved between a log and contiguous memory in one loop.
+"""Runs of single-frame messages, copied between a log and contiguous memory in one loop.
 
-Not here: claiming, fragments, padding, and what is wrong with a message that is not taken: callers, which come
-here once a run, go another way with the first message that a loop leaves.
-Invariant: whatever another thread does to the memory meanwhile, nothing outside of the ranges that were checked
-before the loop is touched.
+Not here: claims, fragments, padding, and why a message was not copied: callers call once per run and handle the
+first message that the loop left themselves.
+Invariant: whatever another thread does to the memory meanwhile, no byte outside the ranges checked before the loop
+is read or written.
 """
 
 from libc.stdint cimport uint8_t
@@ -25,10 +25,10 @@ cpdef int64_t measure_run(
     AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t max_payload_length,
     int64_t room, int64_t allowance
 ) except -1 nogil:
-    """Return a pair: how many messages from `first` on may be one claim, and the bytes that they need.
+    """Return a packed pair: how many messages from `first` on fit one claim, and the bytes that they need.
 
-    Messages of at most `max_payload_length` bytes, that start within `allowance` bytes, fit into `room` bytes
-    together, and have sound boundaries.
+    A message belongs to the run if it has at most `max_payload_length` bytes and valid boundaries, starts within
+    `allowance` bytes, and all together need at most `room` bytes.
     """
     cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
     cdef int64_t taken = 0
@@ -56,7 +56,7 @@ cpdef int64_t write_run(
 ) except -1 nogil:
     """Write `count` messages as frames into the claim of `length` bytes at `offset`; return the bytes left over.
 
-    Some are left over where another thread has changed the boundaries since they were measured.
+    Bytes are left over if another thread changed the boundaries after they were measured.
     """
     cdef const uint8_t *boundary = boundaries.at(first * 8, (count + 1) * 8)
     cdef int64_t begin = ac_get_i64(boundary)
@@ -78,7 +78,7 @@ cpdef int64_t write_run(
         frames.ac_copy(log._address + offset + wire.DATA_HEADER_LENGTH, data._address + begin, end - begin)
         length -= aligned_length
         if length > 0:
-            # Before the frame in front of it is complete: wherever this thread dies, one mark covers the rest.
+            # Before the previous frame is completed: if this thread dies at any point, one mark covers all that is left.
             ac_put_i32_release(log._address + offset + aligned_length, -<int32_t>length)
         ac_put_i32_release(log._address + offset, <int32_t>frame_length)
         offset += aligned_length
@@ -93,11 +93,11 @@ cpdef int64_t read_run(
     AtomicBuffer data, int64_t data_length, AtomicBuffer boundaries, AtomicBuffer stream_positions,
     AtomicBuffer reserved_values, AtomicBuffer session_ids, int64_t first
 ) except -1 nogil:
-    """Copy messages from `offset` on behind the `data_length` bytes of `data`, and return how many.
+    """Copy messages from `offset` on, after the `data_length` bytes in `data`, and return how many.
 
-    `left`: bytes to the end of the term. Frames that start `reach` bytes behind `offset`, or later, are left.
-    The arrays get an entry for each message from number `first` on: where it ends in `data`, where in the stream
-    (the first begins at `position`), its reserved value, its session.
+    `left`: bytes to the end of the term. Stops before a frame that starts `reach` or more bytes after `offset`.
+    The arrays get one entry per message from index `first` on: its end in `data`, its end in the stream (the first
+    message begins at `position`), its reserved value, its session id.
     """
     cdef const uint8_t *frame = log.at(offset, left)
     boundaries.check_writable(first * 8 + 8, max_messages * 8)
@@ -115,6 +115,7 @@ cpdef int64_t read_run(
     cdef int64_t done = 0
     cdef int64_t length, aligned_length
     while taken < max_messages and done < reach:
+        # Acquire: pairs with the release of the length, which the publisher stores last.
         length = <int64_t>ac_get_i32_acquire(frame) - wire.DATA_HEADER_LENGTH
         aligned_length = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
         if length < 0 or length > room or aligned_length > left - done:

@@ -1,6 +1,6 @@
 """A named POSIX semaphore that can be waited for without the GIL.
 
-`posix_ipc` makes and unlinks it; this object only holds it open, because `posix_ipc` shows no handle.
+`posix_ipc` creates and unlinks it; this object opens it a second time, because `posix_ipc` exposes no handle.
 """
 
 cimport cython
@@ -26,7 +26,7 @@ cdef class NamedSemaphore:
     """Wake-ups between processes: `post` once for one `wait` that returns early."""
 
     def __init__(self, str name, *, bint create=False):
-        """Open semaphore `name` ("/…"), making it first with `create`; raises OSError when there is none."""
+        """Open semaphore `name` ("/…"), with `create` after creating it. Raises OSError if it does not exist."""
         self.name = name
         self._semaphore = NULL
         if create:
@@ -45,16 +45,16 @@ cdef class NamedSemaphore:
 
     cdef void post(self) noexcept nogil:
         cdef int value = 0
-        # One pending wake-up is enough: more would only make later waits return at once for nothing.
+        # One pending wake-up is enough: more would only make later waits return at once without work.
         if sem_getvalue(self._semaphore, &value) == 0 and value < 1:
             sem_post(self._semaphore)
 
     def signal(self):
-        """Wake the waiter, or let its next wait return at once."""
+        """Wake the waiter, or make its next wait return at once."""
         self.post()
 
     def unlink(self):
-        """Remove the name, if this object made it; open users keep it until they let go."""
+        """Remove the name if this object created it; processes that have it open keep it."""
         if self._owner is not None:
             self._owner.unlink()
             self._owner.close()

@@ -1,8 +1,8 @@
-/* Waiting for a semaphore, with a bound that no change of the wall clock moves.
+/* Wait for a semaphore with a timeout that is independent of the wall clock.
  *
- * sem_clockwait came with glibc 2.30. It is a weak symbol here, so that a build for an older one has it where it
- * runs with a newer one. Where it is not there (older glibc, musl), the semaphore is looked at every millisecond:
- * sem_timedwait would take the bound from the wall clock, and wait for an hour when that is set back by an hour. */
+ * sem_clockwait was added in glibc 2.30. It is a weak symbol here, so that a build for an older glibc uses it when it
+ * runs with a newer one. Without it (older glibc, musl) the semaphore is polled every millisecond: sem_timedwait takes
+ * its deadline from the wall clock and would wait an hour longer when that is set back by an hour. */
 #ifndef AERON_CORE_SEMAPHORE_WAIT_H
 #define AERON_CORE_SEMAPHORE_WAIT_H
 
@@ -24,7 +24,7 @@ static inline int64_t ac_monotonic_ns(void)
     return now.tv_sec * (int64_t)AC_SECOND_NS + now.tv_nsec;
 }
 
-/* Return whether somebody posted. A signal of the process may end the wait before its time. */
+/* Return whether the semaphore was posted. A signal of the process may end the wait early. */
 static inline int ac_semaphore_wait(sem_t *semaphore, int64_t timeout_ns)
 {
     const int64_t deadline_ns = ac_monotonic_ns() + timeout_ns;

@@ -1,5 +1,5 @@
 # Every number of the wire and of the shared files, grouped by structure; offsets are in bytes from its start.
-# C constants for compiled modules, plain ints of the module for everyone else.
+# C constants for compiled modules, ints of the module `wire` for Python.
 
 cpdef enum:
     SPI_VERSION = 1
@@ -191,8 +191,8 @@ cpdef enum:
     RES_TYPE_NAME_TO_IP6_MD = 2
     RES_FLAG_SELF = 0x80
 
-# What the codecs of aeron_core.protocol.frames answer. Never -1: that makes a caller without the GIL take it, to ask
-# whether there is an exception.
+# Results of the codecs of aeron_core.protocol.frames. Never -1: after -1, a caller without the GIL would acquire it to
+# check for an exception.
 cpdef enum:
     FRAME_ACCEPTED = 0
     FRAME_TOO_SHORT = -2      # the packet ends before the structure does
@@ -201,11 +201,11 @@ cpdef enum:
     FRAME_BAD_TYPE = -5       # unknown, or not the type that was asked for
     FRAME_BAD_FIELD = -6      # a field is out of its range
 
-# What an endpoint answers that has no descriptor by which one could tell whether it has something to read. Not -1, too.
+# Returned by an endpoint without a file descriptor to wait for. Not -1, for the same reason.
 cpdef enum:
     NO_DESCRIPTOR = -2
 
-# What stands for a position where there is none. Not -1, too.
+# Stands for "no position". Not -1, for the same reason.
 cpdef enum:
     NO_POSITION = -2
 
@@ -246,8 +246,8 @@ cpdef enum:
     COMMAND_REMOVE_DESTINATION_BY_ID = 0x11
     COMMAND_GET_NEXT_AVAILABLE_SESSION_ID = 0x12
     COMMAND_REMOVE_PUBLICATION_FLAG_REVOKE = 0x01
-    COMMAND_REJECT_IMAGE_MIN_LENGTH = 40  # of the padded struct, though its reason starts at 36
-    COMMAND_REJECT_IMAGE_TAIL_LENGTH = 5  # zeros behind the reason, as the C client sends them
+    COMMAND_REJECT_IMAGE_MIN_LENGTH = 40  # of the padded struct; the reason itself starts at 36
+    COMMAND_REJECT_IMAGE_TAIL_LENGTH = 5  # zero bytes after the reason, as the C client sends them
     RESPONSE_ON_ERROR = 0x0F01
     RESPONSE_ON_AVAILABLE_IMAGE = 0x0F02
     RESPONSE_ON_PUBLICATION_READY = 0x0F03
@@ -261,7 +261,7 @@ cpdef enum:
     RESPONSE_ON_STATIC_COUNTER = 0x0F0B
     RESPONSE_ON_PUBLICATION_ERROR = 0x0F0C
     RESPONSE_ON_NEXT_AVAILABLE_SESSION_ID = 0x0F0D
-    RESPONSE_ON_PUBLICATION_ERROR_MIN_LENGTH = 72  # of the padded struct, though its message starts at 68
+    RESPONSE_ON_PUBLICATION_ERROR_MIN_LENGTH = 72  # of the padded struct; the message itself starts at 68
     RESPONSE_ADDRESS_TYPE_NONE = 0
     RESPONSE_ADDRESS_TYPE_IP4 = 1
     RESPONSE_ADDRESS_TYPE_IP6 = 2
@@ -328,7 +328,7 @@ cpdef enum:
     LOSS_CHANNEL_OFFSET = 40
     LOSS_ENTRY_ALIGNMENT = 64
 
-# Timings that no setting changes: aeron_network_publication.h, aeron_data_packet_dispatcher.h
+# Intervals that no setting changes: aeron_network_publication.h, aeron_data_packet_dispatcher.h
 cpdef enum:
     SETUP_INTERVAL_NS = 100000000
     HEARTBEAT_INTERVAL_NS = 100000000

@@ -1,4 +1,4 @@
-"""Constants of the wire and of the shared files, as Python sees them; their values are in `wire.pxd`."""
+"""Constants of the wire and of the shared files for Python; their values are in `wire.pxd`."""
 
 from typing import Final
 

@@ -1,1 +1,1 @@
-"""Constants of the wire and of the shared files; see `wire.pxd`."""
+"""Constants of the wire and of the shared files, defined in `wire.pxd`."""

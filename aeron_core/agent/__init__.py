@@ -1,1 +1,1 @@
-"""What runs agents: threads, invokers, idle strategies, and what measures their duty cycles."""
+"""Execution of agents: threads, invokers, idle strategies, and measurement of duty cycles."""

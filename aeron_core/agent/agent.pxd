@@ -14,9 +14,9 @@ cdef class PythonAgent(Agent):
 
 
 cdef class CompositeAgent(Agent):
-    cdef list _agents               # keeps them alive
+    cdef list _agents               # keeps the agents alive
     cdef PointerList _pointers
-    cdef int32_t _next              # who is next in this duty cycle
+    cdef int32_t _next              # index of the next agent in this duty cycle
 
     @cython.locals(work=int32_t, index=int32_t)
     cdef int32_t do_work(self) except? -1 nogil

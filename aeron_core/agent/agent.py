@@ -1,6 +1,6 @@
-"""Something that is done again and again, a little at a time, by one thread.
+"""Agents: tasks that one thread executes in repeated short steps, the duty cycles.
 
-Compiled agents run without the GIL; a Python object takes part through `PythonAgent`.
+Compiled agents run without the GIL; `PythonAgent` runs an object in plain Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class AgentLike(Protocol):
 
 
 class Agent:
-    """Base of compiled agents."""
+    """Base of compiled agents. All methods run on the thread that executes the agent."""
 
     def __init__(self, role_name: str) -> None:
         self.role_name = role_name
@@ -34,14 +34,14 @@ class Agent:
         return 0
 
     def on_start(self) -> None:
-        """Begin, on the thread that will run the duty cycles."""
+        """Start; called once before the first duty cycle."""
 
     def on_close(self) -> None:
-        """End, on the thread that ran the duty cycles."""
+        """Release resources; called once after the last duty cycle."""
 
 
 class PythonAgent(Agent):
-    """Runs an agent that is written in plain Python, taking the GIL for each duty cycle."""
+    """Runs an agent in plain Python; takes the GIL for each duty cycle."""
 
     def __init__(self, delegate: AgentLike) -> None:
         super().__init__(delegate.role_name)
@@ -64,10 +64,9 @@ class PythonAgent(Agent):
 
 
 class CompositeAgent(Agent):
-    """Several agents that share a thread, one after the other.
+    """Several agents that share one thread, executed in turn.
 
-    Where one raises, the next call goes on with the one after it: an agent that is broken for good must not
-    keep the others from working.
+    If one raises, the next call continues with the agent after it: a broken agent must not block the others.
     """
 
     def __init__(self, agents: Sequence[Agent]) -> None:
@@ -94,7 +93,7 @@ class CompositeAgent(Agent):
             agent.on_start()
 
     def on_close(self) -> None:
-        """See `Agent.on_close`; all are closed, whatever one raises."""
+        """See `Agent.on_close`; closes all agents, then raises the first exception."""
         errors = []
         for agent in reversed(self._agents):
             try:

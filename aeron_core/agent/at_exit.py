@@ -1,8 +1,8 @@
-"""Closes what a program has left open when its interpreter ends: clients first, then the drivers that serve them.
+"""Closes open clients and drivers when the interpreter exits: clients first, then the drivers that serve them.
 
-A client that ends without a word holds up its streams until the driver gives it up, ten seconds later. Not
-here: a process that is killed, and `os._exit`.
-Invariant: a process closes only what it opened itself, so that a fork leaves its parent's clients alone.
+A client that exits without closing delays its streams until the driver times it out, ten seconds later. Not covered:
+a process that is killed, and `os._exit`.
+Invariant: a process closes only what it opened itself, so that a forked child leaves its parent's clients alone.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Final
 CLIENT: Final = 0
 DRIVER: Final = 1
 
-# By what closes it: its turn, and the process that opened it.
+# The close methods, with their order and the process that opened the object.
 _open: dict[weakref.WeakMethod[Callable[[], None]], tuple[int, int]] = {}
 
 
 def close_at_exit(close: Callable[[], None], turn: int) -> None:
-    """Call the method `close`, which must bear to be called twice, at the end unless its object is gone by then."""
+    """Call the method `close`, which must be idempotent, at exit, unless its object was deleted before."""
     _open[weakref.WeakMethod(close, _forget)] = (turn, os.getpid())
 
 

@@ -1,6 +1,6 @@
-"""The processors that the control group of this process may use, and what is wrong with them as a choice.
+"""The processors of this process's control group, and reasons why they are a poor choice.
 
-Only version 2 of control groups is looked at.
+Control groups version 2 only.
 Source: aeron_cpuset.c, aeron_topology.c.
 """
 
@@ -19,9 +19,9 @@ _CPUS_FILE: Final = "cpuset.cpus.effective"
 
 
 def read_cpus(proc_cgroup: Path = PROC_CGROUP, root: Path = CGROUP_ROOT) -> list[int]:
-    """Return the processors of the control group, or of the nearest one above it that names any, ascending.
+    """Return the processors of the control group, or of the nearest parent that sets any, in ascending order.
 
-    Raises ConfigurationError where there is none.
+    Raises ConfigurationError if there is none.
     """
     group = root.joinpath(*_group_of(proc_cgroup).parts[1:])
     while True:
@@ -41,7 +41,7 @@ def _group_of(proc_cgroup: Path) -> Path:
     except OSError as error:
         raise ConfigurationError(f"cannot read the control group of this process: {error}") from error
     for line in lines:
-        # `id:controllers:path`; that of version 2 has id 0 and names no controllers.
+        # `id:controllers:path`; version 2 has id 0 and no controllers.
         if line.startswith("0::/"):
             return Path(line.removeprefix("0::"))
     raise ConfigurationError(
@@ -50,7 +50,7 @@ def _group_of(proc_cgroup: Path) -> Path:
 
 
 def parse_cpus(text: str) -> list[int]:
-    """Return the processors of a list as `0-3,8`, ascending and each once; raises ConfigurationError."""
+    """Return the processors of a list such as `0-3,8`, ascending and unique; raise ConfigurationError."""
     cpus: set[int] = set()
     try:
         for part in text.strip().split(","):
@@ -62,7 +62,7 @@ def parse_cpus(text: str) -> list[int]:
 
 
 def faults_of(cpus: Sequence[int], root: Path = CPU_ROOT) -> list[str]:
-    """Return what makes the processors a poor choice; nothing is said of what the system does not tell."""
+    """Return why the processors are a poor choice; information that the system does not provide is skipped."""
     return [*_partial_cores(cpus, root), *_spread(cpus, root)]
 
 

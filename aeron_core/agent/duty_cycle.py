@@ -1,4 +1,4 @@
-"""How long duty cycles take, as counters for whoever looks for stalls."""
+"""Measurement of duty cycles, in counters, to find stalls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from aeron_core._native.counter import Counter
 
 
 class DutyCycleTracker:
-    """Keeps the longest time between two cycles and how often it was too long."""
+    """Records the longest duty cycle and how many exceeded the threshold."""
 
     def __init__(self, longest: Counter, exceeded: Counter, threshold_ns: int) -> None:
         self._longest = longest
@@ -15,7 +15,7 @@ class DutyCycleTracker:
         self._time_of_last_ns = 0
 
     def measure_and_update(self, now_ns: int) -> int:
-        """Take note of a cycle that begins now, a monotonic time; return 0."""
+        """Record that a cycle begins at `now_ns`, a monotonic time; return 0."""
         if self._time_of_last_ns > 0:
             duration_ns = now_ns - self._time_of_last_ns
             self._longest.propose_max_release(duration_ns)

@@ -32,5 +32,5 @@ cdef class BackoffIdleStrategy(IdleStrategy):
 
 
 cdef class SignalIdleStrategy(IdleStrategy):
-    cdef readonly NamedSemaphore semaphore   # what is waited for
+    cdef readonly NamedSemaphore semaphore   # posted to wake the agent
     cdef int64_t _bound_ns

@@ -1,6 +1,6 @@
-"""The idle strategies that come with the core, from the most eager to the most patient.
+"""The built-in idle strategies, from lowest latency to lowest CPU use.
 
-Source: aeron_agent.c; `signal` is our own.
+Source: aeron_agent.c; `signal` is specific to aeron-core.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class NoOpIdleStrategy(IdleStrategy):
 
 
 class SpinIdleStrategy(IdleStrategy):
-    """Tells the processor that it spins, which leaves more to a sibling hyper-thread."""
+    """Executes the processor's pause instruction, which leaves more resources to a sibling hyper-thread."""
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
@@ -29,7 +29,7 @@ class SpinIdleStrategy(IdleStrategy):
 
 
 class YieldIdleStrategy(IdleStrategy):
-    """Lets other threads run that want to."""
+    """Yields the processor to other runnable threads."""
 
     def idle(self, work_count: int) -> int:
         """See `IdleStrategy.idle`."""
@@ -52,7 +52,7 @@ class SleepIdleStrategy(IdleStrategy):
 
 
 class BackoffIdleStrategy(IdleStrategy):
-    """Spins, then yields, then sleeps for longer and longer times; work starts it over."""
+    """Spins, then yields, then sleeps for increasing times; work resets it."""
 
     def __init__(self, max_spins: int, max_yields: int, min_park_ns: int, max_park_ns: int) -> None:
         self._max_spins = max_spins
@@ -80,10 +80,10 @@ class BackoffIdleStrategy(IdleStrategy):
 
 
 class SignalIdleStrategy(IdleStrategy):
-    """Waits until somebody posts a named semaphore, or a bound has passed: next to no CPU while idle.
+    """Waits until a named semaphore is posted or a timeout has passed: almost no CPU while idle.
 
-    Whoever cannot post (a foreign client, the network) is noticed when the bound, in nanoseconds, has passed. Without
-    `sem_clockwait` (glibc before 2.30, musl) the semaphore is looked at every millisecond.
+    Events from sources that cannot post (a foreign client, the network) are handled after the timeout, in nanoseconds.
+    Without `sem_clockwait` (glibc before 2.30, musl) the semaphore is polled every millisecond.
     """
 
     def __init__(self, name: str, bound_ns: int) -> None:

@@ -1,4 +1,4 @@
-"""An agent that its owner runs, cycle by cycle."""
+"""Invoker: runs an agent on the caller's thread, cycle by cycle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aeron_core.agent.agent import Agent
 
 
 class AgentInvoker:
-    """Runs an agent on whatever thread calls it, one at a time."""
+    """Runs an agent on the thread that calls it; one thread at a time."""
 
     def __init__(self, agent: Agent, on_error: Callable[[BaseException], None]) -> None:
         self._agent = agent
@@ -32,7 +32,7 @@ class AgentInvoker:
         return work
 
     def close(self) -> None:
-        """End the agent, if it has not ended; one that was never run is ended too."""
+        """Close the agent once, even if it never ran."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -1,4 +1,4 @@
-"""How the threads of a driver are named, and which processor each is bound to.
+"""Names and processor affinity of a driver's threads.
 
 Source: aeron_driver_context.h (names), aeron_driver_context.c, aeron_set_thread_affinity_on_start and
 aeron_driver_context_apply_cpuset_affinity.
@@ -17,7 +17,7 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.settings import ThreadNaming
 from aeron_core.settings.threads import ThreadSettings
 
-#: Which setting binds an agent.
+# The setting with the affinity of each agent.
 _SETTINGS: Final = {
     "conductor": "conductor_cpu_affinity",
     "sender": "sender_cpu_affinity",
@@ -35,7 +35,7 @@ _NEW_NAMES: Final = {
 
 
 def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> None:
-    """Name and bind the threads that run the agents of a driver; raises ConfigurationError."""
+    """Set name and affinity of the threads that run a driver's agents; raise ConfigurationError."""
     conductor, sender, receiver = processors_of(settings)
     processors = {
         "conductor_cpu_affinity": conductor,
@@ -52,7 +52,7 @@ def place_threads(runners: Iterable[AgentRunner], settings: ThreadSettings) -> N
 
 
 def _warn_of_processor(role: str, cpu: int) -> None:
-    # Beside the error that the thread reports: those who start a driver do not look into its error log at once.
+    # A warning in addition to the error log, which is rarely read right after starting a driver.
     allowed = sorted(os.sched_getaffinity(0))
     if cpu not in allowed:
         known = ", ".join(map(str, allowed))
@@ -65,7 +65,7 @@ def _warn_of_processor(role: str, cpu: int) -> None:
 def processors_of(settings: ThreadSettings) -> tuple[int, int, int]:
     """Return the processors of conductor, sender and receiver, -1 for any.
 
-    With `cpuset_affinity` a setting counts the processors of the control group, from 0.
+    With `cpuset_affinity`, a setting is an index into the processors of the control group, from 0.
     """
     affinities = {
         "conductor_cpu_affinity": settings.conductor_cpu_affinity,

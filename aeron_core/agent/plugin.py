@@ -1,4 +1,4 @@
-"""Registers the idle strategies of the core, and looks after the threads of drivers, as any plugin would."""
+"""Plugin of the core itself: idle strategies, thread placement, and closing at exit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
 from aeron_core.spi.hookspecs import IdleStrategyFactory, hookimpl
 from aeron_core.spi.idle_strategy import IdleStrategy, IdleStrategyParams
 
-#: Ours: long enough that an idle process wakes up less than a hundred times a second.
+# Invented: an idle process then wakes up less than a hundred times per second.
 SIGNAL_BOUND_NS: Final = 16_000_000
 
 

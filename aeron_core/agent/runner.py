@@ -1,4 +1,4 @@
-"""A thread of its own for an agent."""
+"""Runner: executes an agent on a thread of its own."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from aeron_core.agent.agent import Agent
 from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.spi.idle_strategy import IdleStrategy
 
-#: Ours: what an agent that raises in each duty cycle leaves to all others, who need the GIL as its report
-#: does.
+#: Pause after an exception. Invented: an agent that raises in each duty cycle must leave the GIL to others, because
+#: its report takes it.
 ERROR_PAUSE_NS: Final = 1_000_000
-COMM_LENGTH: Final = 15  # TASK_COMM_LEN of Linux without the zero
+COMM_LENGTH: Final = 15  # TASK_COMM_LEN of Linux without the final NUL
 
 
 class AgentRunner:
     """Runs the duty cycles of one agent until it is closed.
 
-    The thread never holds the GIL but where the agent or the idle strategy takes it. What an agent raises
-    goes to `on_error`, on the agent's thread, and the agent goes on after a pause.
+    The thread holds the GIL only while the agent or the idle strategy takes it. Exceptions of the agent go to
+    `on_error`, on the agent's thread; the agent continues after a pause.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class AgentRunner:
 
     @property
     def role_name(self) -> str:
-        """What the agent calls itself."""
+        """The role name of the agent."""
         return str(self._agent.role_name)
 
     def place(self, name: str, cpu: int | None) -> None:
-        """Give the started thread a name that `top -H` shows, and one processor where `cpu` says which.
+        """Set the name of the started thread, as shown by `top -H`, and its processor unless `cpu` is None.
 
-        Only its first 15 bytes count in Linux. What fails goes to `on_error`, and the thread goes on.
+        Linux keeps the first 15 bytes. Errors go to `on_error`, and the thread continues.
         """
         thread_id = self._thread.native_id
         try:
@@ -65,7 +65,7 @@ class AgentRunner:
             self._report(error)
 
     def run(self) -> None:
-        """Run duty cycles on this thread until `close` is called; none if the agent cannot start."""
+        """Run duty cycles on this thread until `close` is called; none if `on_start` raises."""
         try:
             self._agent.on_start()
         except Exception as error:
@@ -87,7 +87,7 @@ class AgentRunner:
         return 0
 
     def close(self) -> None:
-        """Stop after the current duty cycle, at most one idle period later, and wait for it."""
+        """Stop after the current duty cycle and at most one idle period, and wait for the thread."""
         self._is_running.set_release(0)
         self._idle_strategy.wake()
         if self._thread.ident is None:
@@ -109,7 +109,7 @@ class AgentRunner:
         try:
             self._on_error(error)
         except Exception:
-            # The thread must not die of it, nor may it be lost.
+            # The thread must survive this, and the error must not be lost.
             logging.getLogger(__name__).exception(
                 "cannot report %r of agent %s", error, self._agent.role_name
             )

@@ -128,7 +128,7 @@ class DriverProxy:
         closed = self.client_id if client_id is None else client_id
         return self._send(commands.ClientClose(closed, self.next_correlation_id()))
 
-    def _send(self, command: commands.Command) -> int:
+    def _send(self, command: commands.DriverCommand) -> int:
         message = command.encode()
         for _ in range(_MAX_ATTEMPTS):
             if self._ring.write(command.TYPE_ID, message):

@@ -21,8 +21,8 @@ from aeron_core.client._native.views import ViewFactory
 from aeron_core.client.action import Action
 from aeron_core.client.header import Header
 from aeron_core.errors import ConfigurationError, ProtocolError
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class Image:
             )
         return self._publish(current, position)
 
-    def poll_into(self, batch: MessageBatch, max_messages: int) -> int:
+    def poll_into(self, batch: BatchBuffer, max_messages: int) -> int:
         """Append up to `max_messages` whole messages to `batch` and return their number.
 
         A frame that cannot be one raises ProtocolError, once nothing stands in front of it.

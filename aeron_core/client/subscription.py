@@ -23,7 +23,7 @@ from aeron_core.client.image import (
 )
 from aeron_core.client.message_batch import MessageBatch as MessageColumns
 from aeron_core.errors import ProtocolError
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 
 if TYPE_CHECKING:
     from aeron_core.client.channel_status import ChannelStatus
@@ -60,7 +60,7 @@ class Subscription:
         self._owner = owner
         self._images: tuple[Image, ...] = ()
         self._round_robin = 0
-        self._batch = MessageBatch(1, 1)  # replaced by the first batch: a subscription may never need one
+        self._batch = BatchBuffer(1, 1)  # replaced by the first batch: a subscription may never need one
 
     @property
     def images(self) -> tuple[Image, ...]:
@@ -263,7 +263,7 @@ class Subscription:
     def _make_room(self, max_messages: int, length: int) -> int:
         batch = self._batch
         if batch.capacity < max_messages or batch.data.capacity < length:
-            self._batch = MessageBatch(max_messages, max(length, BATCH_DATA_LENGTH))
+            self._batch = BatchBuffer(max_messages, max(length, BATCH_DATA_LENGTH))
         else:
             batch.clear()
         return 0

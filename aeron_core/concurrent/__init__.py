@@ -1,1 +1,1 @@
-"""Structures that several threads and processes share: rings, counters, the error log, the loss report."""
+"""Structures shared by threads and processes: rings, counters, the error log, the loss report."""

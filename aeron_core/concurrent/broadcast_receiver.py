@@ -1,8 +1,9 @@
-"""Receives what a transmitter sends to everyone: how a client hears from a driver.
+"""Receive side of a broadcast buffer: how a client reads the responses of a driver.
 
-Not here: sending (broadcast_transmitter). Nothing that is written here is read by the transmitter.
-Invariant: a message reaches the handler only as a copy that was whole: the transmitter had not begun to write
-over the record when the copy was finished.
+Not here: sending (broadcast_transmitter). The transmitter never waits and reads nothing that a receiver writes; a
+receiver that is too slow is lapped: the transmitter overwrites records that it has not read.
+Invariant: the handler gets a copy that was complete: the transmitter had not begun to overwrite the record when the
+copy was finished.
 
 Source: aeron_broadcast_receiver.c.
 """
@@ -18,20 +19,20 @@ from aeron_core.concurrent.records import align_record, read_position, record_ca
 from aeron_core.errors import ProtocolError
 
 LAPPED: Final = -1
-"""What `receive` returns when messages were lost."""
+"""Result of `receive` if messages were lost."""
 
 # Source: AERON_BROADCAST_SCRATCH_BUFFER_LENGTH_DEFAULT in aeron_broadcast_receiver.h.
 SCRATCH_LENGTH: Final = 4096
 
-# Called with the type, the buffer, and offset and length of the message, which is valid during the call only.
+# Called with the type, the buffer, and the message's offset and length; the message is valid during the call only.
 MessageHandler = Callable[[int, AtomicBuffer, int, int], None]
 
 
 class BroadcastReceiver:
-    """One reader of `buffer`, from the latest message on: that one may be older than this receiver.
+    """One reader of `buffer`, starting with the latest message, which may be older than this receiver.
 
-    Raises ConfigurationError for a length of the buffer that is no power of two plus the trailer, and
-    ProtocolError for positions that no transmitter stores.
+    Raises ConfigurationError if the length of the buffer is not a power of two plus the trailer, and ProtocolError for
+    positions that no transmitter stores.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -43,14 +44,14 @@ class BroadcastReceiver:
 
     @property
     def lapped_count(self) -> int:
-        """How often the transmitter came round before this receiver had read."""
+        """How often the transmitter overwrote messages before this receiver had read them."""
         return self._lapped_count
 
     def receive(self, handler: MessageHandler) -> int:
-        """Call `handler` for the next message; return 1, 0 where there is none, or LAPPED.
+        """Call `handler` for the next message; return 1, 0 if there is none, or LAPPED.
 
-        LAPPED says that messages are missing: the next call goes on with the latest one. Raises ProtocolError
-        for a record that cannot be and leaves out all that was sent so far. One thread only.
+        LAPPED means that messages were lost: the next call continues with the latest one. Raises ProtocolError for an
+        impossible record, and skips everything sent so far. One thread only.
         """
         tail = read_position(self._buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
         if tail <= self._next:
@@ -71,13 +72,13 @@ class BroadcastReceiver:
         return 1
 
     def _copy(self, position: int, tail: int) -> tuple[int, int, int] | None:
-        """Copy the message at `position` or behind the padding there; return its type, length and end.
+        """Copy the message at `position`, or after the padding there; return its type, length and end position.
 
-        Returns None where the transmitter was faster.
+        Return None if the transmitter overwrote it meanwhile.
         """
         type_id, length = self._header(position, tail)
         if type_id == wire.RECORD_PADDING_TYPE:
-            # The padding is overrun before the record behind it: that one being intact proves nothing here.
+            # The padding is overwritten before the record after it: an intact record does not prove intact padding.
             if not self._is_intact(position):
                 return None
             position += align_record(length)
@@ -91,7 +92,7 @@ class BroadcastReceiver:
         return type_id, message_length, position + align_record(length)
 
     def _header(self, position: int, tail: int) -> tuple[int, int]:
-        """Return type and length of the record at `position`; raise ProtocolError if it cannot be there."""
+        """Return type and length of the record at `position`; raise ProtocolError if they are impossible."""
         index = position & (self.capacity - 1)
         length = self._buffer.get_i32(index + wire.RECORD_LENGTH_OFFSET)
         room = align_record(length)
@@ -102,8 +103,9 @@ class BroadcastReceiver:
         return self._buffer.get_i32(index + wire.RECORD_TYPE_OFFSET), length
 
     def _is_intact(self, position: int) -> bool:
-        """Return whether the transmitter has not begun to write over what was read at `position`."""
-        # What was read before must have been loaded before the intent is.
+        """Return whether the transmitter has not begun to overwrite what was read at `position`."""
+        # The fence keeps the loads of the record before the load of the intent. If the intent still allows the record,
+        # no store of the transmitter to it can have been seen by those loads.
         fence_acquire()
         tail_intent = self._buffer.get_i64_acquire(self.capacity + wire.BROADCAST_TAIL_INTENT_OFFSET)
         return position + self.capacity > tail_intent

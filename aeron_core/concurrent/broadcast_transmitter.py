@@ -1,8 +1,8 @@
-"""Sends messages to any number of receivers that it does not know: how a driver answers its clients.
+"""Send side of a broadcast buffer: how a driver responds to its clients, which it does not count.
 
-Not here: receiving (broadcast_receiver). Nobody is waited for: who is slow is overrun and finds out.
-Invariant: the tail intent is stored before a byte of the record, so that a receiver that still sees the old
-intent after it copied a record has copied the record as it was.
+Not here: receiving (broadcast_receiver). The transmitter never waits: a slow receiver is lapped and detects that.
+Invariant: the tail intent is stored before any byte of the record. A receiver that copied a record and still sees the
+old intent has an intact copy.
 
 Source: aeron_broadcast_transmitter.c.
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class BroadcastTransmitter:
-    """The one sender on `buffer`: a power of two of bytes for records, then a trailer with the positions.
+    """The only transmitter on `buffer`: a power of two of bytes for records, then a trailer with the positions.
 
-    Raises ConfigurationError for another length of the buffer.
+    Raises ConfigurationError for any other length of the buffer.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -30,11 +30,11 @@ class BroadcastTransmitter:
         self.capacity: Final = record_capacity(buffer, wire.BROADCAST_TRAILER_LENGTH)
         smallest = self.capacity == wire.RECORD_HEADER_LENGTH
         self.max_message_length: Final = 0 if smallest else self.capacity // 8
-        # Kept here, too: receivers may write to the buffer, and what they write must not move us.
+        # A copy of the tail: receivers may write to the buffer, which must not move this transmitter.
         self._tail = read_position(buffer, self.capacity + wire.BROADCAST_TAIL_OFFSET)
 
     def transmit(self, type_id: int, message: Buffer) -> None:
-        """Send one message. Raises ConfigurationError for a type below 1 and for a message that is too long.
+        """Send one message. Raises ConfigurationError if the type is below 1 or the message too long.
 
         One thread only.
         """
@@ -48,7 +48,8 @@ class BroadcastTransmitter:
 
         tail_intent = start + padding + room
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_TAIL_INTENT_OFFSET, tail_intent)
-        # The store above must be seen before those below: its own release order covers only earlier ones.
+        # The intent must become visible before the stores below. A release store orders only the stores before it,
+        # hence the fence after it.
         fence_release()
         if padding:
             self._put_header(index, padding, wire.RECORD_PADDING_TYPE)
@@ -57,7 +58,7 @@ class BroadcastTransmitter:
         self._put_header(index, length, type_id)
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
 
-        # Release: a receiver that sees the tail sees the record.
+        # Release: a receiver that sees the new tail also sees the record.
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_LATEST_OFFSET, start)
         self.buffer.put_i64_release(self.capacity + wire.BROADCAST_TAIL_OFFSET, tail_intent)
         self._tail = tail_intent

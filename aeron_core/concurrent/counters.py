@@ -1,11 +1,11 @@
-"""Counters that every process which maps the file can read: allocation, labels, keys and look-up.
+"""Counters in a file that every process can map: allocation, labels, keys and look-up.
 
-Not here: the value itself on the hot path (`_native.counter.Counter`). A counter is two records with the same
-index, its id: 512 bytes of metadata and 128 bytes of values. The state in the metadata goes
+Not here: the value itself on the hot path (`_native.counter.Counter`). A counter has two records with the same index,
+which is its id: 512 bytes of metadata and 128 bytes of values. The state in the metadata:
 
-    unused -> allocated -> reclaimed -> allocated ...        the first unused one ends the list
+    unused -> allocated -> reclaimed -> allocated ...        the first unused record ends the list
 
-Invariant: everything of a counter is stored before its state says allocated.
+Invariant: all fields of a counter are stored before its state becomes `allocated`.
 
 Source: aeron_counters_manager.c.
 """
@@ -34,7 +34,7 @@ NOT_FREE_TO_REUSE: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class CounterRecord:
-    """One counter as it was when it was read."""
+    """A snapshot of one counter."""
 
     id: int
     state: int
@@ -51,28 +51,28 @@ class CounterRecord:
 class CountersReader:
     """Reads counters, and sets the value of those that this process owns. Any thread.
 
-    Methods that take an id raise IndexError for one outside of 0 to `max_counter_id`.
+    Methods that take an id raise IndexError unless it is from 0 to `max_counter_id`.
     """
 
     def __init__(self, metadata: AtomicBuffer, values: AtomicBuffer) -> None:
         self.metadata: Final = metadata
         self.values: Final = values
-        # The smaller of both: a file whose lengths do not belong together is read as far as it goes.
+        # The smaller of both, in case the lengths of a damaged file do not match.
         count = min(
             metadata.capacity // wire.COUNTER_METADATA_LENGTH, values.capacity // wire.COUNTER_VALUE_LENGTH
         )
         self.max_counter_id: Final = count - 1
 
     def __iter__(self) -> Iterator[CounterRecord]:
-        """Return the allocated counters, by id."""
+        """Return the allocated counters in the order of their ids."""
         for counter_id in self._allocated():
             record = self.record(counter_id)
-            # The owner may have freed it while it was read.
+            # The owner may have freed it during the read.
             if record.state == wire.COUNTER_STATE_ALLOCATED:
                 yield record
 
     def record(self, counter_id: int) -> CounterRecord:
-        """Return everything about a counter, whatever its state."""
+        """Return all fields of a counter in any state."""
         return CounterRecord(
             id=counter_id,
             state=self.state(counter_id),
@@ -87,40 +87,40 @@ class CountersReader:
         )
 
     def find(self, type_id: int, registration_id: int) -> int:
-        """Return the first allocated counter of that type and registration, or NULL_COUNTER_ID."""
+        """Return the id of the first allocated counter with this type and registration id, or NULL_COUNTER_ID."""
         for counter_id in self._allocated():
             if self.type_id(counter_id) == type_id and self.registration_id(counter_id) == registration_id:
                 return counter_id
         return NULL_COUNTER_ID
 
     def counter(self, counter_id: int) -> Counter:
-        """Return the value of a counter for frequent use."""
+        """Return an object for frequent access to the value of a counter."""
         return Counter(self.values, counter_id)
 
     def state(self, counter_id: int) -> int:
-        """Return one of the wire.COUNTER_STATE_ numbers, or what a broken process stored."""
+        """Return one of wire.COUNTER_STATE_…; a faulty process may have stored another number."""
         return self.metadata.get_i32_acquire(self._metadata_at(counter_id) + wire.COUNTER_STATE_OFFSET)
 
     def type_id(self, counter_id: int) -> int:
-        """Return what the counter counts."""
+        """Return the type, which defines what the counter counts."""
         return self.metadata.get_i32(self._metadata_at(counter_id) + wire.COUNTER_TYPE_ID_OFFSET)
 
     def free_for_reuse_deadline_ms(self, counter_id: int) -> int:
-        """Return when the id may be given away again, in ms since the epoch, or NOT_FREE_TO_REUSE."""
+        """Return when the id may be reused, in ms since the epoch, or NOT_FREE_TO_REUSE."""
         return self.metadata.get_i64_acquire(
             self._metadata_at(counter_id) + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET
         )
 
     def key(self, counter_id: int) -> bytes:
-        """Return all 112 bytes of the key; how many of them are meant follows from the type."""
+        """Return all 112 bytes of the key; the type defines how many of them are used."""
         return self.metadata.get_bytes(
             self._metadata_at(counter_id) + wire.COUNTER_KEY_OFFSET, wire.COUNTER_KEY_MAX_LENGTH
         )
 
     def label(self, counter_id: int) -> str:
-        """Return the text for humans."""
+        """Return the human-readable label."""
         at = self._metadata_at(counter_id)
-        # Acquire: a label that grows shows its new length after its new text.
+        # Acquire: pairs with the release in `_put_label`, which stores the length after the text.
         length = self.metadata.get_i32_acquire(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
         length = max(0, min(length, wire.COUNTER_LABEL_MAX_LENGTH))
         return self.metadata.get_bytes(at + wire.COUNTER_LABEL_OFFSET, length).decode(errors="replace")
@@ -130,19 +130,19 @@ class CountersReader:
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET)
 
     def set_value(self, counter_id: int, value: int) -> None:
-        """Store a value, visible to all with everything that was stored before."""
+        """Store a value with release: a reader that sees it also sees everything stored before it."""
         self.values.put_i64_release(self._value_at(counter_id) + wire.COUNTER_VALUE_OFFSET, value)
 
     def registration_id(self, counter_id: int) -> int:
-        """Return the id of the command that made the counter; a driver written in C shows 0 at first."""
+        """Return the id of the command that created the counter; a driver written in C shows 0 at first."""
         return self.values.get_i64_acquire(self._value_at(counter_id) + wire.COUNTER_REGISTRATION_ID_OFFSET)
 
     def owner_id(self, counter_id: int) -> int:
-        """Return the client that owns the counter, -1 for the driver's own."""
+        """Return the id of the owning client, or -1 for the driver."""
         return self.values.get_i64(self._value_at(counter_id) + wire.COUNTER_OWNER_ID_OFFSET)
 
     def reference_id(self, counter_id: int) -> int:
-        """Return the registration of what a subscriber position follows, else 0."""
+        """Return the registration id of the image or publication that a subscriber position follows, otherwise 0."""
         return self.values.get_i64(self._value_at(counter_id) + wire.COUNTER_REFERENCE_ID_OFFSET)
 
     def _allocated(self) -> Iterator[int]:
@@ -167,11 +167,10 @@ class CountersReader:
 
 
 class CountersManager(CountersReader):
-    """Gives counters away and takes them back. For the conductor of a driver, on buffers that start as zeros.
+    """Allocates and frees counters. For the conductor of a driver, on buffers that start as zeros.
 
-    An id that was freed rests for `free_to_reuse_timeout_ms`: who still reads the old counter then sees that
-    it was reclaimed, not a stranger's value. Raises ConfigurationError for metadata shorter than the values
-    need.
+    A freed id is not reused for `free_to_reuse_timeout_ms`: a reader that still has it sees that the counter was
+    reclaimed, not the value of a new one. Raises ConfigurationError if the metadata is too short for the values.
     """
 
     def __init__(
@@ -187,7 +186,7 @@ class CountersManager(CountersReader):
         self._clock = clock
         self._free_to_reuse_timeout_ms = free_to_reuse_timeout_ms
         self._high_water_mark = -1
-        # Ids and their deadlines, oldest first. Kept here, too: clients may write to the file.
+        # Ids and deadlines, oldest first. Kept in the process, because clients may write to the file.
         self._free: list[tuple[int, int]] = []
 
     def allocate(  # noqa: PLR0913 - the fields of a counter, all of which belong together
@@ -202,8 +201,7 @@ class CountersManager(CountersReader):
     ) -> int:
         """Return the id of a new counter with the value 0.
 
-        Label and key are cut where they are longer than 380 and 112 bytes. Raises StorageError when no id is
-        left.
+        Label and key are truncated to 380 and 112 bytes. Raises StorageError if no id is left.
         """
         counter_id = self._next_id(label)
         value_at = self._value_at(counter_id)
@@ -217,13 +215,13 @@ class CountersManager(CountersReader):
         self.metadata.put_i64(at + wire.COUNTER_FREE_FOR_REUSE_DEADLINE_OFFSET, NOT_FREE_TO_REUSE)
         self.metadata.put_bytes(at + wire.COUNTER_KEY_OFFSET, key[: wire.COUNTER_KEY_MAX_LENGTH])
         self.set_label(counter_id, label)
-        # Release: a reader that sees the state sees all of the above. The reference stores the registration
-        # id after it; here `find` never misses a counter that is allocated.
+        # Release: a reader that sees the state also sees all fields above. The reference stores the registration id
+        # after the state; here `find` never misses an allocated counter.
         self.metadata.put_i32_release(at + wire.COUNTER_STATE_OFFSET, wire.COUNTER_STATE_ALLOCATED)
         return counter_id
 
     def free(self, counter_id: int) -> bool:
-        """Take a counter back; return False if it was not allocated."""
+        """Free a counter; return False if it was not allocated."""
         if not 0 <= counter_id <= self.max_counter_id:
             return False
         if self.state(counter_id) != wire.COUNTER_STATE_ALLOCATED:
@@ -237,28 +235,28 @@ class CountersManager(CountersReader):
         return True
 
     def set_label(self, counter_id: int, label: str) -> None:
-        """Replace the label, cut to 380 bytes."""
+        """Replace the label, truncated to 380 bytes."""
         self._put_label(counter_id, 0, label)
 
     def append_to_label(self, counter_id: int, text: str) -> None:
-        """Lengthen the label, cut to 380 bytes in all."""
+        """Append to the label, truncated to 380 bytes in total."""
         length = self.metadata.get_i32_acquire(
             self._metadata_at(counter_id) + wire.COUNTER_LABEL_LENGTH_OFFSET
         )
         self._put_label(counter_id, max(0, min(length, wire.COUNTER_LABEL_MAX_LENGTH)), text)
 
     def set_registration_id(self, counter_id: int, registration_id: int) -> None:
-        """Store the id by which `find` finds the counter."""
+        """Store the id that `find` searches for."""
         self.values.put_i64_release(
             self._value_at(counter_id) + wire.COUNTER_REGISTRATION_ID_OFFSET, registration_id
         )
 
     def set_owner_id(self, counter_id: int, owner_id: int) -> None:
-        """Store the client that owns the counter."""
+        """Store the id of the owning client."""
         self.values.put_i64(self._value_at(counter_id) + wire.COUNTER_OWNER_ID_OFFSET, owner_id)
 
     def set_reference_id(self, counter_id: int, reference_id: int) -> None:
-        """Store the registration of what a subscriber position follows."""
+        """Store the registration id of what a subscriber position follows."""
         self.values.put_i64(self._value_at(counter_id) + wire.COUNTER_REFERENCE_ID_OFFSET, reference_id)
 
     def _next_id(self, label: str) -> int:
@@ -279,7 +277,7 @@ class CountersManager(CountersReader):
         return self._high_water_mark
 
     def _put_label(self, counter_id: int, start: int, text: str) -> None:
-        """Put text into the label from `start` on, then the length with release."""
+        """Write text into the label from byte `start` on, then store the length with release."""
         at = self._metadata_at(counter_id)
         data = text.encode(errors="replace")[: wire.COUNTER_LABEL_MAX_LENGTH - start]
         self.metadata.put_bytes(at + wire.COUNTER_LABEL_OFFSET + start, data)

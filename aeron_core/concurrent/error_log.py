@@ -1,7 +1,7 @@
-"""Log of distinct errors in shared memory: one entry an error, however often it happens.
+"""Distinct error log in shared memory: one entry per error, with a count of its observations.
 
-Not here: who decides what is worth recording. Entries are only ever added; a length of 0 ends them.
-Invariant: an entry is whole before its length is stored.
+Not here: which errors are recorded. Entries are only added; a length of 0 ends the log.
+Invariant: an entry is complete before its length is stored.
 
 Source: aeron_distinct_error_log.c.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRecord:
-    """One error and when it was seen, in ms since the epoch."""
+    """One error with its first and last observation, in ms since the epoch."""
 
     observation_count: int
     first_observation_ms: int
@@ -34,8 +34,8 @@ class ErrorRecord:
 class DistinctErrorLog:
     """Writes the log; `buffer` starts as zeros. Any thread may record.
 
-    Errors are the same if code and description are. The reference also takes one for another that its
-    description merely starts with.
+    Errors are equal if code and description are. The reference also merges an error whose description is a prefix of
+    another's.
     """
 
     def __init__(self, buffer: AtomicBuffer, clock: Clock) -> None:
@@ -48,16 +48,16 @@ class DistinctErrorLog:
 
     @property
     def distinct_count(self) -> int:
-        """How many different errors the log holds."""
+        """The number of different errors in the log."""
         return len(self._offsets)
 
     @property
     def dropped_count(self) -> int:
-        """How many observations found no room for their entry."""
+        """The number of observations dropped because the log was full."""
         return self._dropped_count
 
     def record(self, code: int, description: str) -> bool:
-        """Count an error; return False where the log has no room for an entry `(code) description`."""
+        """Count an error; return False if the log is too full for a new entry `(code) description`."""
         now_ms = self._clock.epoch_ms()
         with self._lock:
             offset = self._offsets.get((code, description))
@@ -79,19 +79,18 @@ class DistinctErrorLog:
             return None
         self._buffer.put_bytes(offset + wire.ERROR_LOG_HEADER_LENGTH, data)
         self._buffer.put_i64(offset + wire.ERROR_LOG_FIRST_OBSERVATION_OFFSET, now_ms)
-        # Before the length, too: a reader that filters by time must not take a new entry for one of 1970.
+        # Set before the length as well: a reader that filters by time must not see a new entry dated 1970.
         self._buffer.put_i64(offset + wire.ERROR_LOG_LAST_OBSERVATION_OFFSET, now_ms)
-        # Release: a reader that sees the length sees the entry.
+        # Release: a reader that sees the length also sees the entry.
         self._buffer.put_i32_release(offset + wire.ERROR_LOG_LENGTH_OFFSET, length)
         self._next_offset = offset + _align(length)
         return offset
 
 
 def read_errors(buffer: AtomicBuffer, since_ms: int = 0) -> Iterator[ErrorRecord]:
-    """Return the errors that were last seen at `since_ms` or later, oldest entry first.
+    """Return the errors last observed at `since_ms` or later, in the order of their entries.
 
-    Raises ProtocolError, after everything before it was returned, at an entry that does not end within the
-    buffer.
+    Raises ProtocolError at an entry that does not end within the buffer, after returning all entries before it.
     """
     offset = 0
     while offset + wire.ERROR_LOG_HEADER_LENGTH <= buffer.capacity:

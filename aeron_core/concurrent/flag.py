@@ -1,10 +1,10 @@
-"""A flag that a signal handler may set, whatever it interrupts.
+"""A flag that a signal handler may set, whatever code it interrupts.
 
-`threading.Event` has a lock that is taken for a moment to set it and to wait for it: a handler that comes just then,
-as when a signal comes twice, waits for its own thread for ever.
+`threading.Event` takes a lock to set it and to wait for it: a handler that runs while its own thread holds that lock
+(as when a signal arrives twice) waits forever.
 
-A signal that comes just before the thread blocks, or to another thread, does not wake it: Python runs the handler
-when the main thread goes on. So who waits looks up now and then.
+A signal that arrives just before the thread blocks, or in another thread, does not wake it: Python runs the handler
+when the main thread continues. Therefore a waiting thread wakes up at intervals to check the flag.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Final
 
-#: How late a signal may be that did not wake who waits. An invented number: soon for people, seldom for processors.
+#: Maximum delay of a signal that did not wake the waiting thread. Invented: short for people, rare for processors.
 _LOOK_INTERVAL_S: Final = 0.5
 
 
 class Flag:
-    """Set once, by anybody, any number of times."""
+    """Set once, by any thread or signal handler, any number of times."""
 
     def __init__(self) -> None:
         self._is_set = False
-        # Its `put` may interrupt itself and `get`.
+        # `SimpleQueue.put` is reentrant: it may interrupt itself and `get`.
         self._tokens: SimpleQueue[None] = SimpleQueue()
 
     def set(self) -> None:
-        """Set the flag, and wake who waits."""
+        """Set the flag and wake the waiting threads."""
         self._is_set = True
         self._tokens.put(None)
 
     def is_set(self) -> bool:
-        """Return whether it is set."""
+        """Return whether the flag is set."""
         return self._is_set
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is set, no longer than `timeout` seconds; return whether it is."""
+        """Wait until the flag is set, at most `timeout` seconds; return whether it is."""
         end_s = None if timeout is None else time.monotonic() + timeout
         while not self._is_set:
             left_s = _LOOK_INTERVAL_S if end_s is None else min(end_s - time.monotonic(), _LOOK_INTERVAL_S)
@@ -45,6 +45,6 @@ class Flag:
                 if left_s <= 0:
                     return self._is_set
             else:
-                # For the next who waits.
+                # For the next waiting thread.
                 self._tokens.put(None)
         return True

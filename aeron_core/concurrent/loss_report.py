@@ -1,10 +1,10 @@
-"""Report of lost data in shared memory: one entry a stream and source, with totals.
+"""Loss report in shared memory: one entry per stream and source, with totals.
 
-Not here: finding losses. Entries are only ever added; an observation count of 0 ends them.
-Invariant: an entry is whole before its observation count is stored.
+Not here: detecting losses. Entries are only added; an observation count of 0 ends the report.
+Invariant: an entry is complete before its observation count is stored.
 
-The channel is padded to four bytes, and that padding counts in the length of an entry. The reader of the
-reference in C leaves it out, and so loses its way behind an entry whose padding crosses a multiple of 64.
+The channel is padded to four bytes, and the padding counts in the length of an entry. The C reader of the reference
+leaves it out, and so misreads the entries after one whose padding crosses a multiple of 64.
 
 Source: aeron_loss_reporter.c.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aeron_core._native.buffer import AtomicBuffer
 
 FULL: Final = -1
-"""The handle of an entry for which the report had no room; observing it does nothing."""
+"""The handle of an entry that did not fit into the report; observing it does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class LossEntry:
 
 
 class LossReport:
-    """Writes the report; `buffer` starts as zeros. One thread makes entries and observes."""
+    """Writes the report; `buffer` starts as zeros. One thread creates entries and adds observations."""
 
     def __init__(self, buffer: AtomicBuffer) -> None:
         self._buffer = buffer
@@ -57,7 +57,7 @@ class LossReport:
         source: str,
         observations: int = 1,
     ) -> int:
-        """Add an entry with first losses of `bytes_lost` bytes in all; return its handle, or FULL."""
+        """Add an entry whose first losses total `bytes_lost` bytes; return its handle, or FULL."""
         channel_bytes = channel.encode(errors="replace")
         source_bytes = source.encode(errors="replace")
         source_offset = _source_offset(len(channel_bytes))
@@ -72,13 +72,13 @@ class LossReport:
         self._buffer.put_i32(offset + wire.LOSS_STREAM_ID_OFFSET, stream_id)
         self._put_text(offset + wire.LOSS_CHANNEL_OFFSET, channel_bytes)
         self._put_text(offset + source_offset, source_bytes)
-        # Release: a reader that sees the count sees the entry.
+        # Release: a reader that sees the count also sees the entry.
         self._buffer.put_i64_release(offset + wire.LOSS_OBSERVATION_COUNT_OFFSET, observations)
         self._next_offset = offset + _align(length, wire.LOSS_ENTRY_ALIGNMENT)
         return offset
 
     def observe(self, handle: int, bytes_lost: int, now_ms: int, observations: int = 1) -> None:
-        """Add losses of `bytes_lost` bytes in all to an entry."""
+        """Add losses of `bytes_lost` bytes in total to an entry."""
         if handle < 0:
             return
         self._buffer.put_i64_release(handle + wire.LOSS_LAST_OBSERVATION_OFFSET, now_ms)
@@ -93,8 +93,7 @@ class LossReport:
 def read_loss_report(buffer: AtomicBuffer) -> Iterator[LossEntry]:
     """Return the entries, oldest first.
 
-    Raises ProtocolError, after everything before it was returned, at an entry that does not end within the
-    buffer.
+    Raises ProtocolError at an entry that does not end within the buffer, after returning all entries before it.
     """
     offset = 0
     while offset + wire.LOSS_CHANNEL_OFFSET <= buffer.capacity:
@@ -122,7 +121,7 @@ _INT_LENGTH: Final = 4
 
 
 def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
-    """Return the text whose length stands at `offset`."""
+    """Return the text whose length is stored at `offset`."""
     start = offset + _INT_LENGTH
     length = buffer.get_i32(offset) if start <= buffer.capacity else -1
     if not 0 <= length <= buffer.capacity - start:
@@ -134,7 +133,7 @@ def _read_text(buffer: AtomicBuffer, offset: int) -> bytes:
 
 
 def _source_offset(channel_length: int) -> int:
-    """Return where the source starts in an entry."""
+    """Return the offset of the source within an entry."""
     return wire.LOSS_CHANNEL_OFFSET + _INT_LENGTH + _align(channel_length, _INT_LENGTH)
 
 

@@ -1,6 +1,6 @@
-"""Files that processes share by mapping them: made and opened, with messages that say how to get the room.
+"""Files that processes share by mapping them: creation, opening, and errors that name the remedy.
 
-Not here: what the files hold. There is no close: a mapping goes with the last buffer that looks into it.
+Not here: the contents of the files. There is no close: a file is unmapped with the last buffer that refers to it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _MEBIBYTE = 1024 * 1024
 
 
 def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> AtomicBuffer:
-    """Make a file of `length` zero bytes that was not there before, and map it.
+    """Create a file of `length` zero bytes that did not exist before, and map it.
 
-    A sparse file takes its room when it is written, and writing where there is none left kills the process;
-    any other takes all of it now. Raises StorageError, and leaves no file behind then.
+    A sparse file allocates disk space when it is written, and a write that finds no space left kills the process
+    (SIGBUS); any other file allocates all of it now. Raises StorageError, and then leaves no file behind.
     """
     path = Path(path)
     if length <= 0:
         raise ConfigurationError(f"length={length} for {path}: must be positive")
     try:
-        # The process's umask narrows this, as for any file.
+        # The umask of the process applies, as for any file.
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise _storage_error("create", path, error) from error
@@ -41,9 +41,9 @@ def create_mapped_file(path: Path | str, length: int, *, sparse: bool) -> Atomic
 
 
 def map_new_file(fd: int, path: Path, length: int, *, sparse: bool) -> AtomicBuffer:
-    """Give the empty file behind `fd` its length, as `create_mapped_file` does, and map it.
+    """Set the length of the empty file `fd` as `create_mapped_file` does, and map it.
 
-    Raises StorageError; the file is the caller's to delete.
+    Raises StorageError; the caller deletes the file.
     """
     try:
         if sparse:
@@ -58,13 +58,13 @@ def map_new_file(fd: int, path: Path, length: int, *, sparse: bool) -> AtomicBuf
 
 
 def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuffer:
-    """Map the whole of a file that exists.
+    """Map an existing file.
 
-    Raises StorageError; its `errno` is ENODATA for a file without content, as one that is just being made.
+    Raises StorageError; its `errno` is ENODATA for an empty file, such as one that is being created.
     """
     path = Path(path)
     try:
-        # Without blocking: at the path may be a pipe that nobody writes to.
+        # O_NONBLOCK: the path may be a pipe without a writer.
         fd = os.open(path, (os.O_RDONLY if read_only else os.O_RDWR) | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise _storage_error("open", path, error) from error
@@ -84,7 +84,7 @@ def open_mapped_file(path: Path | str, *, read_only: bool = False) -> AtomicBuff
 
 
 def free_space(path: Path | str) -> int:
-    """Return the bytes that this user may still take on the filesystem of a file or folder that exists."""
+    """Return the bytes available to this user on the filesystem of an existing file or folder."""
     status = os.statvfs(path)
     return status.f_bavail * status.f_frsize
 
@@ -94,7 +94,7 @@ def _storage_error(verb: str, path: Path, error: OSError) -> StorageError:
 
 
 def _no_room(path: Path, length: int, error: OSError) -> str:
-    """Return what is needed, what is there, and what to do about it."""
+    """Return a message with the space needed, the space available, and the remedy."""
     status = os.statvfs(path.parent)
     free = status.f_bavail * status.f_frsize
     total = status.f_blocks * status.f_frsize
@@ -105,4 +105,4 @@ def _no_room(path: Path, length: int, error: OSError) -> str:
     if path.is_relative_to("/dev/shm"):
         size = -(-(total - free + length) // _MEBIBYTE)
         return f"{message}, or enlarge it: mount -o remount,size={size}m /dev/shm"
-    return f"{message}, or make room"
+    return f"{message}, or free some space"

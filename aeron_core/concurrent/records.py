@@ -1,7 +1,7 @@
 """Records of the ring buffer and of the broadcast buffer: an eight-byte header, then the message.
 
-Not here: who may write when (ring_buffer, broadcast_transmitter). The header is the length, header included,
-and the type; every record starts at a multiple of eight.
+Not here: when a record may be written (ring_buffer, broadcast_transmitter). The header has the record's length, header
+included, and its type; every record starts at a multiple of eight.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from aeron_core._native.buffer import AtomicBuffer
 
-# Our own bound: any length can be added without leaving int64, and no ring ever carries that many bytes.
+# Invented bound: adding any length stays within int64, and no ring ever carries that many bytes.
 MAX_POSITION = 1 << 62
 
 
@@ -26,19 +26,19 @@ def is_power_of_two(value: int) -> bool:
 
 
 def align_record(length: int) -> int:
-    """Return the room that a record of `length` bytes takes."""
+    """Return the bytes that a record of `length` bytes occupies."""
     return (length + wire.RECORD_ALIGNMENT - 1) & -wire.RECORD_ALIGNMENT
 
 
 def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
-    """Return the bytes for records in front of the trailer.
+    """Return the number of bytes for records before the trailer.
 
-    Raises ConfigurationError unless they are a power of two.
+    Raises ConfigurationError unless it is a power of two.
     """
     capacity = buffer.capacity - trailer_length
     if not is_power_of_two(capacity) or capacity < wire.RECORD_HEADER_LENGTH:
         raise ConfigurationError(
-            f"buffer of {buffer.capacity} bytes: must be a power of two from {wire.RECORD_HEADER_LENGTH} on, "
+            f"buffer of {buffer.capacity} bytes: must be a power of two, at least {wire.RECORD_HEADER_LENGTH}, "
             f"plus {trailer_length} bytes of trailer"
         )
     return capacity
@@ -47,7 +47,8 @@ def record_capacity(buffer: AtomicBuffer, trailer_length: int) -> int:
 def read_position(buffer: AtomicBuffer, offset: int) -> int:
     """Return the position at `offset`, loaded with acquire.
 
-    Raises ProtocolError for one that no party stores: an index made from it could reach into the trailer.
+    Raises ProtocolError for a position that no correct process stores: an index computed from it could point into the
+    trailer.
     """
     position = buffer.get_i64_acquire(offset)
     if not 0 <= position <= MAX_POSITION or position % wire.RECORD_ALIGNMENT:
@@ -59,9 +60,9 @@ def read_position(buffer: AtomicBuffer, offset: int) -> int:
 
 
 def message_bytes(type_id: int, message: Buffer, max_message_length: int) -> memoryview:
-    """Return `message` as contiguous bytes; raise ConfigurationError where no record can hold it.
+    """Return `message` as contiguous bytes; raise ConfigurationError if it does not fit into a record.
 
-    Called before anything is claimed: a claim that cannot be filled would block every reader behind it.
+    Call before claiming: a claim that cannot be filled would block the consumer.
     """
     data = memoryview(message).cast("B")
     check_message(type_id, len(data), max_message_length)

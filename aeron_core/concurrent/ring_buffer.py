@@ -1,15 +1,16 @@
-"""Ring buffer with many producers and one consumer: how clients command a driver.
+"""Ring buffer with many producers and one consumer: how clients send commands to a driver.
 
-Not here: what the messages mean. Any thread of any process may produce; one thread reads and unblocks.
+Not here: the meaning of the messages. Any thread of any process may produce; one thread reads and unblocks.
 
-The length of a record tells its state:
+A producer claims a record by moving the tail (compare-and-set), writes it, and stores its length last. The length is
+the state of a record:
 
-    0         free, or claimed by moving the tail and nothing stored yet
+    0         free, or claimed with nothing stored yet
     negative  being written
-    positive  complete: the consumer may read it, after which all of it is zero again
+    positive  complete: the consumer may read it, and then sets all of it to zero
 
-Invariant: everything from the tail to the head of the next round is zero, so that a claimed record shows 0
-until its producer stores a length, and the consumer never takes old bytes for a new record.
+Invariant: all bytes from the tail to the head of the next round are zero. A claimed record therefore has length 0
+until its producer stores one, and the consumer never mistakes old bytes for a new record.
 
 Source: aeron_mpsc_rb.c.
 """
@@ -35,19 +36,19 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 FULL: Final = -1
-"""What `try_claim` returns while the consumer has not made enough room."""
+"""Result of `try_claim` if the ring has too little free space."""
 
 
 class ReadAction(Enum):
-    """What a handler of `controlled_read` wants next."""
+    """Result of a `controlled_read` handler."""
 
-    ABORT = "abort"  # leave this record for the next read, and stop
+    ABORT = "abort"  # keep this record for the next read, and stop
     BREAK = "break"  # stop after this record
-    COMMIT = "commit"  # give back the room of all records so far at once, and go on
-    CONTINUE = "continue"  # go on; the room is given back at the end
+    COMMIT = "commit"  # free the space of all records so far now, and continue
+    CONTINUE = "continue"  # continue; the space is freed at the end
 
 
-# Called with the type, the buffer, and offset and length of the message, which is valid during the call only.
+# Called with the type, the buffer, and the message's offset and length; the message is valid during the call only.
 RecordHandler = Callable[[int, AtomicBuffer, int, int], None]
 ControlledRecordHandler = Callable[[int, AtomicBuffer, int, int], ReadAction]
 
@@ -55,14 +56,14 @@ ControlledRecordHandler = Callable[[int, AtomicBuffer, int, int], ReadAction]
 class ManyToOneRingBuffer:
     """A ring over `buffer`: a power of two of bytes for records, then a trailer with the positions.
 
-    Raises ConfigurationError for another length of the buffer. Positions that no party stores, which only a
-    broken or hostile process can have put there, raise ProtocolError from every method that uses them.
+    Raises ConfigurationError for any other length of the buffer. Positions that only a faulty or hostile process can
+    have stored raise ProtocolError from every method that uses them.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
         self.buffer: Final = buffer
         self.capacity: Final = record_capacity(buffer, wire.RING_TRAILER_LENGTH)
-        # The smallest ring holds one header: it can carry no message.
+        # The smallest ring has space for one header, not for a message.
         smallest = self.capacity == wire.RECORD_HEADER_LENGTH
         self.max_message_length: Final = 0 if smallest else self.capacity // 8
         self._mask = self.capacity - 1
@@ -73,7 +74,7 @@ class ManyToOneRingBuffer:
         self._heartbeat_offset = self.capacity + wire.RING_CONSUMER_HEARTBEAT_OFFSET
 
     def write(self, type_id: int, message: Buffer) -> bool:
-        """Append a message; return False while there is no room for it.
+        """Append a message; return False if the ring has too little free space.
 
         Raises ConfigurationError for a type below 1 and for a message longer than `max_message_length`.
         """
@@ -85,7 +86,7 @@ class ManyToOneRingBuffer:
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, -length)
         self.buffer.put_bytes(index + wire.RECORD_HEADER_LENGTH, data)
         self.buffer.put_i32(index + wire.RECORD_TYPE_OFFSET, type_id)
-        # Release: a consumer that sees the positive length sees the message and its type.
+        # Release: a consumer that sees the positive length also sees the message and its type.
         self.buffer.put_i32_release(index + wire.RECORD_LENGTH_OFFSET, length)
         return True
 
@@ -104,19 +105,19 @@ class ManyToOneRingBuffer:
         return index + wire.RECORD_HEADER_LENGTH
 
     def commit(self, offset: int) -> bool:
-        """Hand over the claim at `offset`; return False if it is none any more, as after `unblock`."""
+        """Publish the claim at `offset`; return False if it no longer exists, as after `unblock`."""
         return self._end_claim(offset, aborted=False)
 
     def abort(self, offset: int) -> bool:
-        """Give up the claim at `offset`: the consumer skips it. Return False if it is none any more."""
+        """Abandon the claim at `offset`: the consumer skips it. Return False if it no longer exists."""
         return self._end_claim(offset, aborted=True)
 
     def read(self, handler: RecordHandler, limit: int) -> int:
         """Call `handler` for up to `limit` complete messages and return their number.
 
-        A message whose handler raises is consumed all the same. A record with a length that cannot be raises
-        ProtocolError, once: everything up to the tail or to the end of the buffer is given up with it, since
-        where the next record starts cannot be known. Consumer thread only.
+        A message whose handler raises counts as read. A record with an impossible length raises ProtocolError,
+        once, and everything up to the tail or the end of the buffer is skipped with it, since the start of the
+        next record is unknown. Consumer thread only.
         """
 
         def read_on(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> ReadAction:
@@ -126,9 +127,9 @@ class ManyToOneRingBuffer:
         return self.controlled_read(read_on, limit)
 
     def controlled_read(self, handler: ControlledRecordHandler, limit: int) -> int:
-        """Do as `read` does, but do after each message what its handler returned.
+        """Read like `read`; after each message continue as its handler's result says.
 
-        The message that was aborted is not counted.
+        An aborted message is not counted.
         """
         released = position = read_position(self.buffer, self._head_offset)
         end = position + self.capacity - (position & self._mask)
@@ -165,10 +166,10 @@ class ManyToOneRingBuffer:
         return messages
 
     def unblock(self) -> bool:
-        """Turn the record that the consumer waits for into padding; return whether there was such a record.
+        """Turn the record that the consumer waits for into padding; return whether that was done.
 
-        For the consumer thread, once the head has stood still for longer than a producer can need: a producer
-        that died between claim and commit would block everyone behind it for ever.
+        For the consumer thread, after the head has not moved for longer than a producer can need: a producer that
+        crashed between claim and commit would block all later messages forever.
         """
         head = read_position(self.buffer, self._head_offset)
         tail = read_position(self.buffer, self._tail_offset)
@@ -185,17 +186,17 @@ class ManyToOneRingBuffer:
         if length > 0:
             return False
         gap = self._zeros(index, block)
-        # The record behind the gap may be newer than our first look: a gap that is still there after that
-        # record was seen belongs to producers that claimed before it and never came back.
+        # A record after the gap may be newer than the first scan. If the gap is still there after that record was
+        # seen, its producers claimed before that record and will not return.
         return 0 < gap < block and self._zeros(index, gap) == gap and self._pad(index, gap)
 
     def next_correlation_id(self) -> int:
-        """Return a number that no other caller on this ring gets, in any process."""
+        """Return a number that is unique on this ring, across processes."""
         return self.buffer.get_and_add_i64(self._correlation_offset, 1)
 
     @property
     def consumer_heartbeat_ms(self) -> int:
-        """When the consumer last said it is alive, in ms since the epoch; -1 after it left in order."""
+        """The consumer's last heartbeat in ms since the epoch; -1 after an orderly shutdown."""
         return self.buffer.get_i64_acquire(self._heartbeat_offset)
 
     @consumer_heartbeat_ms.setter
@@ -204,23 +205,23 @@ class ManyToOneRingBuffer:
 
     @property
     def consumer_position(self) -> int:
-        """The head: bytes that were ever read."""
+        """The head: bytes read since the start."""
         return self.buffer.get_i64_acquire(self._head_offset)
 
     @property
     def producer_position(self) -> int:
-        """The tail: bytes that were ever claimed."""
+        """The tail: bytes claimed since the start."""
         return self.buffer.get_i64_acquire(self._tail_offset)
 
     @property
     def size(self) -> int:
         """Bytes claimed and not yet read, from 0 to `capacity`."""
-        # Head first: it only grows, so that the difference errs towards more than there is, never below zero.
+        # Load the head first: it only grows, so the difference may be too large, but never negative.
         head = self.consumer_position
         return max(0, min(self.producer_position - head, self.capacity))
 
     def _claim(self, length: int) -> int:
-        """Move the tail past a record of `length` bytes and return its index, or FULL."""
+        """Move the tail past a record of `length` bytes and return the record's index, or FULL."""
         required = align_record(length)
         head = read_position(self.buffer, self._head_cache_offset)
         while True:
@@ -265,26 +266,26 @@ class ManyToOneRingBuffer:
         return True
 
     def _zeros(self, index: int, block: int) -> int:
-        """Return how many bytes from `index` on show no length, at most `block`."""
+        """Return how many bytes from `index` on have no length stored, at most `block`."""
         for gap in range(0, block, wire.RECORD_ALIGNMENT):
             if self.buffer.get_i32_acquire(index + gap + wire.RECORD_LENGTH_OFFSET) != 0:
                 return gap
         return block
 
     def _tail(self) -> int:
-        """Return the tail as it is: the consumer compares with it, never computes an index from it."""
+        """Return the unchecked tail: the consumer compares with it and never computes an index from it."""
         return self.buffer.get_i64_acquire(self._tail_offset) & -wire.RECORD_ALIGNMENT
 
     def _give_up(self, position: int, end: int) -> int:
-        """Return the position to go on from after a record at `position` that cannot be."""
-        # Where the tail says that nothing was written there is nothing to skip; without its length the record
-        # is not met again.
+        """Return the position to continue from after an impossible record at `position`."""
+        # Up to the tail, because nothing was written after it. Clearing the length ensures that the record is not
+        # read again.
         self.buffer.put_i64(position & self._mask, 0)
         return max(position, min(end, self._tail()))
 
     def _release(self, start: int, end: int) -> None:
-        """Give the room from one position to another back to the producers."""
+        """Return the space between two positions to the producers."""
         if end > start:
-            # Zeros first, then the head with release: a producer that sees the room sees it clean.
+            # Zeros first, then the head with release: a producer that sees the free space sees it zeroed.
             self.buffer.set_memory(start & self._mask, end - start, 0)
             self.buffer.put_i64_release(self._head_offset, end)

@@ -1,1 +1,1 @@
-"""Log buffers: how streams lie in shared memory, and everything that appends, reads, sends or mends them."""
+"""Log buffers: the layout of streams in shared memory, and the code that appends, reads, sends and repairs them."""

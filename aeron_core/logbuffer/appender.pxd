@@ -15,8 +15,8 @@ cdef class ConcurrentAppender:
     cdef readonly int32_t stream_id
     cdef FrameWriter _writer
     cdef AtomicBuffer _buffer            # of the log
-    cdef AtomicBuffer _limit             # i64 at 0: the position up to which the driver lets publishers go
-    cdef int64_t _metadata_offset        # tails first
+    cdef AtomicBuffer _limit             # i64 at 0: the publisher limit, a position
+    cdef int64_t _metadata_offset        # the tails are its first fields
     cdef int64_t _max_possible_position
     cdef int32_t _term_length            # bytes
     cdef int32_t _initial_term_id

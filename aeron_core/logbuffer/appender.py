@@ -1,15 +1,15 @@
-"""Appends to a log that other threads and processes append to as well.
+"""Appender to a log shared with other threads and processes: the concurrent publication.
 
-Not here: frames (`FrameWriter`), and what a closed publication answers.
-Invariant: bytes of a term belong to whoever moved its tail over them, and to nobody else ever.
+Not here: frames (`FrameWriter`), and the result of a closed publication.
+Invariant: the bytes of a term belong to the publisher that moved the tail over them, and never to another one.
 
 How the tail is moved (source: aeron_publication.c):
 
-    one message   add, whatever others did since the tail was read: it may end up past the limit by what they
-                  took, a few messages at most, as in every Aeron client
-    a run         compare and set: a run may be as long as the window, and several publishers that each added
-                  one would together pass terms that are not clean yet
-    past the end  whoever moved the tail over the end of the term pads the rest and turns the log
+    one message   atomic add: it succeeds whatever other publishers did since the tail was read. The tail may end up
+                  past the limit by a few messages, as in every Aeron client
+    a run         compare-and-set: a run may be as long as the window, and several publishers that each added one
+                  would together run into terms that are not clean yet
+    past the end  the publisher that moved the tail over the end of the term pads the rest and rotates the log
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from aeron_core.logbuffer.frame_writer import (
 
 
 class ConcurrentAppender:
-    """Any number of threads may use it. Results that are not positions are those of `results`.
+    """Appends messages; any number of threads may use it. Negative results are those of `results`.
 
-    `limit`: 8 bytes at least; its first `int64` is the publisher limit.
+    `limit`: at least 8 bytes; its first `int64` is the publisher limit.
     """
 
     def __init__(self, log: LogBuffer, session_id: int, stream_id: int, limit: AtomicBuffer) -> None:
@@ -51,17 +51,17 @@ class ConcurrentAppender:
         self._max_message_length = log.max_message_length
 
     def position(self) -> int:
-        """Return the position behind everything that was claimed."""
+        """Return the position after everything claimed so far."""
         return self.log.producer_position()
 
     def position_limit(self) -> int:
-        """Return the position up to which the driver lets publishers go."""
+        """Return the publisher limit: the position up to which the driver allows claims."""
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
-        """Append one message and return the position behind it, or why it could not be appended.
+        """Append one message; return the position after it, or a negative result.
 
-        Raises IndexError when the message does not lie within `source`.
+        Raises IndexError if the message does not lie within `source`.
         """
         source.check(source_offset, length)
         if length > self._max_message_length:
@@ -74,7 +74,7 @@ class ConcurrentAppender:
         return position + required
 
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
-        """Append a message of one frame and return the position behind it, or why not; 0 for a longer one."""
+        """Append a single-frame message; return the position after it or a negative result, 0 if it is too long."""
         length = len(data)
         if length > self._max_payload_length:
             return 0
@@ -82,7 +82,7 @@ class ConcurrentAppender:
         position = self._claim_range(required)
         if position < 0:
             return position
-        # Written here, since a call costs as much as the frame.
+        # Written here instead of in FrameWriter: the call would cost as much as the frame.
         bits = self._position_bits_to_shift
         frames.write_bytes(
             self._buffer,
@@ -99,8 +99,8 @@ class ConcurrentAppender:
         return position + required
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message that is gathered from `parts`, whole and in order; otherwise as `offer`."""
-        # A tuple, because nothing may change between the claim and the copy.
+        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`."""
+        # A tuple, so that nothing can change between the claim and the copy.
         buffers = tuple(parts)
         length = length_of_parts(buffers)
         if length > self._max_message_length:
@@ -113,7 +113,7 @@ class ConcurrentAppender:
         return position + required
 
     def claim(self, claim: BufferClaim, length: int) -> int:
-        """Claim room for a message of `length` bytes, a fragment at most, and return the position behind it.
+        """Claim space for a message of `length` bytes, at most one frame; return the position after it.
 
         The caller fills `claim` and commits or aborts it.
         """
@@ -128,7 +128,7 @@ class ConcurrentAppender:
         return position + required
 
     def append_padding(self, length: int) -> int:
-        """Append padding of a header and `length` bytes, which readers skip; otherwise as `offer`."""
+        """Append padding: a header and `length` bytes, which readers skip; otherwise like `offer`."""
         if length < 0 or length > self._max_message_length:
             return wire.RESULT_ERROR
         required = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
@@ -141,11 +141,11 @@ class ConcurrentAppender:
     def offer_batch(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append `count` messages from number `first` on and return how many were, or why not even one.
+        """Append `count` messages from index `first` on; return how many were, or a negative result for none.
 
-        `boundaries`: little-endian `int64`, one more than there are messages; message i lies in `data` from
-        entry i up to entry i + 1. Raises ValueError when the first message has boundaries that decrease
-        or lie outside of the data; those before such a message are appended.
+        `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
+        up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
+        data; messages before such a one are appended.
         """
         check_range(boundaries, first, count)
         appended = 0
@@ -157,8 +157,8 @@ class ConcurrentAppender:
                 appended += result
                 retry = True
             elif result < 0:
-                # The log has just been turned, by this thread or another: go on in the next term. Once only,
-                # because the one who turns it may be descheduled in between.
+                # The log was just rotated, by this thread or another: continue in the next term. Retry once only:
+                # the thread that rotates may be descheduled before it has finished.
                 if result != wire.RESULT_ADMIN_ACTION or not retry:
                     break
                 retry = False
@@ -171,7 +171,7 @@ class ConcurrentAppender:
     def _offer_run(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append as many messages as one claim can hold: how many, why none, or 0 when others were faster."""
+        """Append as many messages as fit one claim: return how many, a negative result, or 0 to retry."""
         limit = self._limit.get_i64_acquire(0)
         term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
@@ -185,13 +185,14 @@ class ConcurrentAppender:
         run = self._writer.measure_run(data, boundaries, first, count, room, limit - position)
         taken = positions.high_of_pair(run)
         if taken == 0:
-            # Back-pressure, the end of the term, fragments, unsound boundaries: the way of a single message.
+            # Back-pressure, end of term, fragments or invalid boundaries: offer a single message.
             length = length_of_message(data, boundaries, first)
             if length < 0 or length > self._max_message_length:
                 return wire.RESULT_ERROR
             position = self.offer(data, boundaries.get_i64(first * 8), length, reserved_value)
             return 1 if position >= 0 else position
         if not self._buffer.compare_and_set_i64(tail_offset, raw_tail, raw_tail + positions.low_of_pair(run)):
+            # Lost the race against another publisher: its tail is newer.
             return 0
         self._writer.write_run(position, run, data, boundaries, first, reserved_value)
         return taken
@@ -202,8 +203,8 @@ class ConcurrentAppender:
         return positions.fragmented_length(length, self._max_payload_length)
 
     def _claim_range(self, required: int) -> int:
-        """Move the tail by `required` bytes and return the position of the first, or why there is no room."""
-        # The limit before the tail: a limit that is older than the position only makes a publisher wait.
+        """Move the tail by `required` bytes; return the position of the first, or a negative result."""
+        # Load the limit before the tail: a limit older than the position can only make a publisher wait.
         limit = self._limit.get_i64_acquire(0)
         term_count = self._buffer.get_i32_acquire(self._metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
         tail_offset = self._metadata_offset + positions.index_by_term_count(term_count) * 8
@@ -212,10 +213,12 @@ class ConcurrentAppender:
         if term_count != positions.compute_term_count(term_id, self._initial_term_id):
             return wire.RESULT_ADMIN_ACTION
         position = self._tail_position(raw_tail)
-        # Behind the last position the tail must rest: added to for ever, it would run into its term id.
+        # Do not move the tail past the last position: repeated adds would overflow the offset into the term id,
+        # which is in the upper half of the same number.
         if position >= limit or position >= self._max_possible_position:
             return self._refuse(position, required)
-        # The tail may have moved since, even to a later term of the partition: only what comes back counts.
+        # The tail may have moved since it was read, even to a later term of the partition: only the result of the add
+        # says which bytes were claimed.
         raw_tail = self._buffer.get_and_add_i64(tail_offset, required)
         position = self._tail_position(raw_tail)
         if positions.raw_tail_term_offset(raw_tail, self._term_length) + required > self._term_length:
@@ -231,11 +234,11 @@ class ConcurrentAppender:
         )
 
     def _end_term(self, position: int, raw_tail: int) -> int:
-        """Pad what the tail of a term was moved over, and turn the log; return what to tell the publisher."""
+        """Pad the bytes claimed past the end of a term and rotate the log; return the publisher's result."""
         term_id = positions.raw_tail_term_id(raw_tail)
         left_in_term = self._term_length - positions.raw_tail_term_offset(raw_tail, self._term_length)
-        # Those who come after the one who moved the tail over the end have nothing to pad, but may have to
-        # turn the log all the same: the first may never come to it.
+        # A later publisher whose claim began past the end has nothing to pad, but rotates the log all the same: the
+        # first publisher may have crashed before it did.
         if left_in_term > 0:
             self._writer.write_padding(position, left_in_term)
         if position + left_in_term >= self._max_possible_position:

@@ -7,11 +7,11 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 @cython.final
 cdef class BufferClaim:
-    cdef readonly AtomicBuffer log_buffer  # the whole log that the claim lies in; None before the first claim
-    cdef readonly int64_t frame_offset     # where the frame stands in it, -1 when nothing is claimed
+    cdef readonly AtomicBuffer log_buffer  # the whole log of the claim; an empty buffer before the first claim
+    cdef readonly int64_t frame_offset     # of the frame in it, -1 if no claim is open
     cdef readonly int32_t length           # bytes of the payload
 
-    # Make room for claims in `buffer`, then open one there: the second step cannot fail.
+    # Bind `buffer` for claims, then open one in it: the second step cannot fail.
     cdef int prepare(self, AtomicBuffer buffer) except -1 nogil
     cdef void open(self, int64_t frame_offset, int32_t length) noexcept nogil
     cdef int _bind(self, AtomicBuffer buffer) except -1 with gil

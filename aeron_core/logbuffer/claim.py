@@ -1,8 +1,8 @@
-"""A range of a log that a publisher has claimed and fills in place.
+"""A range of a log that a publisher claimed and fills in place.
 
-Not here: how a range is claimed (the appenders).
-Invariant: while a claim is open its frame has a negative length, so that no reader passes it; every claim
-must end in `commit` or `abort`, or the stream stands still until the driver takes the publisher for dead.
+Not here: claiming a range (the appenders).
+Invariant: while a claim is open its frame has a negative length, so that no reader passes it. Every claim must end
+with `commit` or `abort`; otherwise the stream stops until the driver unblocks the publisher as crashed.
 """
 
 from __future__ import annotations
@@ -14,57 +14,57 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 class BufferClaim:
-    """One claim at a time; may be claimed into again and again, by any appender.
+    """One claim at a time; may be used again for further claims by any appender.
 
-    One thread uses it. As a context manager it commits, or aborts when an exception comes out of the block.
+    One thread uses it. As a context manager it commits, or aborts if the block raises.
     """
 
     def __init__(self) -> None:
-        # A view of nothing, so that attributes have a type before the first claim.
+        # An empty view, so that attributes have a type before the first claim.
         self.log_buffer = AtomicBuffer.allocate(0)
         self.frame_offset = -1
         self.length = 0
 
     @property
     def is_open(self) -> bool:
-        """Whether there is something to commit or to abort."""
+        """Whether a claim is waiting for `commit` or `abort`."""
         return self.frame_offset >= 0
 
     @property
     def buffer(self) -> memoryview:
-        """The payload alone, writable. After `commit` the memory is the stream's: write it no more.
+        """The payload, writable. Do not write to it after `commit`: the memory then belongs to the stream.
 
-        Raises IndexError when nothing is claimed.
+        Raises IndexError if no claim is open.
         """
         return memoryview(self.payload())
 
     def payload(self) -> AtomicBuffer:
-        """Return the payload alone; as `buffer`, for compiled callers."""
+        """Return the payload; like `buffer`, for compiled callers."""
         return self.log_buffer.view(self.payload_offset(), self.length)
 
     def commit(self) -> bool:
-        """Let readers see the message; return False when nothing was claimed."""
+        """Publish the message to readers; return False if no claim is open."""
         if self.frame_offset < 0:
             return False
         offset = self.frame_offset
         self.frame_offset = -1
-        # Release: whoever sees the length sees the payload.
+        # Release: a reader that sees the length also sees the payload.
         self.log_buffer.put_i32_release(offset, self.length + wire.DATA_HEADER_LENGTH)
         return True
 
     def abort(self) -> bool:
-        """Turn the claim into padding, which readers skip; return False when nothing was claimed."""
+        """Turn the claim into padding, which readers skip; return False if no claim is open."""
         if self.frame_offset < 0:
             return False
         self.set_header_type(wire.TYPE_PAD)
         return self.commit()
 
     def payload_offset(self) -> int:
-        """Return where in `log_buffer` the payload begins, -1 when nothing is claimed."""
+        """Return the offset of the payload in `log_buffer`, -1 if no claim is open."""
         return self.frame_offset + wire.DATA_HEADER_LENGTH if self.frame_offset >= 0 else -1
 
     def flags(self) -> int:
-        """Return the flags of the frame. This and all below raise IndexError when nothing is claimed."""
+        """Return the flags of the frame. Like all methods below, raises IndexError if no claim is open."""
         return self.log_buffer.get_u8(self._field(wire.FRAME_FLAGS_OFFSET))
 
     def set_flags(self, flags: int) -> int:
@@ -80,16 +80,16 @@ class BufferClaim:
         return self.log_buffer.put_u16(self._field(wire.FRAME_TYPE_OFFSET), header_type)
 
     def reserved_value(self) -> int:
-        """Return the 64 bits of the header that belong to the application."""
+        """Return the reserved value, the 64 bits of the header for use by the application."""
         return self.log_buffer.get_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET))
 
     def set_reserved_value(self, value: int) -> int:
-        """Set the 64 bits of the header that belong to the application."""
+        """Set the reserved value, the 64 bits of the header for use by the application."""
         return self.log_buffer.put_i64(self._field(wire.DATA_RESERVED_VALUE_OFFSET), value)
 
     def prepare(self, buffer: AtomicBuffer) -> int:
-        """Make ready for a claim in `buffer`. For appenders."""
-        # Claims into the same log, one after the other, never need the GIL.
+        """Prepare a claim in `buffer`. For appenders."""
+        # Successive claims in the same log never need the GIL.
         return 0 if self.log_buffer is buffer and self.frame_offset < 0 else self._bind(buffer)
 
     def open(self, frame_offset: int, length: int) -> None:
@@ -104,7 +104,7 @@ class BufferClaim:
         return 0
 
     def _field(self, field: int) -> int:
-        # An offset of -1 is refused by the buffer; one field further on would not be.
+        # Return -1, which the buffer refuses; adding the field to -1 could give a valid offset.
         return self.frame_offset + field if self.frame_offset >= 0 else -1
 
     def __enter__(self) -> BufferClaim:

@@ -1,4 +1,4 @@
-"""Zeroes what every consumer has passed, so that the term can be filled anew.
+"""Zeroing of terms that every consumer has passed, before they are filled again.
 
 Source: aeron_network_publication.c, aeron_network_publication_clean_buffer.
 """
@@ -10,10 +10,10 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 
 
 def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int:
-    """Zero from `clean_position` towards `target_position`, to the end of the term at most; return how far.
+    """Zero from `clean_position` towards `target_position`, at most to the end of the term; return the new position.
 
-    `clean_position` is what the last call returned, or where the log begins. `target_position` may come from a
-    client, which may have stored anything: it is rounded down to where a frame can end. One thread cleans a log.
+    `clean_position` is the result of the last call, or the start of the log. `target_position` may come from a client,
+    which may have stored anything: it is rounded down to a frame boundary. One thread cleans a log.
     """
     target_position -= target_position & (wire.FRAME_ALIGNMENT - 1)
     if target_position <= clean_position:
@@ -22,7 +22,7 @@ def clean_step(log: LogBuffer, clean_position: int, target_position: int) -> int
     length = min(target_position - clean_position, left_in_term)
     offset = log.frame_offset(clean_position)
     log.buffer.set_memory(offset + 8, length - 8, 0)
-    # Release: the first length turns zero last. Whoever finds it zero finds nothing but zeros behind it, and
-    # a scan that comes from before it never takes the remains of an old frame for a new one.
+    # Release: the first length becomes zero last. A thread that finds it zero finds only zeros after it, and a scan
+    # that reaches this point never mistakes the remains of an old frame for a new one.
     log.buffer.put_i64_release(offset, 0)
     return clean_position + length

@@ -1,11 +1,10 @@
-"""A log: three terms that a stream fills in turn, and a page of metadata behind them.
+"""A log: three terms that a stream fills in turn, and a page of metadata after them.
 
-Not here: frames. One buffer spans the whole file, so that a frame at term offset `o` of partition `i` stands
-at `i * term_length + o`.
+Not here: frames. One buffer spans the whole file: a frame at term offset `o` of partition `i` is at
+`i * term_length + o`.
 
-Invariant: the active term count only grows, by one, and only after the tail of the partition that it then
-means holds the next term id. Whoever sees a count whose partition holds another term id has come in between,
-and must look again.
+Invariant: the active term count only grows, by one, and only after the tail of its partition has the next term id. A
+publisher that sees a count whose partition has another term id has read between those two stores and must retry.
 
 Source: aeron_logbuffer_descriptor.h.
 """
@@ -20,9 +19,9 @@ from aeron_core.logbuffer.metadata import LogBufferMetadata, LogBufferParams, re
 
 
 class LogBuffer:
-    """A log that some process has made; `LogBuffer.initialize` makes one.
+    """A log created by some process; `LogBuffer.initialize` creates one.
 
-    Raises ProtocolError when the metadata page cannot be that of a log of this length.
+    Raises ProtocolError if the metadata page does not fit a log of this length.
     """
 
     def __init__(self, buffer: AtomicBuffer) -> None:
@@ -42,7 +41,7 @@ class LogBuffer:
     def initialize(buffer: AtomicBuffer, params: LogBufferParams) -> LogBuffer:
         """Write the metadata of a new log into zeroed memory of `params.log_length` bytes and return the log.
 
-        Raises ConfigurationError when the memory has another length.
+        Raises ConfigurationError if the memory has another length.
         """
         if buffer.capacity != params.log_length:
             raise ConfigurationError(f"log length={buffer.capacity}: must be {params.log_length} bytes")
@@ -57,13 +56,13 @@ class LogBuffer:
         return read_metadata(self.buffer, self.metadata_offset)
 
     def raw_tail_acquire(self, index: int) -> int:
-        """Return the tail of partition `index`: term id << 32 | offset, which may lie past the term."""
+        """Return the tail of partition `index`: term id << 32 | offset, which may exceed the term length."""
         return self.buffer.get_i64_acquire(
             self.metadata_offset + wire.LOG_TERM_TAIL_COUNTERS_OFFSET + index * 8
         )
 
     def active_term_count_acquire(self) -> int:
-        """Return how many terms have passed before the one that is appended to."""
+        """Return the number of terms before the active one."""
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET)
 
     def producer_position(self) -> int:
@@ -78,7 +77,7 @@ class LogBuffer:
         )
 
     def rotate(self, current_term_count: int, current_term_id: int) -> bool:
-        """Turn the log to its next term; return whether this call did, and not another publisher's.
+        """Make the next term active; return whether this call did so, and not another publisher's.
 
         Any thread of any process may call it, with the term that it found full.
         """
@@ -86,8 +85,8 @@ class LogBuffer:
         next_term_count = positions.add_wrap(current_term_count, 1)
         stale_term_id = positions.subtract_wrap(next_term_id, wire.PARTITION_COUNT)
         tail_offset = self.metadata_offset + positions.index_by_term_count(next_term_count) * 8
-        # The tail first and the count after it: a publisher that sees the new count must not find the old
-        # tail. A tail that is not three terms old has been set by whoever else found the term full.
+        # The tail first, then the count: a publisher that sees the new count must not find the old tail. A tail that
+        # is not three terms old was already set by another publisher that found the term full.
         while True:
             raw_tail = self.buffer.get_i64_acquire(tail_offset)
             if positions.raw_tail_term_id(raw_tail) != stale_term_id:
@@ -101,31 +100,31 @@ class LogBuffer:
         )
 
     def is_connected(self) -> bool:
-        """Return whether the driver says that somebody receives the stream."""
+        """Return whether the driver reports the stream as connected: at least one receiver."""
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET) == 1
 
     def set_is_connected(self, value: bool) -> int:
-        """Tell publishers whether somebody receives the stream."""
+        """Report to publishers whether the stream is connected."""
         return self.buffer.put_i32_release(
             self.metadata_offset + wire.LOG_IS_CONNECTED_OFFSET, 1 if value else 0
         )
 
     def end_of_stream_position_acquire(self) -> int:
-        """Return the position at which the stream ends, NO_END_OF_STREAM while it goes on."""
+        """Return the position at which the stream ends, NO_END_OF_STREAM until that is known."""
         return self.buffer.get_i64_acquire(self.metadata_offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET)
 
     def set_end_of_stream_position(self, position: int) -> int:
-        """Tell subscribers where the stream ends."""
+        """Report the end of the stream to subscribers."""
         return self.buffer.put_i64_release(
             self.metadata_offset + wire.LOG_END_OF_STREAM_POSITION_OFFSET, position
         )
 
     def active_transport_count(self) -> int:
-        """Return over how many transports the stream of an image arrives."""
+        """Return the number of transports on which the stream of an image arrives."""
         return self.buffer.get_i32_acquire(self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET)
 
     def set_active_transport_count(self, count: int) -> int:
-        """Tell subscribers over how many transports the stream arrives."""
+        """Report to subscribers the number of transports on which the stream arrives."""
         return self.buffer.put_i32_release(
             self.metadata_offset + wire.LOG_ACTIVE_TRANSPORT_COUNT_OFFSET, count
         )
@@ -135,22 +134,22 @@ class LogBuffer:
         return self.buffer.get_u8_acquire(self.metadata_offset + wire.LOG_IS_PUBLICATION_REVOKED_OFFSET) != 0
 
     def set_is_revoked(self, value: bool) -> int:
-        """Tell subscribers that the publication was revoked."""
+        """Report to subscribers that the publication was revoked."""
         return self.buffer.put_u8_release(
             self.metadata_offset + wire.LOG_IS_PUBLICATION_REVOKED_OFFSET, 1 if value else 0
         )
 
     def correlation_id(self) -> int:
-        """Return the registration id under which the driver made the log."""
+        """Return the registration id for which the driver created the log."""
         return self.buffer.get_i64(self.metadata_offset + wire.LOG_CORRELATION_ID_OFFSET)
 
     def frame_offset(self, position: int) -> int:
-        """Return where in the buffer the frame at `position` stands."""
+        """Return the offset in the buffer of the frame at `position`."""
         index = positions.index_by_position(position, self.position_bits_to_shift)
         return positions.partition_offset(index, self.term_length) + (position & self.term_length_mask)
 
     def apply_default_header(self, offset: int) -> int:
-        """Copy the header that every frame of the stream is made from to `offset`."""
+        """Copy the default header, the template of all frames of the stream, to `offset`."""
         header = self.metadata_offset + wire.LOG_DEFAULT_FRAME_HEADER_OFFSET
         return self.buffer.copy_from(offset, self.buffer, header, wire.DATA_HEADER_LENGTH)
 
@@ -180,7 +179,7 @@ def _check_metadata(buffer: AtomicBuffer) -> None:
 
 
 def _write_tails(buffer: AtomicBuffer, metadata_offset: int, params: LogBufferParams) -> None:
-    # The two partitions that are not active hold the terms that would have been in them: `rotate` expects it.
+    # The two inactive partitions get the ids of the terms before, as if they had been used: `rotate` expects that.
     term_id, term_count = params.first_term_id, params.term_count
     active_index = positions.index_by_term_count(term_count)
     for age in range(wire.PARTITION_COUNT):

@@ -1,8 +1,8 @@
-"""Appends to a log that nobody else appends to.
+"""Appender to a log with a single publisher: the exclusive publication.
 
-Not here: frames (`FrameWriter`), and what a closed publication answers.
-Invariant: the tail in the log is stored before the frames that it covers. The driver, which reads it, then
-never sees a frame behind the tail; and where this publisher dies the tail tells that something was begun.
+Not here: frames (`FrameWriter`), and the result of a closed publication.
+Invariant: the tail in the log is stored before the frames that it covers. The driver, which reads the tail, then never
+finds a frame after it, and after a crash of this publisher the tail shows how much was begun.
 
 Source: aeron_exclusive_publication.c.
 """
@@ -26,10 +26,9 @@ from aeron_core.logbuffer.rebuilder import insert
 
 
 class ExclusiveAppender:
-    """One thread at a time may use it. Results that are not positions are those of `results`.
+    """Appends messages; one thread at a time. Negative results are those of `results`.
 
-    `limit`: 8 bytes at least; its first `int64` is the publisher limit. Goes on where the tail of the log
-    stands.
+    `limit`: at least 8 bytes; its first `int64` is the publisher limit. Continues at the tail of the log.
     """
 
     def __init__(self, log: LogBuffer, session_id: int, stream_id: int, limit: AtomicBuffer) -> None:
@@ -54,22 +53,22 @@ class ExclusiveAppender:
         self._max_message_length = log.max_message_length
 
     def position(self) -> int:
-        """Return the position behind everything that was appended."""
+        """Return the position after everything appended so far."""
         return self._term_begin_position + self.term_offset
 
     def position_limit(self) -> int:
-        """Return the position up to which the driver lets the publisher go."""
+        """Return the publisher limit: the position up to which the driver allows appends."""
         return self._limit.get_i64_acquire(0)
 
     def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
-        """Append one message and return the position behind it, or why it could not be appended.
+        """Append one message; return the position after it, or a negative result.
 
-        Raises IndexError when the message does not lie within `source`.
+        Raises IndexError if the message does not lie within `source`.
         """
         source.check(source_offset, length)
         if not self._has_room_for_frame(length):
             return self._offer_otherwise(source, source_offset, length, reserved_value)
-        # One frame that has room, as nearly all: written here, since calls cost as much as the frame.
+        # Nearly every message is one frame that fits. Written here: calls would cost as much as the frame.
         term_offset = self.term_offset
         self._move_tail(positions.align_frame(length + wire.DATA_HEADER_LENGTH))
         frames.write_frame(
@@ -87,7 +86,7 @@ class ExclusiveAppender:
         return self._term_begin_position + self.term_offset
 
     def offer_bytes(self, data: bytes, reserved_value: int) -> int:
-        """Append a message of one frame that has room and return the position behind it, 0 for any other."""
+        """Append a single-frame message that fits; return the position after it, 0 for any other message."""
         length = len(data)
         if not self._has_room_for_frame(length):
             return 0
@@ -107,7 +106,7 @@ class ExclusiveAppender:
         return self._term_begin_position + self.term_offset
 
     def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
-        """Append one message that is gathered from `parts`, whole and in order; otherwise as `offer`."""
+        """Append one message gathered from `parts`, complete and in order; otherwise like `offer`."""
         buffers = tuple(parts)
         length = length_of_parts(buffers)
         if length > self._max_message_length:
@@ -120,7 +119,7 @@ class ExclusiveAppender:
         return position + required
 
     def claim(self, claim: BufferClaim, length: int) -> int:
-        """Claim room for a message of `length` bytes, a fragment at most, and return the position behind it.
+        """Claim space for a message of `length` bytes, at most one frame; return the position after it.
 
         The caller fills `claim` and commits or aborts it.
         """
@@ -135,7 +134,7 @@ class ExclusiveAppender:
         return position + required
 
     def append_padding(self, length: int) -> int:
-        """Append padding of a header and `length` bytes, which readers skip; otherwise as `offer`."""
+        """Append padding: a header and `length` bytes, which readers skip; otherwise like `offer`."""
         if length < 0 or length > self._max_message_length:
             return wire.RESULT_ERROR
         required = positions.align_frame(length + wire.DATA_HEADER_LENGTH)
@@ -146,10 +145,10 @@ class ExclusiveAppender:
         return position + required
 
     def offer_block(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Append whole frames, made for this place in the stream; return the position behind, or why not.
+        """Append complete frames made for this position of the stream; return the position after them.
 
-        ERROR unless they are what comes next: each with its own term id and offset, session and stream, data
-        first, and all within what is left of the term. Raises IndexError when they lie outside of `source`.
+        ERROR unless they continue the stream: term id, term offset, session and stream of each frame match, the
+        first is DATA, and all fit the rest of the term. Raises IndexError if they lie outside `source`.
         """
         source.check(source_offset, length)
         if self.term_offset >= self._term_length:
@@ -168,11 +167,11 @@ class ExclusiveAppender:
     def offer_batch(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append `count` messages from number `first` on and return how many were, or why not even one.
+        """Append `count` messages from index `first` on; return how many were, or a negative result for none.
 
-        `boundaries`: little-endian `int64`, one more than there are messages; message i lies in `data` from
-        entry i up to entry i + 1. Raises ValueError when the first message has boundaries that decrease
-        or lie outside of the data; those before such a message are appended.
+        `boundaries`: little-endian `int64`, one more than there are messages; message i is in `data` from entry i
+        up to entry i + 1. Raises ValueError if the boundaries of the first message decrease or lie outside the
+        data; messages before such a one are appended.
         """
         check_range(boundaries, first, count)
         appended = 0
@@ -180,7 +179,7 @@ class ExclusiveAppender:
         while appended < count:
             result = self._offer_run(data, boundaries, first + appended, count - appended, reserved_value)
             if result == wire.RESULT_ADMIN_ACTION:
-                # This thread has turned the log: the next term has room, or the limit will say.
+                # This thread rotated the log: continue in the next term, which is empty; the limit still applies.
                 continue
             if result < 0:
                 break
@@ -194,7 +193,7 @@ class ExclusiveAppender:
     def _offer_otherwise(
         self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Append fragments, turn the log, or say why neither can be."""
+        """Append fragments, rotate the log, or return why neither is possible."""
         if length > self._max_message_length:
             return wire.RESULT_ERROR
         required = self._required_length(length)
@@ -207,14 +206,14 @@ class ExclusiveAppender:
     def _offer_run(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        """Append as many messages as one move of the tail can hold: how many, or why none."""
+        """Append as many messages as one move of the tail can hold; return how many, or a negative result."""
         position = self.position()
         allowance = self._limit.get_i64_acquire(0) - position
         room = self._term_length - self.term_offset
         run = self._writer.measure_run(data, boundaries, first, count, room, allowance)
         taken = positions.high_of_pair(run)
         if taken == 0:
-            # Back-pressure, the end of the term, fragments, unsound boundaries: the way of a single message.
+            # Back-pressure, end of term, fragments or invalid boundaries: offer a single message.
             length = length_of_message(data, boundaries, first)
             if length < 0 or length > self._max_message_length:
                 return wire.RESULT_ERROR
@@ -239,17 +238,17 @@ class ExclusiveAppender:
 
     def _move_tail(self, length: int) -> int:
         self.term_offset += length
-        # Release, and before any frame.
+        # Release: the tail is visible before any byte of the frames that it covers is complete.
         return self._buffer.put_i64_release(
             self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset)
         )
 
     def _claim_range(self, length: int, required: int) -> int:
-        """Move the tail by `required` bytes and return the position of the first, or why there is no room."""
+        """Move the tail by `required` bytes; return the position of the first, or a negative result."""
         position = self.position()
         if position >= self._limit.get_i64_acquire(0) or position >= self._max_possible_position:
             return self._refuse(position, length)
-        # Release, and before any frame. It may pass the term, as the tails of concurrent publishers do.
+        # Release, before any frame. The tail may exceed the term, as it does with concurrent publishers.
         self._buffer.put_i64_release(
             self._tail_offset, positions.pack_raw_tail(self.term_id, self.term_offset + required)
         )
@@ -259,7 +258,7 @@ class ExclusiveAppender:
         return position
 
     def _end_term(self) -> int:
-        """Pad the rest of the term and turn the log; return what to tell the publisher."""
+        """Pad the rest of the term and rotate the log; return the publisher's result."""
         left_in_term = self._term_length - self.term_offset
         if left_in_term > 0:
             self._writer.write_padding(self.position(), left_in_term)
@@ -277,7 +276,7 @@ class ExclusiveAppender:
         index = positions.index_by_term_count(term_count)
         self._tail_offset = self.log.metadata_offset + index * 8
         self._term_begin_offset = index * self._term_length
-        # Release: whoever sees the count sees the tail that it leads to.
+        # Release: a process that sees the count also sees the tail of its partition.
         self._buffer.put_i64(self._tail_offset, positions.pack_raw_tail(self.term_id, 0))
         return self._buffer.put_i32_release(
             self.log.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, term_count

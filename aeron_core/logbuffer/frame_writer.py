@@ -1,17 +1,17 @@
-"""Writes frames into a range of the log that its caller has claimed.
+"""Writing of frames into a claimed range of a log.
 
-Not here: claiming (the appenders), and whether the range lies within one term: the caller has seen to it.
+Not here: claiming (the appenders). The caller ensures that the range lies within one term.
 
-Readers, the sender and the driver's unblocker look at a frame while it is written, so its length goes through
-three values, and each store has its order (source: aeron_publication.c, aeron_publication_header_write):
+Readers, the sender and the driver's unblocker look at a frame while it is written. Its length therefore has three
+states, and the order of the stores matters (source: aeron_publication.c, aeron_publication_header_write):
 
-    0        claimed by moving the tail. Terms are cleaned before they are filled: readers stop here.
-    -n       being written. Stored with release, and a fence behind it, before any other byte of the frame: a
-             publisher that dies leaves either nothing or the number of bytes to skip.
-    length   complete. Stored with release after every other byte: whoever sees it sees the whole frame.
+    0        claimed by moving the tail. Terms are zeroed before they are filled: readers stop here.
+    -n       being written. Stored with release, followed by a fence, before any other byte of the frame: a
+             publisher that crashes leaves either nothing or the number of bytes to skip.
+    length   complete. Stored with release after every other byte: a reader that sees it sees the whole frame.
 
-Invariant: of several frames in one claim, the next one holds its -n before the one in front of it is
-complete, and n reaches to the end of the claim. Wherever the publisher dies, one mark covers all it left.
+Invariant: if one claim has several frames, the next one has its -n before the previous one is complete, and n reaches
+to the end of the claim. Wherever the publisher crashes, one mark covers everything it left unfinished.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.descriptor import LogBuffer
 
-# Messages in one claim of a batch: enough to make the one atomic operation cheap, few enough that publishers
-# behind it do not wait long.
+# Messages in one claim of a batch: enough to amortize the atomic operation, few enough that the publishers after
+# it do not wait long.
 RUN_LIMIT: Final = 256
 
 
 class FrameWriter:
-    """Frames of one session and stream; any number of threads may write at once, each its own claim."""
+    """Frames of one session and stream; any number of threads may write at once, each into its own claim."""
 
     def __init__(self, log: LogBuffer, session_id: int, stream_id: int) -> None:
         self.log = log
@@ -41,7 +41,7 @@ class FrameWriter:
     def write_message(
         self, position: int, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Write one message, in as many frames as it needs; `source` has been checked."""
+        """Write one message in as many frames as it needs; the caller has checked `source`."""
         if length > self._max_payload_length:
             return self.write_fragments(position, source, source_offset, length, reserved_value)
         frame = self.log.frame_offset(position)
@@ -62,7 +62,7 @@ class FrameWriter:
     def write_fragments(
         self, position: int, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int
     ) -> int:
-        """Write one message in several frames: the first begins it, the last ends it."""
+        """Write one message in several frames: BEGIN is set on the first, END on the last."""
         frame = self.log.frame_offset(position)
         remaining = positions.fragmented_length(length, self._max_payload_length)
         flags = wire.DATA_FLAG_BEGIN
@@ -78,6 +78,7 @@ class FrameWriter:
             remaining -= aligned_length
             if remaining > 0:
                 self._buffer.put_i32_release(frame + aligned_length, -remaining)
+                # Mark the rest before this frame is complete; see the invariant above.
             self._buffer.put_i32_release(frame, payload_length + wire.DATA_HEADER_LENGTH)
             position += aligned_length
             frame += aligned_length
@@ -87,7 +88,7 @@ class FrameWriter:
     def write_parts(
         self, position: int, parts: tuple[AtomicBuffer, ...], length: int, reserved_value: int
     ) -> int:
-        """Write one message gathered from `parts`, which hold `length` bytes together. Needs the GIL."""
+        """Write one message gathered from `parts`, which have `length` bytes in total. Needs the GIL."""
         frame = self.log.frame_offset(position)
         is_fragmented = length > self._max_payload_length
         if is_fragmented:
@@ -115,14 +116,14 @@ class FrameWriter:
         return 0
 
     def write_padding(self, position: int, length: int) -> int:
-        """Write one frame of padding of `length` bytes, header included."""
+        """Write one padding frame of `length` bytes, header included."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -length, wire.DATA_FLAGS_UNFRAGMENTED, 0)
         self._buffer.put_u16(frame + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
         return self._buffer.put_i32_release(frame, length)
 
     def write_claim(self, position: int, claim: BufferClaim, length: int) -> int:
-        """Begin a frame for a payload of `length` bytes that `claim`, prepared, will complete."""
+        """Begin a frame for a payload of `length` bytes; the prepared `claim` completes it."""
         frame = self.log.frame_offset(position)
         self._begin(position, frame, -(length + wire.DATA_HEADER_LENGTH), wire.DATA_FLAGS_UNFRAGMENTED, 0)
         claim.open(frame, length)
@@ -131,10 +132,10 @@ class FrameWriter:
     def measure_run(  # noqa: PLR0913 - called without the GIL: no params object
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, room: int, allowance: int
     ) -> int:
-        """Return a pair: how many messages from `first` on may be one claim, and the bytes that they need.
+        """Return a packed pair: how many messages from `first` on fit one claim, and the bytes that they need.
 
-        Messages that need no fragments, that start within `allowance` bytes, fit into `room` bytes together,
-        and have sound boundaries. `first` and `count` have been checked.
+        A message belongs to the run if it is not fragmented, has valid boundaries, starts within `allowance` bytes,
+        and all together need at most `room` bytes. The caller has checked `first` and `count`.
         """
         return runs.measure_run(
             data, boundaries, first, min(count, RUN_LIMIT), self._max_payload_length, room, allowance
@@ -149,7 +150,7 @@ class FrameWriter:
         first: int,
         reserved_value: int,
     ) -> int:
-        """Write the messages of a `run`, which `measure_run` returned, into its claim at `position`."""
+        """Write the messages of `run`, the result of `measure_run`, into their claim at `position`."""
         bits = self.log.position_bits_to_shift
         run_length = positions.low_of_pair(run)
         left = runs.write_run(
@@ -166,14 +167,14 @@ class FrameWriter:
             positions.compute_term_id(position, bits, self.log.initial_term_id),
             reserved_value,
         )
-        # Without the GIL another thread may have changed the boundaries since they were measured. Nothing of
-        # the log depends on them: what no longer fits the claim becomes padding.
+        # Without the GIL, another thread may have changed the boundaries after they were measured. The log
+        # stays valid: space of the claim that the messages no longer fill becomes padding.
         if left > 0:
             self.write_padding(position + run_length - left, left)
         return 0
 
     def _gather(self, offset: int, parts: tuple[AtomicBuffer, ...], skip: int, length: int) -> int:
-        """Copy `length` bytes of the parts, as if they were one, to `offset`, from their byte `skip` on."""
+        """Copy `length` bytes of the concatenated parts, from byte `skip` on, to `offset`."""
         filled = 0
         part_index = 0
         part_offset = skip
@@ -204,7 +205,7 @@ class FrameWriter:
 
 
 def check_range(boundaries: AtomicBuffer, first: int, count: int) -> int:
-    """Raise ValueError unless `boundaries` has all of the `count` + 1 entries from `first` on."""
+    """Raise ValueError unless `boundaries` has all `count` + 1 entries from `first` on."""
     entries = boundaries.capacity // 8
     if first < 0 or count < 0 or first > entries or (count > 0 and count > entries - first - 1):
         return _refuse_range(first, count, entries)
@@ -212,7 +213,7 @@ def check_range(boundaries: AtomicBuffer, first: int, count: int) -> int:
 
 
 def length_of_message(data: AtomicBuffer, boundaries: AtomicBuffer, index: int) -> int:
-    """Return the length of message `index`, -1 when it does not lie within the data."""
+    """Return the length of message `index`, or -1 if it does not lie within the data."""
     begin = boundaries.get_i64(index * 8)
     end = boundaries.get_i64((index + 1) * 8)
     return -1 if begin < 0 or end < begin or end > data.capacity else end - begin
@@ -228,7 +229,7 @@ def check_message(data: AtomicBuffer, boundaries: AtomicBuffer, index: int) -> i
 
 
 def length_of_parts(parts: tuple[AtomicBuffer, ...]) -> int:
-    """Return how many bytes the parts hold together; raises TypeError for a part of another type."""
+    """Return the total length of the parts; raise TypeError if one is not an AtomicBuffer."""
     length = 0
     for part in parts:
         if not isinstance(part, AtomicBuffer):

@@ -1,4 +1,4 @@
-"""Padding in place of frames that will never come.
+"""Padding in place of frames that will never arrive.
 
 Source: aeron_term_gap_filler.c.
 """
@@ -10,9 +10,9 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 
 
 def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int) -> bool:
-    """Make one frame of padding of a gap; return False when a frame has come into it meanwhile.
+    """Replace a gap by one padding frame; return False if a frame arrived in it meanwhile.
 
-    Called by the one thread that also inserts into the term.
+    Called by the thread that also inserts into the term.
     """
     index = positions.index_by_term(log.initial_term_id, term_id)
     begin = positions.partition_offset(index, log.term_length) + gap_offset
@@ -26,10 +26,10 @@ def try_fill_gap(log: LogBuffer, term_id: int, gap_offset: int, gap_length: int)
 
 
 def put_padding(log: LogBuffer, frame_offset: int, term_id: int, term_offset: int, length: int) -> int:
-    """Store a frame of padding of `length` bytes, header included, made from the default header."""
+    """Store a padding frame of `length` bytes, header included, made from the default header."""
     log.apply_default_header(frame_offset)
     log.buffer.put_u16(frame_offset + wire.FRAME_TYPE_OFFSET, wire.TYPE_PAD)
     log.buffer.put_i32(frame_offset + wire.DATA_TERM_OFFSET_OFFSET, term_offset)
     log.buffer.put_i32(frame_offset + wire.DATA_TERM_ID_OFFSET, term_id)
-    # Release: a reader that sees the length sees the type too, and skips the frame.
+    # Release: a reader that sees the length also sees the type, and skips the frame.
     return log.buffer.put_i32_release(frame_offset, length)

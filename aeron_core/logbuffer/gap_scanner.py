@@ -1,4 +1,4 @@
-"""Where the first frames of a term are missing.
+"""Search for the first missing frames of a term.
 
 Source: aeron_term_gap_scanner.h.
 """
@@ -10,10 +10,10 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 def scan_for_gap(buffer: AtomicBuffer, partition_offset: int, term_offset: int, limit_offset: int) -> int:
-    """Return a pair of the term offset up to which frames are contiguous and the length of the gap there.
+    """Return a packed pair: the term offset up to which frames are contiguous, and the length of the gap there.
 
-    Scans the term at `partition_offset` of the buffer from `term_offset` up to `limit_offset`, the end of the
-    term at most; the gap is 0 bytes long when nothing is missing before the limit.
+    Scans the term at `partition_offset` of the buffer from `term_offset` up to `limit_offset`, at most the end of the
+    term. The gap has length 0 if nothing is missing before the limit.
     """
     offset = term_offset
     while offset < limit_offset:
@@ -22,11 +22,11 @@ def scan_for_gap(buffer: AtomicBuffer, partition_offset: int, term_offset: int, 
             break
         offset += positions.align_frame(frame_length)
     if offset >= limit_offset:
-        # A frame ends at the limit or before it, unless its length is a lie of the peer.
+        # Frames end at or before the limit, unless the peer sent a wrong length.
         return positions.pack_pair(limit_offset if offset > limit_offset else offset, 0)
     gap_offset = offset
     offset += wire.FRAME_ALIGNMENT
-    # A frame may start wherever 32 divides the offset; where none has come, the cleaning left a zero.
+    # A frame may start at any multiple of 32. Where none has arrived, the cleaned term has zeros.
     while offset < limit_offset and buffer.get_i32_acquire(partition_offset + offset) == 0:
         offset += wire.FRAME_ALIGNMENT
     return positions.pack_pair(gap_offset, offset - gap_offset)

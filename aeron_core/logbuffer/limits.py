@@ -1,4 +1,4 @@
-"""The lengths that a log may be made of."""
+"""Checks of the lengths that make up a log."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from aeron_core.errors import ConfigurationError
 
 
 def check_term_length(term_length: int) -> int:
-    """Return `term_length`; raises ConfigurationError unless a term may be that long, in bytes."""
+    """Return `term_length`, in bytes; raise ConfigurationError unless it is allowed."""
     return _check_power_of_two("term length", term_length, wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
 def check_page_size(page_size: int) -> int:
-    """Return `page_size`; raises ConfigurationError unless a file may have pages of that size, in bytes."""
+    """Return `page_size`, in bytes; raise ConfigurationError unless it is allowed."""
     return _check_power_of_two("page size", page_size, wire.PAGE_MIN_SIZE, wire.PAGE_MAX_SIZE)
 
 
 def check_mtu_length(mtu_length: int) -> int:
-    """Return `mtu_length`; raises ConfigurationError unless datagrams may be that long, header included."""
+    """Return `mtu_length`, in bytes, headers included; raise ConfigurationError unless it is allowed."""
     low, high = wire.MIN_MTU_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH
     if not low <= mtu_length <= high or mtu_length % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(
@@ -27,7 +27,7 @@ def check_mtu_length(mtu_length: int) -> int:
 
 
 def check_term_offset(term_offset: int, term_length: int) -> int:
-    """Return `term_offset`; raises ConfigurationError unless a frame may stand there, or the term end."""
+    """Return `term_offset`; raise ConfigurationError unless a frame may start or the term may end there."""
     if not 0 <= term_offset <= term_length or term_offset % wire.FRAME_ALIGNMENT:
         raise ConfigurationError(
             f"term offset={term_offset}: must be a multiple of {wire.FRAME_ALIGNMENT} from 0 to {term_length}"

@@ -1,8 +1,7 @@
-"""The metadata page at the end of a log: who the stream is, and how its log was made.
+"""The metadata page at the end of a log: identity of the stream and parameters of the log.
 
-Not here: the fields that change while the stream runs; `LogBuffer` reads and writes those in order.
-Invariant: what `write_metadata` stores is fixed for the life of the log.
-
+Not here: the fields that change while the stream runs; `LogBuffer` accesses those with the memory order they need.
+Invariant: the fields that `write_metadata` stores never change.
 Source: aeron_logbuffer_descriptor.h.
 """
 
@@ -27,7 +26,7 @@ NO_END_OF_STREAM: Final = 2**63 - 1
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StreamDescription:
-    """What is fixed for the life of a log; 0 is what older drivers leave in newer fields."""
+    """The fixed fields of a log; 0 in those that older drivers do not write."""
 
     initial_term_id: int
     term_length: int
@@ -64,9 +63,9 @@ class StreamDescription:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogBufferParams(StreamDescription):
-    """What a new log is made from; raises ConfigurationError for a length that no log may have.
+    """Parameters of a new log; raises ConfigurationError for a length that is not allowed.
 
-    A stream starts at `term_offset` of `term_id`, by default at the beginning of its initial term.
+    The stream starts at `term_offset` of `term_id`, by default at the beginning of its initial term.
     """
 
     term_id: int | None = None
@@ -84,12 +83,12 @@ class LogBufferParams(StreamDescription):
 
     @property
     def first_term_id(self) -> int:
-        """The term in which the stream starts."""
+        """The term id at which the stream starts."""
         return self.initial_term_id if self.term_id is None else self.term_id
 
     @property
     def term_count(self) -> int:
-        """How many terms after the initial one the stream starts."""
+        """The number of terms between the initial one and the start of the stream."""
         return positions.compute_term_count(self.first_term_id, self.initial_term_id)
 
     @property
@@ -100,7 +99,7 @@ class LogBufferParams(StreamDescription):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LogBufferMetadata(StreamDescription):
-    """A copy of every field of the metadata page, for tools; those that change are of different moments."""
+    """A copy of all fields of the metadata page, for tools; the changing ones are not read at one instant."""
 
     raw_tails: tuple[int, int, int]
     active_term_count: int
@@ -108,7 +107,7 @@ class LogBufferMetadata(StreamDescription):
     is_connected: bool
     active_transport_count: int
     is_publication_revoked: bool
-    default_header: bytes  # 32 bytes: what the header of a frame is made from
+    default_header: bytes  # 32 bytes: the template of frame headers
 
 
 def write_metadata(buffer: AtomicBuffer, offset: int, params: StreamDescription) -> None:

@@ -4,21 +4,21 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from aeron_core._native cimport frames, positions, runs, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_core.logbuffer.message_batch cimport MessageBatch
+from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 
 
 @cython.final
 cdef class TermReader:
     cdef readonly LogBuffer log
-    cdef readonly int64_t position         # behind what the last call read or skipped
+    cdef readonly int64_t position         # after what the last call read or skipped
     cdef readonly int32_t frame_length     # bytes of the frame that `next_frame` found, header included
-    cdef readonly int64_t required_length  # bytes of a message that the last batch had no room for, or 0
-    cdef readonly int64_t dropped          # fragments, since the start, of messages that were not whole
+    cdef readonly int64_t required_length  # bytes of a message that did not fit into the last batch, or 0
+    cdef readonly int64_t dropped          # fragments of incomplete messages since the start
     cdef AtomicBuffer _buffer              # of the log
-    cdef AtomicBuffer _assembly            # the fragments so far of a message that is not complete yet
-    cdef int64_t _assembled_length         # bytes of them
-    cdef int64_t _assembled_frames         # how many they are
-    cdef int64_t _next_position            # where the next of them must stand, -1 while there are none
+    cdef AtomicBuffer _assembly            # the fragments so far of an incomplete message
+    cdef int64_t _assembled_length         # bytes in it
+    cdef int64_t _assembled_frames         # fragments in it
+    cdef int64_t _next_position            # expected position of the next fragment, -1 without one
     cdef int64_t _first_reserved_value     # of the frame that began the message
     cdef int32_t _term_length              # bytes
     cdef int32_t _position_bits_to_shift
@@ -30,20 +30,20 @@ cdef class TermReader:
     cpdef int64_t scan_block(self, int64_t position, int64_t block_length_limit) except -2 nogil
     @cython.locals(first_count=int64_t, offset=int64_t, left=int64_t, step=int64_t)
     cpdef int64_t read_batch(
-        self, int64_t position, int64_t limit_position, int64_t max_messages, MessageBatch batch
+        self, int64_t position, int64_t limit_position, int64_t max_messages, BatchBuffer batch
     ) except -2 nogil
 
     @cython.locals(first=int64_t, taken=int64_t)
     cdef int64_t _copy_run(
         self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, int64_t count,
-        MessageBatch batch
+        BatchBuffer batch
     ) except -2 nogil
     @cython.locals(flags=int32_t)
     cdef int64_t _take_other(
-        self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, MessageBatch batch
+        self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, BatchBuffer batch
     ) except -2 nogil
     cdef int64_t _take_fragments(
-        self, int64_t position, int64_t limit_position, int32_t flags, MessageBatch batch
+        self, int64_t position, int64_t limit_position, int32_t flags, BatchBuffer batch
     ) except -2 nogil
     @cython.locals(
         begin=int64_t, left=int64_t, reach=int64_t, measured=int64_t, payload_length=int64_t, expected=int32_t,
@@ -51,8 +51,8 @@ cdef class TermReader:
     )
     cdef int64_t _measure_message(self, int64_t position, int64_t limit_position) except -2 nogil
     @cython.locals(begin=int64_t, measured=int64_t, copied=int64_t)
-    cdef int64_t _copy_fragments(self, int64_t position, int64_t message, MessageBatch batch) except -2 nogil
-    cdef int64_t _assemble(self, int64_t position, int32_t flags, MessageBatch batch) except -2 nogil
+    cdef int64_t _copy_fragments(self, int64_t position, int64_t message, BatchBuffer batch) except -2 nogil
+    cdef int64_t _assemble(self, int64_t position, int32_t flags, BatchBuffer batch) except -2 nogil
     cdef int _drop(self) noexcept nogil
     cdef int _forget(self) noexcept nogil
     cdef int _grow_assembly(self, int64_t length) except -1 with gil

@@ -1,8 +1,8 @@
-"""Reads the frames of a log in the order of the stream.
+"""Reader of the frames of a log, in stream order.
 
-Not here: who has read how far. Positions come in and go out; nothing that a reader sees is written.
-Invariant: a frame is only looked at after its length was loaded with acquire and found positive: all of it
-was stored before.
+Not here: subscriber positions; they are arguments and results, and a reader writes nothing to the log.
+Invariant: a frame is read only after its length was loaded with acquire and is positive; the publisher stored all its
+bytes before.
 
 Source: aeron_image.c, aeron_fragment_assembler.c.
 """
@@ -14,17 +14,17 @@ from typing import Final
 from aeron_core._native import frames, positions, runs, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
 
-# The least that is allocated for a message whose fragments come one by one. An invented number: most fit.
+# Smallest allocation for a message whose fragments arrive one by one. Invented: most messages fit.
 MIN_ASSEMBLY_LENGTH: Final = 65536
 
 
 class TermReader:
-    """Reads one log; one thread uses it at a time. Positions are multiples of 32.
+    """Reads one log; one thread at a time. Positions are multiples of 32.
 
-    Raises ProtocolError for a frame that cannot be one: too short, or reaching out of its term.
+    Raises ProtocolError for an impossible frame: too short, or exceeding its term.
     """
 
     def __init__(self, log: LogBuffer) -> None:
@@ -44,10 +44,10 @@ class TermReader:
         self._max_message_length = log.max_message_length
 
     def next_frame(self, position: int, limit_position: int) -> int:
-        """Return where in the buffer the first frame from `position` on stands that is not padding, or -1.
+        """Return the buffer offset of the first non-padding frame from `position` on, or -1.
 
-        Frames that start at `limit_position` or behind are left. `frame_length` is that of the frame found,
-        and `position` afterwards where to go on, behind the frame or the padding.
+        Ignores frames that start at or after `limit_position`. Sets `frame_length` to the length of that frame, and
+        `position` to where to continue: after the frame or the padding.
         """
         while position < limit_position:
             offset = self._offset_of(position)
@@ -57,7 +57,7 @@ class TermReader:
                 self.frame_length = frame_length
                 self.position = position + positions.align_frame(frame_length)
                 return offset
-            # Padding, or nothing yet.
+            # Padding, or no frame yet.
             frame_length = self._length_at(offset, left)
             if frame_length == 0 or self._buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_PAD:
                 break
@@ -66,10 +66,10 @@ class TermReader:
         return -1
 
     def scan_block(self, position: int, block_length_limit: int) -> int:
-        """Return the length of the whole frames from `position` on, to hand over in one piece.
+        """Return the length of the complete frames from `position` on that can be handled as one block.
 
-        A block is at most `block_length_limit` bytes long, never leaves its term, and ends before padding.
-        Where padding stands first it is a block of its own, however long.
+        A block has at most `block_length_limit` bytes, never exceeds its term, and ends before padding. Padding at
+        `position` is a block of its own, of any length.
         """
         offset = self._offset_of(position)
         left = self._left_in_term(position)
@@ -91,13 +91,13 @@ class TermReader:
         self.position = position + length
         return length
 
-    def read_batch(self, position: int, limit_position: int, max_messages: int, batch: MessageBatch) -> int:
-        """Append whole messages from `position` on to `batch` and return how many; `position` says how far.
+    def read_batch(self, position: int, limit_position: int, max_messages: int, batch: BatchBuffer) -> int:
+        """Append complete messages from `position` on to `batch`; return how many.
 
-        Fragments are assembled. A message that has not come to its end is taken as far as it has come, and
-        kept by the reader: where it is longer than the window, the rest may not be sent before `position` has
-        moved. Stops before a message for which the batch has no room, whose length is then `required_length`,
-        and at `limit_position`. A message whose fragments do not follow one another is dropped.
+        Sets `position` to where to continue. Fragments are assembled; those of an incomplete message are consumed
+        and kept by the reader: if the message is longer than the window, its rest may not be sent until `position`
+        has advanced. Stops at `limit_position`, and before a message that does not fit into the batch;
+        `required_length` is then its length. A message with missing fragments is dropped.
         """
         self.required_length = 0
         if self._next_position != position:
@@ -124,9 +124,9 @@ class TermReader:
         return batch.count - first_count
 
     def _copy_run(  # noqa: PLR0913 - called without the GIL: no params object
-        self, position: int, offset: int, left: int, limit_position: int, count: int, batch: MessageBatch
+        self, position: int, offset: int, left: int, limit_position: int, count: int, batch: BatchBuffer
     ) -> int:
-        """Take messages of one frame each, as nearly all are; return over how many bytes of the log."""
+        """Copy single-frame messages, which nearly all are; return how many bytes of the log were consumed."""
         first = batch.count
         taken = runs.read_run(
             self._buffer,
@@ -151,9 +151,9 @@ class TermReader:
         return batch.positions.get_i64(batch.count * 8 - 8) - position
 
     def _take_other(
-        self, position: int, offset: int, left: int, limit_position: int, batch: MessageBatch
+        self, position: int, offset: int, left: int, limit_position: int, batch: BatchBuffer
     ) -> int:
-        """Take padding or fragments; return over how many bytes of the log, 0 where it cannot go on."""
+        """Consume padding or fragments; return how many bytes of the log, 0 if reading cannot continue."""
         frame_length = self._length_at(offset, left)
         if frame_length == 0:
             return 0
@@ -162,14 +162,14 @@ class TermReader:
             self._drop()
             return positions.align_frame(frame_length)
         if flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
-            # One that has come only now is for the next call.
+            # A single-frame message that arrived only now is left for the next call.
             if not batch.has_room(frame_length - wire.DATA_HEADER_LENGTH):
                 self.required_length = frame_length - wire.DATA_HEADER_LENGTH
             return 0
         return self._take_fragments(position, limit_position, flags, batch)
 
-    def _take_fragments(self, position: int, limit_position: int, flags: int, batch: MessageBatch) -> int:
-        """Take a whole message, or the one fragment at `position`; return over how many bytes of the log."""
+    def _take_fragments(self, position: int, limit_position: int, flags: int, batch: BatchBuffer) -> int:
+        """Consume a whole message, or the one fragment at `position`; return how many bytes of the log."""
         if flags & wire.DATA_FLAG_BEGIN:
             self._drop()
             message = self._measure_message(position, limit_position)
@@ -178,7 +178,7 @@ class TermReader:
         return self._assemble(position, flags, batch)
 
     def _measure_message(self, position: int, limit_position: int) -> int:
-        """Return a pair of frame and message bytes from `position` on, 0 unless all frames are there."""
+        """Return a packed pair of frame and message bytes from `position` on, 0 unless all frames are present."""
         begin = self._offset_of(position)
         left = self._left_in_term(position)
         reach = min(left, limit_position - position)
@@ -202,8 +202,8 @@ class TermReader:
             expected = 0
         return 0
 
-    def _copy_fragments(self, position: int, message: int, batch: MessageBatch) -> int:
-        """Copy a message that was measured; return over how many bytes, 0 where `batch` has no room."""
+    def _copy_fragments(self, position: int, message: int, batch: BatchBuffer) -> int:
+        """Copy a measured message; return how many bytes of the log, 0 if it does not fit into `batch`."""
         begin = self._offset_of(position)
         measured = positions.high_of_pair(message)
         if not batch.has_room(positions.low_of_pair(message)):
@@ -227,8 +227,8 @@ class TermReader:
         )
         return measured
 
-    def _assemble(self, position: int, flags: int, batch: MessageBatch) -> int:
-        """Take the one fragment at `position`; return over how many bytes, 0 where `batch` has no room."""
+    def _assemble(self, position: int, flags: int, batch: BatchBuffer) -> int:
+        """Consume the fragment at `position`; return how many bytes, 0 if the message does not fit into `batch`."""
         offset = self._offset_of(position)
         frame_length = self._buffer.get_i32(offset)
         step = positions.align_frame(frame_length)
@@ -236,6 +236,7 @@ class TermReader:
         if flags & wire.DATA_FLAG_BEGIN:
             self._first_reserved_value = self._buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
         elif self._next_position < 0:
+            # No BEGIN before it: this reader joined in the middle of a message, or dropped its start.
             self.dropped += 1
             return step
         total = self._assembled_length + length
@@ -267,7 +268,7 @@ class TermReader:
         return step
 
     def _drop(self) -> int:
-        """Give up a message whose next fragment is not where it must be."""
+        """Drop an incomplete message whose next fragment is not at the expected position."""
         self.dropped += self._assembled_frames
         return self._forget()
 
@@ -292,7 +293,7 @@ class TermReader:
         return self._term_length - (position & (self._term_length - 1))
 
     def _length_at(self, offset: int, left: int) -> int:
-        """Return the length of the frame at `offset`, `left` bytes before the end of its term, or 0."""
+        """Return the length of the frame at `offset`, `left` bytes before the end of its term, or 0 for none."""
         frame_length = self._buffer.get_i32_acquire(offset)
         if frame_length <= 0:
             return 0

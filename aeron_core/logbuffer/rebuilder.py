@@ -1,4 +1,4 @@
-"""Puts packets, which arrive in any order, where they belong in a term.
+"""Insertion of packets, which arrive in any order, at their positions in a term.
 
 Source: aeron_term_rebuilder.h.
 """
@@ -12,10 +12,10 @@ from aeron_core._native.buffer import AtomicBuffer
 def insert(
     buffer: AtomicBuffer, frame_offset: int, packet: AtomicBuffer, packet_offset: int, length: int
 ) -> bool:
-    """Copy a packet of whole frames to `frame_offset`; return False when a frame is there already.
+    """Copy a packet of complete frames to `frame_offset`; return False if a frame is already there.
 
-    `length`: 32 at least; the caller has checked that the packet lies within the term. One thread inserts
-    into a term, any number read it.
+    `length`: at least 32; the caller has checked that the packet lies within the term. One thread inserts into a
+    term, any number read it.
     """
     if buffer.get_i32(frame_offset) != 0:
         return False
@@ -28,7 +28,7 @@ def insert(
     buffer.put_i64(frame_offset + 24, packet.get_i64(packet_offset + 24))
     buffer.put_i64(frame_offset + 16, packet.get_i64(packet_offset + 16))
     buffer.put_i64(frame_offset + 8, packet.get_i64(packet_offset + 8))
-    # Release: the first word holds the length of the first frame. A reader stops before it as long as it is
-    # zero, and so never comes to the other frames of the packet, whose lengths are in the term already.
+    # Release: the first 8 bytes hold the length of the first frame. A reader stops there while it is zero, and so
+    # never reaches the other frames of the packet, whose lengths are already in the term.
     buffer.put_i64_release(frame_offset, packet.get_i64(packet_offset))
     return True

@@ -1,4 +1,4 @@
-"""What of a term may be sent next.
+"""Search for the frames of a term that the sender may send next.
 
 Source: aeron_term_scanner.h.
 """
@@ -12,11 +12,11 @@ from aeron_core._native.buffer import AtomicBuffer
 def scan_for_availability(
     buffer: AtomicBuffer, frame_offset: int, term_length_left: int, max_length: int
 ) -> int:
-    """Return a pair of bytes to send and padding behind them, for whole frames from `frame_offset` on.
+    """Return a packed pair for whole frames from `frame_offset` on: bytes to send, and bytes of padding after them.
 
-    At most `max_length` bytes and never past the `term_length_left` bytes of the term. A frame of padding
-    ends the scan: only its header is sent, and the sender skips the padding, which does not count against
-    `max_length`. When the first frame alone is longer than `max_length`, its length comes back negative.
+    At most `max_length` bytes, and never past the `term_length_left` bytes of the term. A padding frame ends the scan:
+    only its header is sent; the sender skips the padding, which does not count against `max_length`. If the first
+    frame alone is longer than `max_length`, its length is returned as a negative number.
     """
     limit = min(max_length, term_length_left)
     available = 0
@@ -24,7 +24,7 @@ def scan_for_availability(
         frame_length = buffer.get_i32_acquire(frame_offset + available)
         if frame_length <= 0:
             break
-        # A corrupt length must not make the sender leave the term.
+        # Bounded by the term: the length may be corrupt.
         aligned_length = min(positions.align_frame(frame_length), term_length_left - available)
         frame_type = buffer.get_u16(frame_offset + available + wire.FRAME_TYPE_OFFSET)
         sent_length = aligned_length

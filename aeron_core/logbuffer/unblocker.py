@@ -1,12 +1,13 @@
-"""Padding over what a publisher claimed and, dead, will never complete.
+"""Padding over claims that a crashed publisher will never complete.
 
-Not here: when a publisher counts as dead; the driver calls this once consumers stood still for the time-out.
+Not here: when a publisher counts as crashed; the driver calls this after the slowest consumer has not moved for the
+unblock timeout.
 
-What stands at the blocked offset tells what was claimed:
+The length at the blocked offset shows what was claimed:
 
-    negative  its writer had begun: the mark holds how much it had claimed
-    zero      its writer had moved the tail only: the claim reaches to the next frame begun by somebody else,
-              or, when nothing follows and the tail is past the term, to the end of the term
+    negative  the publisher had begun to write: the mark is the length of its claim
+    zero      the publisher had only moved the tail: the claim ends at the next frame begun by another publisher, or at
+              the end of the term if no frame follows and the tail has passed the term
     positive  the frame is complete after all: nothing to do
 
 Source: aeron_term_unblocker.c, aeron_logbuffer_unblocker.c.
@@ -21,9 +22,9 @@ from aeron_core.logbuffer.gap_filler import put_padding
 
 
 def unblock(log: LogBuffer, blocked_position: int) -> bool:
-    """Let the stream go on past `blocked_position`; return whether anything was done.
+    """Unblock the stream at `blocked_position`; return whether anything was done.
 
-    Called by one thread at a time for a log, with the position of its slowest consumer.
+    `blocked_position` is the position of the slowest consumer. One thread at a time calls it for a log.
     """
     bits = log.position_bits_to_shift
     blocked_term_count = positions.compute_term_id(blocked_position, bits, 0)
@@ -34,7 +35,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
     tail_offset = positions.raw_tail_term_offset(raw_tail, log.term_length)
     blocked_offset = positions.compute_term_offset(blocked_position, bits)
 
-    # A publisher filled the term and died before it turned the log.
+    # A publisher filled the term and crashed before it rotated the log.
     if blocked_offset == 0 and positions.add_wrap(active_term_count, 1) == blocked_term_count:
         active_tail = log.raw_tail_acquire(positions.index_by_term_count(active_term_count))
         log.rotate(active_term_count, positions.raw_tail_term_id(active_tail))
@@ -50,7 +51,7 @@ def unblock(log: LogBuffer, blocked_position: int) -> bool:
 
 
 def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
-    """Pad from a gap to the tail of its term, once nobody publishes any more; return whether anything was done."""
+    """Pad from a gap to the tail of its term after the last publisher has gone; return whether that was done."""
     bits = log.position_bits_to_shift
     index = positions.index_by_position(blocked_position, bits)
     raw_tail = log.raw_tail_acquire(index)
@@ -70,7 +71,7 @@ def unblock_for_good(log: LogBuffer, blocked_position: int) -> bool:
 
 
 def first_gap(log: LogBuffer, position: int, end: int) -> int:
-    """Return where, from the begin of a frame at `position` to `end`, the first frame is that is not complete."""
+    """Return the position of the first incomplete frame between `position`, a frame boundary, and `end`."""
     while position < end:
         length = log.buffer.get_i32_acquire(log.frame_offset(position))
         if length <= 0:
@@ -82,7 +83,7 @@ def first_gap(log: LogBuffer, position: int, end: int) -> int:
 def unblock_term(
     log: LogBuffer, partition_offset: int, blocked_offset: int, tail_offset: int, term_id: int
 ) -> int:
-    """Return how many bytes of padding were put at `blocked_offset`, 0 when nothing may be done yet."""
+    """Return how many bytes of padding were put at `blocked_offset`, 0 if it must wait."""
     left_in_term = log.term_length - blocked_offset
     begin = partition_offset + blocked_offset
     length = log.buffer.get_i32_acquire(begin)
@@ -94,7 +95,7 @@ def unblock_term(
         length = _find_hole(
             log.buffer, begin, partition_offset + tail_offset, partition_offset + log.term_length
         )
-    # Nobody claims past the end of a term: such a length is corrupt, and so are the frames behind it.
+    # No claim exceeds its term: such a length is corrupt, and so are the frames after it.
     if length < 0 or length > left_in_term:
         length = left_in_term
     if length > 0:
@@ -107,7 +108,7 @@ def _find_hole(buffer: AtomicBuffer, begin: int, tail: int, end: int) -> int:
     while offset < tail and buffer.get_i32_acquire(offset) == 0:
         offset += wire.FRAME_ALIGNMENT
     if offset < tail:
-        # Back again: publishers that are alive may have begun frames in between after the scan had passed.
+        # Scan back: live publishers may have begun frames in between after the first scan had passed them.
         behind = offset - wire.FRAME_ALIGNMENT
         while behind >= begin:
             if buffer.get_i32_acquire(behind) != 0:

@@ -1,1 +1,1 @@
-"""Frames, commands and responses: codecs alone, without a clock or a socket."""
+"""Frames, commands and responses: codecs without a clock or a socket."""

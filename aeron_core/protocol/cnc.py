@@ -1,12 +1,12 @@
-"""The file `cnc.dat`, by which a media driver and its clients meet: its header and its five sections.
+"""`cnc.dat` (command and control), the file that a media driver shares with its clients: header and five sections.
 
-Not here: what the sections hold (concurrent) and who is alive (driver, client). The header gives the length
-of each section; they follow one another from byte 128 on, and the whole is aligned to the page size.
+Not here: the contents of the sections (concurrent) and liveness (driver, client). The header has the length of each
+section; they follow one another from byte 128 on, and the file is aligned to the page size.
 
-    version 0       the driver has not finished: nothing may be read
+    version 0       the driver is still starting: do not read
     version 0.2.0   final: no field of the header changes any more
 
-Invariant: the version is stored after everything else that a client needs.
+Invariant: the version is stored, with release, after everything else that a client needs.
 
 Source: aeron_cnc_file_descriptor.h, aeron_driver.c.
 """
@@ -31,15 +31,15 @@ CNC_FILE: Final = "cnc.dat"
 
 # The lengths in the header are signed 32-bit numbers, and readers add them up as such.
 _MAX_LENGTH: Final = (1 << 31) - 1
-# Atomic access needs it; every section starts where the lengths of those before it end.
+# Atomic access needs it; a section starts where the lengths before it end.
 _SECTION_ALIGNMENT: Final = 8
-# What the reference tries again for: a file that appears, or whose permissions are about to be set.
+# Errors that the reference retries: a file that is being created, or whose permissions are not set yet.
 _NOT_YET: Final = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.ENODATA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CncLayout:
-    """Lengths of the sections in bytes, and what follows from them."""
+    """Lengths of the sections in bytes, and the offsets that follow from them."""
 
     to_driver_length: int
     to_clients_length: int
@@ -58,7 +58,7 @@ class CncLayout:
         error_log_length: int,
         page_size: int,
     ) -> CncLayout:
-        """Return the layout for a driver's settings: as many records of counters metadata as of values."""
+        """Return the layout for a driver's settings: one record of counter metadata per counter value."""
         ratio = wire.COUNTER_METADATA_LENGTH // wire.COUNTER_VALUE_LENGTH
         return cls(
             to_driver_length=to_driver_length,
@@ -71,41 +71,41 @@ class CncLayout:
 
     @property
     def to_driver_offset(self) -> int:
-        """Where the ring buffer for commands starts."""
+        """Offset of the ring buffer for commands."""
         return wire.CNC_META_DATA_LENGTH
 
     @property
     def to_clients_offset(self) -> int:
-        """Where the broadcast buffer for answers starts."""
+        """Offset of the broadcast buffer for responses."""
         return self.to_driver_offset + self.to_driver_length
 
     @property
     def counters_metadata_offset(self) -> int:
-        """Where the metadata of the counters starts."""
+        """Offset of the counter metadata."""
         return self.to_clients_offset + self.to_clients_length
 
     @property
     def counters_values_offset(self) -> int:
-        """Where the values of the counters start."""
+        """Offset of the counter values."""
         return self.counters_metadata_offset + self.counters_metadata_length
 
     @property
     def error_log_offset(self) -> int:
-        """Where the log of distinct errors starts."""
+        """Offset of the distinct error log."""
         return self.counters_values_offset + self.counters_values_length
 
     @property
     def end_of_sections(self) -> int:
-        """Where the last section ends: what a file must have at least."""
+        """End of the last section: the minimum length of the file."""
         return self.error_log_offset + self.error_log_length
 
     @property
     def file_length(self) -> int:
-        """How long the driver makes the file."""
+        """Length of the file that a driver creates."""
         return (self.end_of_sections + self.page_size - 1) & -self.page_size
 
     def problem(self) -> str | None:
-        """Return why no file can have this layout, or None."""
+        """Return why this layout is impossible, or None."""
         for name in self.__slots__:
             length = getattr(self, name)
             if not 0 < length <= _MAX_LENGTH or length % _SECTION_ALIGNMENT:
@@ -127,7 +127,7 @@ class CncLayout:
 
 
 class CncFile:
-    """A mapped `cnc.dat`. Made by `create` in a driver, by `open` in everyone else."""
+    """A mapped `cnc.dat`: created by `create` in a driver, opened by `open` elsewhere."""
 
     def __init__(self, path: Path, buffer: AtomicBuffer, layout: CncLayout) -> None:
         self.path: Final = path
@@ -154,10 +154,10 @@ class CncFile:
         pid: int,
         fill: bool = True,
     ) -> CncFile:
-        """Make the file, which must not exist, with everything in its header but the version.
+        """Create the file, which must not exist, with all of its header except the version.
 
-        With `fill` all of its room is taken now. Raises ConfigurationError for a layout that no file can
-        have, StorageError where there is no room or a file already.
+        With `fill`, all disk space is allocated now. Raises ConfigurationError for an impossible layout,
+        StorageError if there is not enough space or the file exists.
         """
         if problem := layout.problem():
             raise ConfigurationError(problem)
@@ -176,10 +176,10 @@ class CncFile:
 
     @classmethod
     def open(cls, path: Path | str, *, read_only: bool = False) -> CncFile:
-        """Map the file of a driver and check all that its header promises.
+        """Map the file of a driver and check its header.
 
-        Raises CncNotReadyError while the driver has not finished it, CncIncompatibleError where it never will
-        do, StorageError where it cannot be mapped.
+        Raises CncNotReadyError until the driver has completed it, CncIncompatibleError if it cannot be used at all,
+        StorageError if it cannot be mapped.
         """
         try:
             buffer = open_mapped_file(path, read_only=read_only)
@@ -191,12 +191,12 @@ class CncFile:
 
     @classmethod
     def decode(cls, path: Path | str, buffer: AtomicBuffer) -> CncFile:
-        """Check a file that is mapped already; raises as `open` does."""
+        """Check a file that is already mapped; raises as `open` does."""
         if buffer.capacity <= wire.CNC_META_DATA_LENGTH:
             raise CncNotReadyError(
                 f"{path} has {buffer.capacity} bytes: must be more than {wire.CNC_META_DATA_LENGTH}"
             )
-        # Acquire: who sees the version sees the rest of the header, which was stored before it.
+        # Acquire: a process that sees the version also sees the rest of the header, which was stored before it.
         _check_version(path, buffer.get_i32_acquire(wire.CNC_VERSION_OFFSET))
         lengths = {name: buffer.get_i32(offset) for name, offset in _LENGTH_OFFSETS.items()}
         # Drivers of Aeron 1.28 to 1.47 have the same version but not this field.
@@ -211,28 +211,28 @@ class CncFile:
         return cls(Path(path), buffer, layout)
 
     def publish(self) -> None:
-        """Say that the driver is ready: from now on clients open the file. For its driver, once."""
+        """Mark the file as complete: clients open it from now on. For its driver, once."""
         self.buffer.put_i32_release(wire.CNC_VERSION_OFFSET, wire.CNC_VERSION)
         synchronize(self.buffer)
 
     @property
     def version(self) -> int:
-        """The version as major << 16 | minor << 8 | patch, 0 until the driver is ready."""
+        """The version as major << 16 | minor << 8 | patch; 0 until the driver has started."""
         return self.buffer.get_i32_acquire(wire.CNC_VERSION_OFFSET)
 
     @property
     def client_liveness_timeout_ns(self) -> int:
-        """How long a client may be silent before the driver gives it up."""
+        """How long a client may be silent before the driver times it out."""
         return self.buffer.get_i64(wire.CNC_CLIENT_LIVENESS_TIMEOUT_NS_OFFSET)
 
     @property
     def start_timestamp_ms(self) -> int:
-        """When the driver started, in ms since the epoch."""
+        """The driver's start time in ms since the epoch."""
         return self.buffer.get_i64(wire.CNC_START_TIMESTAMP_MS_OFFSET)
 
     @property
     def pid(self) -> int:
-        """The process of the driver."""
+        """The process id of the driver."""
         return self.buffer.get_i64(wire.CNC_PID_OFFSET)
 
     @property

@@ -1,6 +1,6 @@
-"""What clients ask a driver through the ring buffer of cnc.dat.
+"""Commands from clients to a driver, in the ring buffer of cnc.dat.
 
-Not here: what a driver does about it, and the record that carries a command.
+Not here: their execution, and the record that carries a command.
 Source: aeron_control_protocol.h; lengths that the driver demands: aeron_driver_conductor_on_command.
 """
 
@@ -17,7 +17,7 @@ from aeron_core.protocol.message import (
     I32,
     I64,
     Blob,
-    Message,
+    ControlMessage,
     OptionalI64,
     PaddedBlob,
     Text,
@@ -26,38 +26,38 @@ from aeron_core.protocol.message import (
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Message):
-    """What all commands begin with; both ids come from the correlation counter of the ring buffer."""
+class DriverCommand(ControlMessage):
+    """The fields that all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
     client_id: I64
     correlation_id: I64
 
 
 @dataclass(frozen=True, slots=True)
-class _AddAnyPublication(Command):
+class _AddAnyPublication(DriverCommand):
     stream_id: I32
     channel: Text
 
 
 @dataclass(frozen=True, slots=True)
 class AddPublication(_AddAnyPublication):
-    """Add a publication that clients share; answered by OnPublicationReady."""
+    """Add a publication that clients may share; the response is OnPublicationReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_PUBLICATION
 
 
 @dataclass(frozen=True, slots=True)
 class AddExclusivePublication(_AddAnyPublication):
-    """Add a publication of one's own; answered by OnExclusivePublicationReady."""
+    """Add a publication for one client alone; the response is OnExclusivePublicationReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
 
 
 @dataclass(frozen=True, slots=True)
-class RemovePublication(Command):
-    """Give a publication back; answered by OnOperationSuccess.
+class RemovePublication(DriverCommand):
+    """Remove a publication; the response is OnOperationSuccess.
 
-    Clients before 1.48 end the command before its flags: `flags` is None then, and writes the same.
+    Clients before 1.48 send no flags: `flags` is then None, which encodes to the same bytes.
     """
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_PUBLICATION
@@ -66,38 +66,38 @@ class RemovePublication(Command):
 
     @property
     def revoke(self) -> bool:
-        """Whether subscribers shall drop what they have not consumed yet."""
+        """Whether subscribers discard what they have not consumed yet."""
         return bool((self.flags or 0) & wire.COMMAND_REMOVE_PUBLICATION_FLAG_REVOKE)
 
 
 @dataclass(frozen=True, slots=True)
-class AddSubscription(Command):
-    """Subscribe to a stream; answered by OnSubscriptionReady, then OnAvailableImage for each image."""
+class AddSubscription(DriverCommand):
+    """Subscribe to a stream; the response is OnSubscriptionReady, then OnAvailableImage for each image."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_SUBSCRIPTION
     registration_correlation_id: I64
-    """Means nothing; clients send -1 or 0."""
+    """Unused; clients send -1 or 0."""
     stream_id: I32
     channel: Text
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveSubscription(Command):
-    """End a subscription; answered by OnOperationSuccess."""
+class RemoveSubscription(DriverCommand):
+    """Remove a subscription; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_SUBSCRIPTION
     registration_id: I64
 
 
 @dataclass(frozen=True, slots=True)
-class ClientKeepalive(Command):
-    """Say that the client is alive, as clients before 1.22 do; never answered."""
+class ClientKeepalive(DriverCommand):
+    """Keep the client alive, as clients before 1.22 do; no response."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_KEEPALIVE
 
 
 @dataclass(frozen=True, slots=True)
-class _Destination(Command):
+class _Destination(DriverCommand):
     registration_id: I64
     """Of the publication or subscription."""
     channel: Text
@@ -105,21 +105,21 @@ class _Destination(Command):
 
 @dataclass(frozen=True, slots=True)
 class AddDestination(_Destination):
-    """Send a publication to one more place; answered by OnOperationSuccess."""
+    """Add a destination to a publication; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_DESTINATION
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveDestination(_Destination):
-    """Send a publication to one place less; answered by OnOperationSuccess."""
+    """Remove a destination from a publication; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_DESTINATION
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveDestinationById(Command):
-    """Send a publication to one place less, known by the correlation id of the command that added it."""
+class RemoveDestinationById(DriverCommand):
+    """Remove a destination from a publication by the correlation id of the command that added it."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_DESTINATION_BY_ID
     resource_registration_id: I64
@@ -128,21 +128,21 @@ class RemoveDestinationById(Command):
 
 @dataclass(frozen=True, slots=True)
 class AddRcvDestination(_Destination):
-    """Receive a subscription from one more place; answered by OnOperationSuccess."""
+    """Add a destination to a subscription; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_RCV_DESTINATION
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveRcvDestination(_Destination):
-    """Receive a subscription from one place less; answered by OnOperationSuccess."""
+    """Remove a destination from a subscription; the response is OnOperationSuccess."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_RCV_DESTINATION
 
 
 @dataclass(frozen=True, slots=True)
-class AddCounter(Command):
-    """Allocate a counter that lives as long as the client; answered by OnCounterReady."""
+class AddCounter(DriverCommand):
+    """Allocate a counter that is freed with the client; the response is OnCounterReady."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_COUNTER
     counter_type_id: I32
@@ -151,8 +151,8 @@ class AddCounter(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class AddStaticCounter(Command):
-    """Allocate, or find, a counter that outlives the client; answered by OnStaticCounter."""
+class AddStaticCounter(DriverCommand):
+    """Allocate, or find, a counter that outlives the client; the response is OnStaticCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_STATIC_COUNTER
     registration_id: I64
@@ -162,34 +162,34 @@ class AddStaticCounter(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveCounter(Command):
-    """Free a counter; answered by OnOperationSuccess, then OnUnavailableCounter."""
+class RemoveCounter(DriverCommand):
+    """Free a counter; the response is OnOperationSuccess, then OnUnavailableCounter."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REMOVE_COUNTER
     registration_id: I64
 
 
 @dataclass(frozen=True, slots=True)
-class ClientClose(Command):
-    """Give everything back; never answered."""
+class ClientClose(DriverCommand):
+    """Release all resources of the client; no response."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_CLIENT_CLOSE
 
 
 @dataclass(frozen=True, slots=True)
-class TerminateDriver(Command):
-    """Ask the driver to end, if its validator likes the token; never answered."""
+class TerminateDriver(DriverCommand):
+    """Shut the driver down if its termination validator accepts the token; no response."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_TERMINATE_DRIVER
     token: Blob
 
 
 @dataclass(frozen=True, slots=True)
-class RejectImage(Command):
-    """Refuse an image from a position on; answered by OnOperationSuccess.
+class RejectImage(DriverCommand):
+    """Reject an image from a position on; the response is OnOperationSuccess.
 
-    Written as the C client does, for C drivers demand the length of a padded struct. Read as the Java driver
-    does: Java clients end the command behind the reason.
+    Encoded as by the C client, because C drivers demand the length of a padded struct. Decoded as by the Java driver,
+    because Java clients end the command after the reason.
     """
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_REJECT_IMAGE
@@ -201,14 +201,14 @@ class RejectImage(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class GetNextAvailableSessionId(Command):
-    """Ask for a session id that no publication of the stream uses; answered by OnNextAvailableSessionId."""
+class GetNextAvailableSessionId(DriverCommand):
+    """Request a session id that no publication of the stream uses; the response is OnNextAvailableSessionId."""
 
     TYPE_ID: ClassVar[int] = wire.COMMAND_GET_NEXT_AVAILABLE_SESSION_ID
     stream_id: I32
 
 
-_TYPES: tuple[type[Command], ...] = (
+_TYPES: tuple[type[DriverCommand], ...] = (
     AddPublication,
     RemovePublication,
     AddExclusivePublication,
@@ -228,14 +228,14 @@ _TYPES: tuple[type[Command], ...] = (
     RemoveDestinationById,
     GetNextAvailableSessionId,
 )
-COMMANDS: Final[Mapping[int, type[Command]]] = MappingProxyType(
+COMMANDS: Final[Mapping[int, type[DriverCommand]]] = MappingProxyType(
     {command.TYPE_ID: command for command in _TYPES}
 )
 
 
-def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> Command:
+def decode_command(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> DriverCommand:
     """Return the command in a record of this type.
 
-    ProtocolError has the code UNKNOWN_COMMAND_TYPE_ID or MALFORMED_COMMAND.
+    Raises ProtocolError with the code UNKNOWN_COMMAND_TYPE_ID or MALFORMED_COMMAND.
     """
     return decode_by_type(COMMANDS, type_id, buffer, offset, length)

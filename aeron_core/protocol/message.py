@@ -1,15 +1,15 @@
-"""The form of commands and responses: a message is a list of fields, and their order is its layout.
+"""Layout of commands and responses: a message is a list of fields, encoded in their order.
 
     @dataclass(frozen=True, slots=True)
-    class AddPublication(Command):
+    class AddPublication(DriverCommand):
         TYPE_ID: ClassVar[int] = wire.COMMAND_ADD_PUBLICATION
         stream_id: I32
         channel: Text
 
-Fields follow one another without gaps, those of base classes first. Not here: the header of the record that
-carries a message (`aeron_core.concurrent`).
-Invariant: a field is read only after its length was compared with what is left of the message. What is left
-behind the last field is ignored, as clients pad their messages in several ways.
+Fields follow one another without gaps, those of base classes first. Not here: the header of the record that carries a
+message (`aeron_core.concurrent`).
+Invariant: a field is decoded only after its length was compared with the rest of the message. Bytes after the last
+field are ignored, because clients pad their messages in several ways.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _LENGTH_OF_I64 = 8
 
 
 class Kind(ABC, Generic[_T]):
-    """How values of one type are stored."""
+    """The encoding of one type of value."""
 
     @abstractmethod
     def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[_T, int]:
-        """Return the value at `offset` and its length with padding; ProtocolError if it is not there."""
+        """Return the value at `offset` and its length with padding; raise ProtocolError if it is incomplete."""
 
     @abstractmethod
     def packed(self, value: _T) -> bytes:
@@ -55,7 +55,7 @@ class _Integer(Kind[int]):
 
 
 class _OptionalI64(Kind[int | None]):
-    """The last field of a message that older clients end before it."""
+    """The last field of a message, which older clients omit."""
 
     def read(self, buffer: AtomicBuffer, offset: int, remaining: int) -> tuple[int | None, int]:
         if remaining == 0:
@@ -106,7 +106,7 @@ class _Blob(Kind[bytes]):
 
 
 class _Text(Kind[str]):
-    """UTF-8; bytes that are not survive as surrogates, as they do in names of files."""
+    """UTF-8; other bytes are kept as surrogates, as in file names."""
 
     def __init__(self, blob: _Blob) -> None:
         self._blob = blob
@@ -132,18 +132,18 @@ PaddedText = Annotated[str, _Text(_Blob(alignment=4))]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
-    """Base of all commands and responses: values that are compared, printed, encoded and decoded."""
+class ControlMessage:
+    """Base of all commands and responses: immutable values that can be encoded and decoded."""
 
     TYPE_ID: ClassVar[int]
     MINIMUM_LENGTH: ClassVar[int] = 0
-    """Zeros are written up to it: some peers read a struct that ends after the fields do."""
+    """Encoding pads with zeros up to this length: some peers read a struct that is longer than the fields."""
     TAIL_LENGTH: ClassVar[int] = 0
-    """Zeros that are written behind the last field in any case."""
+    """Number of zeros that always follow the last field."""
 
     @classmethod
     def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
-        """Return the message of `length` bytes at `offset`; ProtocolError says which field is not there."""
+        """Return the message of `length` bytes at `offset`; raise ProtocolError that names an incomplete field."""
         values: list[object] = []
         position = 0
         for name, kind in _layout(cls):
@@ -158,28 +158,28 @@ class Message:
         return cast(Callable[..., Self], cls)(*values)
 
     def encode(self) -> bytes:
-        """Return the message as it is stored."""
+        """Return the encoded message."""
         content = b"".join([kind.packed(getattr(self, name)) for name, kind in _layout(type(self))])
         return (content + bytes(self.TAIL_LENGTH)).ljust(self.MINIMUM_LENGTH, b"\0")
 
 
-_M = TypeVar("_M", bound=Message)
+_M = TypeVar("_M", bound=ControlMessage)
 
 
 def decode_by_type(
     types: Mapping[int, type[_M]], type_id: int, buffer: AtomicBuffer, offset: int, length: int
 ) -> _M:
-    """Return the message that `types` has for `type_id`; an unknown one raises ProtocolError."""
+    """Return the message that `types` has for `type_id`; raise ProtocolError for an unknown type."""
     message = types.get(type_id)
     if message is None:
         raise ProtocolError(f"message of unknown type {type_id:#x}", ErrorCode.UNKNOWN_COMMAND_TYPE_ID)
     return message.decode(buffer, offset, length)
 
 
-_LAYOUTS: dict[type[Message], tuple[tuple[str, Kind[Any]], ...]] = {}
+_LAYOUTS: dict[type[ControlMessage], tuple[tuple[str, Kind[Any]], ...]] = {}
 
 
-def _layout(message: type[Message]) -> tuple[tuple[str, Kind[Any]], ...]:
+def _layout(message: type[ControlMessage]) -> tuple[tuple[str, Kind[Any]], ...]:
     layout = _LAYOUTS.get(message)
     if layout is None:
         hints = get_type_hints(message, include_extras=True)

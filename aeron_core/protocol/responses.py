@@ -1,6 +1,6 @@
-"""What a driver tells its clients through the broadcast buffer of cnc.dat.
+"""Responses and events from a driver to its clients, in the broadcast buffer of cnc.dat.
 
-Every client sees every response, and keeps those whose correlation id, or client id, is one of its own.
+Every client receives every response; it handles those whose correlation id or client id is one of its own.
 Not here: the record that carries a response.
 Source: aeron_control_protocol.h.
 """
@@ -21,7 +21,7 @@ from aeron_core.protocol.message import (
     I64,
     U16,
     Bytes16,
-    Message,
+    ControlMessage,
     PaddedText,
     Text,
     decode_by_type,
@@ -29,24 +29,24 @@ from aeron_core.protocol.message import (
 
 
 @dataclass(frozen=True, slots=True)
-class Response(Message):
+class Response(ControlMessage):
     """Base of all responses."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnError(Response):
-    """A command failed; `error_code` is one of `aeron_core.errors.ErrorCode`, or one of a driver to come."""
+    """A command failed; `error_code` is one of `aeron_core.errors.ErrorCode`, or one of a later driver."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_ERROR
     offending_correlation_id: I64
-    """Of the command, or the id of the channel status counter with CHANNEL_ENDPOINT_ERROR."""
+    """Of the command; with CHANNEL_ENDPOINT_ERROR, the id of the channel status counter."""
     error_code: I32
     error_message: Text
 
 
 @dataclass(frozen=True, slots=True)
 class OnAvailableImage(Response):
-    """An image can be mapped, for one subscription; `correlation_id` is the image's."""
+    """An image can be mapped by one subscription; `correlation_id` is the image's."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_AVAILABLE_IMAGE
     correlation_id: I64
@@ -54,7 +54,7 @@ class OnAvailableImage(Response):
     stream_id: I32
     subscriber_registration_id: I64
     subscriber_position_id: I32
-    """The counter in which the subscription keeps its position."""
+    """The counter that the subscription stores its position in."""
     log_file: PaddedText
     source_identity: Text
     """`address:port`, or `aeron:ipc`."""
@@ -62,7 +62,7 @@ class OnAvailableImage(Response):
 
 @dataclass(frozen=True, slots=True)
 class OnUnavailableImage(Response):
-    """An image is about to be unmapped, for one subscription; `correlation_id` is the image's."""
+    """An image is about to be unmapped for one subscription; `correlation_id` is the image's."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_UNAVAILABLE_IMAGE
     correlation_id: I64
@@ -75,7 +75,7 @@ class OnUnavailableImage(Response):
 class _OnAnyPublicationReady(Response):
     correlation_id: I64
     registration_id: I64
-    """Of the command that made the publication: an older one where it is shared."""
+    """Of the command that created the publication: an earlier one if it is shared."""
     session_id: I32
     stream_id: I32
     position_limit_counter_id: I32
@@ -86,14 +86,14 @@ class _OnAnyPublicationReady(Response):
 
 @dataclass(frozen=True, slots=True)
 class OnPublicationReady(_OnAnyPublicationReady):
-    """A publication that clients share can be mapped."""
+    """A shared publication can be mapped."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_READY
 
 
 @dataclass(frozen=True, slots=True)
 class OnExclusivePublicationReady(_OnAnyPublicationReady):
-    """A publication of one client can be mapped."""
+    """An exclusive publication can be mapped."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_EXCLUSIVE_PUBLICATION_READY
 
@@ -110,7 +110,7 @@ class OnSubscriptionReady(Response):
 
 @dataclass(frozen=True, slots=True)
 class OnOperationSuccess(Response):
-    """A command that has no answer of its own was carried out."""
+    """A command without a response of its own succeeded."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_OPERATION_SUCCESS
     correlation_id: I64
@@ -145,7 +145,7 @@ class OnUnavailableCounter(Response):
 
 @dataclass(frozen=True, slots=True)
 class OnClientTimeout(Response):
-    """The driver has given a client up."""
+    """The driver timed a client out."""
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_CLIENT_TIMEOUT
     client_id: I64
@@ -153,32 +153,32 @@ class OnClientTimeout(Response):
 
 @dataclass(frozen=True, slots=True)
 class OnPublicationError(Response):
-    """A receiver refused a publication.
+    """A receiver rejected a publication.
 
-    C clients take a message shorter than the padded struct for a malformed one, so it is padded.
+    Padded, because C clients treat a message shorter than the padded struct as malformed.
     """
 
     TYPE_ID: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_ERROR
     MINIMUM_LENGTH: ClassVar[int] = wire.RESPONSE_ON_PUBLICATION_ERROR_MIN_LENGTH
     registration_id: I64
     destination_registration_id: I64
-    """-1 without one."""
+    """-1 for none."""
     session_id: I32
     stream_id: I32
     receiver_id: I64
     group_tag: I64
-    """-1 without one."""
+    """-1 for none."""
     address_type: I16
     """One of `wire.RESPONSE_ADDRESS_TYPE_…`."""
     source_port: U16
     source_address: Bytes16
-    """In network order; four bytes and zeros for IPv4."""
+    """In network byte order; for IPv4, four bytes and zeros."""
     error_code: I32
     error_message: Text
 
     @property
     def source(self) -> tuple[str, int] | None:
-        """Host and port of the receiver, None where they are not known."""
+        """Host and port of the receiver, or None if unknown."""
         if self.address_type == wire.RESPONSE_ADDRESS_TYPE_IP4:
             return str(ipaddress.IPv4Address(self.source_address[:4])), self.source_port
         if self.address_type == wire.RESPONSE_ADDRESS_TYPE_IP6:
@@ -216,6 +216,6 @@ RESPONSES: Final[Mapping[int, type[Response]]] = MappingProxyType({type_.TYPE_ID
 def decode_response(type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> Response:
     """Return the response in a record of this type.
 
-    A type that is not in RESPONSES raises ProtocolError; clients ignore it, for later drivers may send more.
+    Raises ProtocolError for a type that is not in RESPONSES; clients ignore it, because later drivers may send more.
     """
     return decode_by_type(RESPONSES, type_id, buffer, offset, length)

@@ -6,33 +6,29 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
+from aeron_core._native import wire
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Size, Switch
 from aeron_core.uri.values import INT32_MAX
 
 MIB: Final = 1024 * 1024
-RING_TRAILER_LENGTH: Final = 768  # aeron_rb.h
-BROADCAST_TRAILER_LENGTH: Final = 128  # aeron_broadcast_descriptor.h
-DATA_HEADER_LENGTH: Final = 32
-MAX_MTU: Final = 65504
-TERM_MIN_LENGTH: Final = 64 * 1024
-TERM_MAX_LENGTH: Final = 1024 * MIB
 # Of what may be written: anything else stops the start, as with the reference.
-_TERM_LENGTHS: Final = (TERM_MIN_LENGTH, TERM_MAX_LENGTH)
+_TERM_LENGTHS: Final = (wire.TERM_MIN_LENGTH, wire.TERM_MAX_LENGTH)
 
 
 class BufferSettings(SettingsModel):
     """Command, counter, error and term buffers."""
 
     conductor_buffer_length: Annotated[
-        int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + RING_TRAILER_LENGTH, INT32_MAX)
+        int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + wire.RING_TRAILER_LENGTH, INT32_MAX)
     ] = Field(
-        MIB + RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two and 768."
+        MIB + wire.RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two and 768."
     )
     clients_buffer_length: Annotated[
-        int, Size("AERON_CLIENTS_BUFFER_LENGTH", MIB + BROADCAST_TRAILER_LENGTH, INT32_MAX)
+        int, Size("AERON_CLIENTS_BUFFER_LENGTH", MIB + wire.BROADCAST_TRAILER_LENGTH, INT32_MAX)
     ] = Field(
-        MIB + BROADCAST_TRAILER_LENGTH, description="Broadcast of answers to clients: a power of two and 128."
+        MIB + wire.BROADCAST_TRAILER_LENGTH,
+        description="Broadcast of answers to clients: a power of two and 128.",
     )
     counters_buffer_length: Annotated[int, Size("AERON_COUNTERS_BUFFER_LENGTH", MIB, 500 * MIB)] = Field(
         8 * MIB, description="Values of the counters; their metadata take four times as much."
@@ -52,15 +48,15 @@ class BufferSettings(SettingsModel):
     term_buffer_sparse_file: Annotated[bool, Switch("AERON_TERM_BUFFER_SPARSE_FILE")] = Field(
         True, description="Make log buffers without filling them."
     )
-    mtu_length: Annotated[int, Size("AERON_MTU_LENGTH", DATA_HEADER_LENGTH, MAX_MTU)] = Field(
-        1408, description="Longest frame on the network, a multiple of 32 from 64."
-    )
-    ipc_mtu_length: Annotated[int, Size("AERON_IPC_MTU_LENGTH", DATA_HEADER_LENGTH, MAX_MTU)] = Field(
-        1408, description="Longest frame of an IPC publication, a multiple of 32 from 64."
-    )
+    mtu_length: Annotated[
+        int, Size("AERON_MTU_LENGTH", wire.DATA_HEADER_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH)
+    ] = Field(1408, description="Longest frame on the network, a multiple of 32 from 64.")
+    ipc_mtu_length: Annotated[
+        int, Size("AERON_IPC_MTU_LENGTH", wire.DATA_HEADER_LENGTH, wire.MAX_UDP_PAYLOAD_LENGTH)
+    ] = Field(1408, description="Longest frame of an IPC publication, a multiple of 32 from 64.")
     publication_term_window_length: Annotated[
-        int, Size("AERON_PUBLICATION_TERM_WINDOW_LENGTH", 0, TERM_MAX_LENGTH)
+        int, Size("AERON_PUBLICATION_TERM_WINDOW_LENGTH", 0, wire.TERM_MAX_LENGTH)
     ] = Field(0, description="How far a network publisher may run ahead; 0, and at most, half a term.")
     ipc_publication_term_window_length: Annotated[
-        int, Size("AERON_IPC_PUBLICATION_TERM_WINDOW_LENGTH", 0, TERM_MAX_LENGTH)
+        int, Size("AERON_IPC_PUBLICATION_TERM_WINDOW_LENGTH", 0, wire.TERM_MAX_LENGTH)
     ] = Field(0, description="How far an IPC publisher may run ahead; 0, and at most, half a term.")

@@ -7,14 +7,9 @@ from typing import Final
 
 from pydantic import model_validator
 
+from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError
-from aeron_core.settings.buffers import (
-    BROADCAST_TRAILER_LENGTH,
-    RING_TRAILER_LENGTH,
-    TERM_MAX_LENGTH,
-    TERM_MIN_LENGTH,
-    BufferSettings,
-)
+from aeron_core.settings.buffers import BufferSettings
 from aeron_core.settings.diagnostics import DiagnosticSettings
 from aeron_core.settings.directory import DirectorySettings
 from aeron_core.settings.idle import parse_backoff_args, parse_sleep_ns
@@ -25,14 +20,11 @@ from aeron_core.settings.streams import StreamSettings
 from aeron_core.settings.threads import ThreadSettings
 from aeron_core.settings.timeouts import TimeoutSettings
 from aeron_core.uri.defaults import PublicationDefaults, SubscriptionDefaults
+from aeron_core.uri.parameters import MTU_ALLOWED
 from aeron_core.uri.values import INT32_MAX, INT64_MAX
 
-MAX_PAGE_SIZE: Final = 1024 * 1024 * 1024
-MIN_MTU: Final = 64
-MAX_MTU: Final = 65504
-FRAME_ALIGNMENT: Final = 32
-CNC_HEADER_LENGTH: Final = 128
-METADATA_TO_VALUES_RATIO: Final = 4
+# Bytes of metadata per byte of values: each counter has one record of both.
+_METADATA_TO_VALUES: Final = wire.COUNTER_METADATA_LENGTH // wire.COUNTER_VALUE_LENGTH
 
 _IDLE_STRATEGIES: Final = (
     "conductor_idle_strategy",
@@ -105,10 +97,10 @@ class DriverSettings(
     def cnc_file_length(self) -> int:
         """Bytes of cnc.dat before it is aligned to file_page_size."""
         return (
-            CNC_HEADER_LENGTH
+            wire.CNC_META_DATA_LENGTH
             + self.conductor_buffer_length
             + self.clients_buffer_length
-            + self.counters_buffer_length * (1 + METADATA_TO_VALUES_RATIO)
+            + self.counters_buffer_length * (1 + _METADATA_TO_VALUES)
             + self.error_buffer_length
         )
 
@@ -116,17 +108,21 @@ class DriverSettings(
 def _check_powers_of_two(settings: DriverSettings) -> None:
     for name in ("term_buffer_length", "ipc_term_buffer_length"):
         length: int = getattr(settings, name)
-        if not _is_power_of_two(length) or not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH:
+        if not _is_power_of_two(length) or not wire.TERM_MIN_LENGTH <= length <= wire.TERM_MAX_LENGTH:
             raise _fault(settings, name, "must be a power of two from 64k to 1g")
-    if not _is_power_of_two(settings.file_page_size) or settings.file_page_size > MAX_PAGE_SIZE:
+    if not _is_power_of_two(settings.file_page_size) or settings.file_page_size > wire.PAGE_MAX_SIZE:
         raise _fault(settings, "file_page_size", "must be a power of two from 4k to 1g")
-    if not _is_power_of_two(settings.conductor_buffer_length - RING_TRAILER_LENGTH):
+    if not _is_power_of_two(settings.conductor_buffer_length - wire.RING_TRAILER_LENGTH):
         raise _fault(
-            settings, "conductor_buffer_length", f"must be a power of two and {RING_TRAILER_LENGTH} bytes"
+            settings,
+            "conductor_buffer_length",
+            f"must be a power of two and {wire.RING_TRAILER_LENGTH} bytes",
         )
-    if not _is_power_of_two(settings.clients_buffer_length - BROADCAST_TRAILER_LENGTH):
+    if not _is_power_of_two(settings.clients_buffer_length - wire.BROADCAST_TRAILER_LENGTH):
         raise _fault(
-            settings, "clients_buffer_length", f"must be a power of two and {BROADCAST_TRAILER_LENGTH} bytes"
+            settings,
+            "clients_buffer_length",
+            f"must be a power of two and {wire.BROADCAST_TRAILER_LENGTH} bytes",
         )
 
 
@@ -138,10 +134,8 @@ def _check_losses(settings: DriverSettings) -> None:
 def _check_mtu(settings: DriverSettings) -> None:
     for name in ("mtu_length", "ipc_mtu_length"):
         length: int = getattr(settings, name)
-        if not MIN_MTU <= length <= MAX_MTU or length % FRAME_ALIGNMENT:
-            raise _fault(
-                settings, name, f"must be a multiple of {FRAME_ALIGNMENT} from {MIN_MTU} to {MAX_MTU}"
-            )
+        if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH or length % wire.FRAME_ALIGNMENT:
+            raise _fault(settings, name, MTU_ALLOWED)
 
 
 def _check_cnc_file_length(settings: DriverSettings) -> None:

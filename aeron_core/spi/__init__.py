@@ -1,10 +1,28 @@
-"""All that a plugin needs: hooks to register with, base classes to implement.
+"""The plugin API: hooks to register with, and base classes and protocols to implement.
 
-A compiled plugin cimports from the modules of this package. Its plugin module states
-`AERON_CORE_SPI_VERSION`, taken from a compiled module of its own with `from aeron_core._native cimport wire`
-and `AERON_CORE_SPI_VERSION = wire.SPI_VERSION`, so that one that was built for another version of the base
-classes is refused instead of calling the wrong methods. `aeron_core.get_include()` is the root to cimport
-from.
+A plugin is a module named by an entry point of the group `aeron_core`; its hooks return tables of factories:
+
+    # pyproject.toml:  [project.entry-points.aeron_core]
+    #                  generous = "generous_flow"
+    # generous_flow.py:
+    from aeron_core.spi import FlowControlParams, hookimpl
+
+    class GenerousFlowControl:
+        def __init__(self, params: FlowControlParams) -> None: ...
+        def on_status_message(self, sm, position: int, limit: int, now_ns: int) -> int:
+            return max(limit, position + 2 * sm.receiver_window)
+
+    @hookimpl
+    def aeron_flow_controls():
+        return {"generous": GenerousFlowControl}
+
+A strategy in plain Python works as it is: an adapter takes the GIL for each call. A compiled one subclasses a class of
+this package, cimports it from its module, and runs without the GIL. `aeron_core.get_include()` is the include path.
+
+A compiled plugin has the layout of the base classes built in. Its plugin module must define `AERON_CORE_SPI_VERSION`,
+imported from a compiled module of its own that has `from aeron_core._native cimport wire` and
+`AERON_CORE_SPI_VERSION = wire.SPI_VERSION`. A plugin built for another version is then refused at registration;
+without the check, it would call the wrong methods.
 """
 
 from aeron_core.spi.congestion_control import (

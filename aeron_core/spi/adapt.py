@@ -1,7 +1,7 @@
-"""What decides whether a strategy runs as it is or behind an adapter that takes the GIL.
+"""Decides whether a strategy runs as it is or behind an adapter that takes the GIL.
 
-The methods of a compiled base class are C functions that Python does not see. So whatever Python sees under
-the name of one was written in Python, and the compiled caller would silently pass it by.
+The methods of a compiled base class are C functions, which Python does not see. A method of that name that Python does
+see was therefore written in Python, and a compiled caller would silently ignore it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any, Final
 
 from aeron_core.errors import PluginError
 
-#: The least time between two calls by the clock of one method in Python. An invented number: a busy application
-#: lets go of the GIL after 5 ms, so that a method costs an agent 5 % of its time at worst.
+#: Minimum interval between timed calls of a method in Python. Invented: a busy application holds the GIL for 5 ms
+#: at a time, so that a method costs an agent at most 5 % of its time.
 PYTHON_CALL_INTERVAL_NS: Final = 100_000_000
 
 
 def python_methods(strategy: object, names: Iterable[str]) -> dict[str, Callable[..., Any]]:
-    """Return the methods of `strategy`, out of `names`, that are written in Python."""
+    """Return the methods of `strategy` among `names` that are written in Python."""
     found = {name: getattr(strategy, name, None) for name in names}
     return {name: method for name, method in found.items() if callable(method)}
 
 
 def require_methods(strategy: object, kind: str, methods: Iterable[str], required: Iterable[str]) -> None:
-    """Raise PluginError where an object in plain Python lacks a method that it cannot do without."""
+    """Raise PluginError if an object in plain Python lacks a required method."""
     missing = sorted(set(required) - set(methods))
     if missing:
         cls = type(strategy)

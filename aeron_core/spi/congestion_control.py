@@ -1,12 +1,22 @@
-"""How much a receiver offers to take: progress in, a window out.
+"""Congestion control: decides the receiver window of an image, from the progress of its rebuild.
 
-The counterpart of `flow_control` on the receiver thread, with the same two kinds of strategies.
+    class HalfMebibyteWindow:
+        def __init__(self, params: CongestionControlParams) -> None: ...
+        def on_track_rebuild(self, state): return 512 * 1024
+        def initial_window_length(self): return 512 * 1024
+        def max_window_length(self): return 512 * 1024
 
-No method is called for a data frame. `on_rtt_measurement` is called for each answer to a measurement. Of a compiled
-strategy `should_measure_rtt` is called in every duty cycle, and `on_track_rebuild` in every one in which subscribers
-or received data have moved, or a gap is open. Of one in Python each is called every 100 ms at most
-(`adapt.PYTHON_CALL_INTERVAL_NS`): meanwhile the last window stands and nothing is measured. What happened meanwhile
-`on_track_rebuild` is told with the next movement: where it began, and whether anything was lost.
+The counterpart of `flow_control` on the receiver thread, with the same two kinds of strategies, compiled and Python.
+
+When methods are called, never for a data frame:
+
+    on_rtt_measurement   for each reply to a measurement
+    should_measure_rtt   in every duty cycle
+    on_track_rebuild     in every duty cycle in which subscribers or received data advanced, or a gap is open
+
+The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`): in
+between, the last window stands and no measurement starts. The next call of `on_track_rebuild` covers the whole
+interval: the position at which it began, and whether anything was lost in it.
 """
 
 from __future__ import annotations
@@ -32,11 +42,11 @@ METHODS: Final = (
 
 @dataclass(frozen=True)
 class CongestionControlParams:
-    """What a congestion-control factory may know of the image that it serves; lengths are bytes.
+    """Describes the image that a congestion-control factory creates a strategy for; lengths are bytes.
 
-    `now_ns` is when the image is made. `measures_rtt`, `initial_rtt_ns` and `is_tcp_mode` are the settings
-    `cubic_…`, for whoever may want to follow them. `new_counter` takes a type and a name and returns a counter of
-    this image, which tools see while it lives.
+    `options` is the text after the strategy's name in `cc=`. `now_ns` is the creation time of the image.
+    `measures_rtt`, `initial_rtt_ns` and `is_tcp_mode` are the settings `cubic_…`, for strategies that use them.
+    `new_counter(type_id, name)` returns a counter of this image, visible to tools while the image exists.
     """
 
     channel: str
@@ -57,7 +67,7 @@ class CongestionControlParams:
 
 
 class RebuildState:
-    """What happened to an image since the last call; reused, valid during the call only. Positions are bytes."""
+    """Progress of an image since the last call; reused, valid during the call only. Positions are bytes."""
 
     now_ns: int
     consumption_position: int
@@ -70,43 +80,46 @@ class RebuildState:
 
 
 class CongestionControlStrategy(Protocol):
-    """The methods of a strategy in plain Python; see `CongestionControl` for what each must do."""
+    """The methods of a strategy in plain Python; see `CongestionControl`."""
 
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes."""
 
     def on_rtt_measurement_sent(self, now_ns: int) -> None:
-        """Take note that a measurement is under way."""
+        """Handle the start of a measurement."""
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> None:
-        """Take a measured round-trip time."""
+        """Handle a measured round-trip time in nanoseconds."""
 
     def should_measure_rtt(self, now_ns: int) -> bool:
         """Return whether to start a measurement."""
 
     def initial_window_length(self) -> int:
-        """Return the window before anything was received."""
+        """Return the window in bytes before anything was received."""
 
     def max_window_length(self) -> int:
-        """Return the largest window that will ever be offered."""
+        """Return the largest window in bytes that will ever be offered."""
 
 
 class CongestionControl:
-    """Base of compiled strategies. All methods run on the receiver thread, without the GIL."""
+    """Base of compiled strategies. All methods run on the receiver thread, without the GIL.
+
+    Lengths are bytes, times are nanoseconds of the monotonic clock.
+    """
 
     def on_track_rebuild(self, state: RebuildState) -> int:
         """Return the receiver window in bytes, at most half a term.
 
-        Set `state.force_status_message` to have a status message sent at once.
+        Set `state.force_status_message` to send a status message at once.
         """
         return self.initial_window_length()
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Take note that a measurement is under way; return 0."""
+        """Handle the start of a measurement; return 0."""
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """Take a measured round-trip time in nanoseconds; return 0."""
+        """Handle a measured round-trip time in nanoseconds; return 0."""
         return 0
 
     def should_measure_rtt(self, now_ns: int) -> bool:
@@ -114,11 +127,11 @@ class CongestionControl:
         return False
 
     def initial_window_length(self) -> int:
-        """Return the window before anything was received."""
+        """Return the window in bytes before anything was received."""
         return 0
 
     def max_window_length(self) -> int:
-        """Return the largest window that will ever be offered."""
+        """Return the largest window in bytes that will ever be offered."""
         return self.initial_window_length()
 
     def _reserved_0(self) -> int:
@@ -135,10 +148,10 @@ class CongestionControl:
 
 
 class PythonCongestionControl(CongestionControl):
-    """Runs a strategy whose methods are written in Python, taking the GIL for each call; the module says when.
+    """Runs a strategy whose methods are in Python; takes the GIL for each call. The module docstring says when.
 
-    What the strategy leaves out, its compiled base does. A strategy that raises is reported once; from then
-    on its last window stays.
+    Omitted methods are those of the compiled base. An exception is reported once, and the last window stands from then
+    on.
     """
 
     def __init__(
@@ -166,7 +179,7 @@ class PythonCongestionControl(CongestionControl):
         self._measure_deadline_ns = 0
         self._untold_since = -1
         self._has_untold_loss = False
-        # Asked once, so that neither can change its mind nor fail later.
+        # Called once: neither value may change or fail later.
         initial, maximum = methods.get("initial_window_length"), methods.get("max_window_length")
         self._window = self._native.initial_window_length() if initial is None else initial()
         self._initial_window = self._window
@@ -248,12 +261,12 @@ class PythonCongestionControl(CongestionControl):
 def adapt_congestion_control(
     strategy: CongestionControl | CongestionControlStrategy, report: Callable[[BaseException], None]
 ) -> CongestionControl:
-    """Return `strategy` if all of it is compiled, else an adapter; `report` takes its first exception."""
+    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception."""
     if isinstance(strategy, CongestionControl) and not python_methods(strategy, METHODS):
         return strategy
     return PythonCongestionControl(strategy, report)
 
 
 def initial_window_length_of(strategy: CongestionControl) -> int:
-    """Return the strategy's initial window; compiled methods cannot be called from Python."""
+    """Return the strategy's initial window, for Python: it cannot call compiled methods."""
     return strategy.initial_window_length()

@@ -41,7 +41,7 @@ cdef class SendChannelEndpoint(ChannelEndpoint):
     cdef int32_t add_stream(self, SendStream stream) except -1 nogil
     cdef int32_t remove_stream(self, SendStream stream) except -1 nogil
     cdef int64_t descriptor(self) except? -1 nogil
-    # Room for methods of later versions: a plugin that was compiled against this table keeps running.
+    # Reserved slots for methods of later versions: a plugin compiled against this table keeps working.
     cdef int64_t _reserved_1(self) except? -1 nogil
     cdef int64_t _reserved_2(self) except? -1 nogil
     cdef int64_t _reserved_3(self) except? -1 nogil
@@ -72,7 +72,7 @@ cdef class ReceiveChannelEndpoint(ChannelEndpoint):
     cdef int32_t send_error(self, ErrorFrame error, SocketAddress control) except -1 nogil
     cdef int32_t send_response_setup(self, ResponseSetup setup, SocketAddress control) except -1 nogil
     cdef int64_t descriptor(self) except? -1 nogil
-    # Room for methods of later versions: a plugin that was compiled against this table keeps running.
+    # Reserved slots for methods of later versions: a plugin compiled against this table keeps working.
     cdef int64_t _reserved_1(self) except? -1 nogil
     cdef int64_t _reserved_2(self) except? -1 nogil
     cdef int64_t _reserved_3(self) except? -1 nogil

@@ -1,13 +1,13 @@
-"""Where log buffers meet a wire: what a medium implements, and what the driver implements for it.
+"""Channel endpoints: the interface between the driver's streams and the medium that carries their frames.
 
-`SendStream` and `ReceiveDispatcher` are the driver's side: a medium calls them with the frames that it
-received. `SendChannelEndpoint` and `ReceiveChannelEndpoint` are the medium's side: the driver calls them to
-send and to poll. Their methods run on the Sender's thread (send side) or the Receiver's (receive side),
-without the GIL; frames and addresses that are handed over are valid during the call only. `ChannelEndpoint`
-is what the conductor sees of both.
+`SendStream` and `ReceiveDispatcher` are implemented by the driver: a medium calls them with the frames that it
+received. `SendChannelEndpoint` and `ReceiveChannelEndpoint` are implemented by the medium: the driver calls them to
+send and to poll. Their methods run on the sender thread (send side) or the receiver thread (receive side), without
+the GIL; frames and addresses passed as arguments are valid during the call only. `ChannelEndpoint` has the methods
+that the conductor calls on both.
 
-Nothing that a peer sends and nothing that the operating system answers is raised: it is counted, and kept as
-a `Fault` for the conductor to log. An exception is a fault of the program.
+Errors of peers and of the operating system are never raised: they are counted, and kept as a `Fault` for the conductor
+to log. An exception means a bug.
 """
 
 from __future__ import annotations
@@ -30,156 +30,162 @@ if TYPE_CHECKING:
 
 
 class Fault(NamedTuple):
-    """What went wrong at an endpoint; `source` is the peer it came from, empty where there is none."""
+    """An error of an endpoint; `source` is the address of the peer that caused it, empty if none did."""
 
     reason: str
     source: str
 
 
 class SendStream:
-    """One stream that is being sent; implemented by the driver's network publication."""
+    """A stream being sent; implemented by the driver's network publication. Methods run on the sender thread."""
 
     session_id: int
     stream_id: int
     log: LogBuffer
-    #: What `SendChannelEndpoint.new_stream_state` returned for it.
+    #: The result of `SendChannelEndpoint.new_stream_state` for this stream.
     medium_state: object
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's position and window; return 0, or 1 where no receiver can have sent it."""
+        """Handle a receiver's position and window; return 0, or 1 if no receiver can have sent it."""
         return 0
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
-        """Take a request for a retransmission."""
+        """Handle a request for retransmission; return 0."""
         return 0
 
     def on_error(
         self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
     ) -> int:
-        """Take a receiver's refusal; -1 for who is no destination that a client has added."""
+        """Handle a receiver's rejection; the registration id is -1 unless a client added the destination."""
         return 0
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
-        """Take a round-trip measurement."""
+        """Handle a round-trip measurement; return 0."""
         return 0
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
-        """Take the session of the responses to this stream."""
+        """Handle the session id of the responses to this stream; return 0."""
         return 0
 
 
 class ChannelEndpoint:
-    """What the conductor may ask of an endpoint of any medium, from its own thread."""
+    """The methods of an endpoint that the conductor calls, on its own thread."""
 
     def local_addresses(self) -> list[str]:
-        """Return the addresses that the endpoint is bound to, as `host:port`."""
+        """Return the bound addresses as `host:port`."""
         return []
 
     def take_fault(self) -> Fault | None:
-        """Return a fault that was not taken yet; at most one is kept, so that a flood of them is one line."""
+        """Return and clear the pending fault, or None.
+
+        At most one is kept, so that many faults become one log entry.
+        """
         return None
 
     def update_counters(self) -> None:
-        """Bring counters up to date that no agent writes, and those of what has come or gone; about once a second."""
+        """Update counters that no agent writes, and those of peers that connected or left; about once a second."""
 
     def close(self) -> None:
-        """Let go of sockets; no agent uses the endpoint any more."""
+        """Close the sockets. Called after the agent has released the endpoint."""
 
 
 class SendChannelEndpoint(ChannelEndpoint):
-    """The sending end of a channel; several streams share it.
+    """The sending side of a channel; several streams share it.
 
-    It counts bytes sent, invalid packets, and status messages, NAKs and error frames received. Short sends
-    are counted by the stream, which knows whether it will try again.
+    The endpoint counts bytes sent, invalid packets, and received status messages, NAKs and error frames. Short
+    sends are counted by the stream, which knows whether it will retry.
     """
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
-        """Put the entries of `batch` on the wire and return how many were taken, from the first on.
+        """Send the entries of `batch` in order; return how many were sent.
 
-        The last one taken may be so in part, and then has its length reduced: `batch.length_of_first` of the
-        answer is exact, and less than `batch.length` where anything was left.
+        The last of them may have been sent in part; its length is then reduced. `batch.length_of_first(result)` is
+        the exact number of bytes sent, less than `batch.length` if some were not.
         """
         return 0
 
     def poll(self, now_ns: int) -> int:
-        """Hand what receivers sent to its streams; return the number of frames."""
+        """Pass frames from receivers to their streams; return the number of frames."""
         return 0
 
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
-        """Send from `stream.log` what the medium has room for, and return the position that its peer has confirmed.
+        """Send from `stream.log` as much as the medium accepts; return the position that its peer has confirmed.
 
-        Instead of `send`, for a medium with `draws_from_log`. Everything from `position` on, which is what the last
-        call returned, is still in the log.
+        Called instead of `send` for a medium with `draws_from_log`. `position` is the result of the last call; the
+        log still has everything from there on.
         """
         return position
 
     def new_stream_state(self) -> object:
-        """Return what the endpoint keeps of one stream, `medium_state`; for the conductor, before `add_stream`."""
+        """Return the endpoint's own state for one stream, kept as `medium_state`.
+
+        Called on the conductor, before `add_stream`.
+        """
         return None
 
     def has_peer(self, stream: SendStream) -> bool:
-        """Return whether somebody takes what is sent; for a medium with `draws_from_log`."""
+        """Return whether a peer receives the stream; for a medium with `draws_from_log`."""
         return False
 
     def add_stream(self, stream: SendStream) -> int:
-        """Route frames for `stream` to it from now on; its owner keeps it alive until it is removed."""
+        """Route frames to `stream` from now on; its owner keeps it alive until it is removed. Return 0."""
         return 0
 
     def remove_stream(self, stream: SendStream) -> int:
-        """Forget `stream`."""
+        """Stop routing frames to `stream`; return 0."""
         return 0
 
     def add_destination(self, address: SocketAddress, registration_id: int) -> bool:
-        """Send to one more place; for the conductor, of a channel with `is_manual`. Return whether that is possible.
+        """Add a destination of a channel with `is_manual`; on the conductor. Return whether the medium supports it.
 
-        An address that is not set yet is that of a destination whose name is still being looked for. Whoever gives the
-        order does not wait until it is carried out; so with the next three.
+        An address that is not set belongs to a destination whose name is still being resolved. The call only queues
+        the change; the agent applies it later. The same applies to the next three methods.
         """
         return False
 
     def remove_destination(self, address: SocketAddress) -> bool:
-        """Send to one place less, if it is one; return whether that is possible."""
+        """Remove a destination, if it exists; return whether the medium supports it."""
         return False
 
     def remove_destination_by_id(self, registration_id: int) -> bool:
-        """Send to one place less, known by what it was added with; return whether that is possible."""
+        """Remove the destination that was added with `registration_id`; return whether the medium supports it."""
         return False
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Send to another address in place of that of one destination; return whether that is possible."""
+        """Change the address of a destination; return whether the medium supports it."""
         return False
 
     def take_silent_destinations(self) -> list[int]:
-        """Return the registration ids of destinations from which nothing was heard for a while; for the conductor.
+        """Return the registration ids of destinations that have been silent for a while; on the conductor.
 
-        Each is told again after as long a while.
+        Each is returned again after the same interval.
         """
         return []
 
     def change_remote(self, address: SocketAddress) -> bool:
-        """Send to another address from now on; for the conductor. Return whether the order was taken.
+        """Change the address that data is sent to; on the conductor. Return whether the change was accepted.
 
-        It waits until the sender sends something; raises OSError where the address cannot be reached at all.
+        It is applied when the sender next sends something. Raises OSError if the address is unreachable.
         """
         return False
 
     def take_lost_names(self) -> list[str]:
-        """Return which peers, as `host:port`, should be looked up again; for the conductor.
+        """Return the peers, as `host:port`, whose names should be resolved again; on the conductor.
 
-        For media whose channel has no `remote`, but several peers, or connections that come and go. Each is told once,
-        until the medium wants to know again.
+        For media whose channel has several peers, or connections that come and go, instead of one `remote`. Each is
+        returned once, until the medium needs it again.
         """
         return []
 
     def change_address(self, name: str, address: SocketAddress) -> bool:
-        """Connect to a peer of `take_lost_names` at `address` from now on; return whether that is another one."""
+        """Use `address` for a peer of `take_lost_names` from now on; return whether it differs from the old one."""
         return False
 
     def descriptor(self) -> int:
-        """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
+        """Return a file descriptor that is readable when `poll` has work to do, or `wire.NO_DESCRIPTOR`.
 
-        It stays the same and open as long as the agent has the endpoint. Without one `poll` is called in every duty
-        cycle, as it is with one while the agent has few endpoints.
+        It must stay the same and open while the agent has the endpoint. Without a descriptor, and while the agent
+        has few endpoints, `poll` is called in every duty cycle.
         """
         return wire.NO_DESCRIPTOR
 
@@ -194,7 +200,7 @@ class SendChannelEndpoint(ChannelEndpoint):
 
 
 class ReceiveDispatcher:
-    """Finds the image that a frame is for; implemented by the driver, one for each receiving endpoint."""
+    """Finds the image of a frame; implemented by the driver, one per receive endpoint. Runs on the receiver thread."""
 
     def on_data(
         self,
@@ -205,53 +211,53 @@ class ReceiveDispatcher:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Take a datagram of DATA or PAD frames, validated but for their terms; return the bytes used.
+        """Handle a datagram of DATA or PAD frames, validated except for their terms; return the bytes used.
 
-        A negative `wire.FRAME_…` says that the frames do not fit the term of their stream: the endpoint counts
-        and keeps that as of any packet that it refuses itself.
+        A negative `wire.FRAME_…` means that the frames do not fit the term of their stream: the endpoint counts
+        that and keeps a fault, as for packets that it rejects itself.
         """
         return 0
 
     def on_setup(
         self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int
     ) -> int:
-        """Take the description of a stream."""
+        """Handle the description of a stream; return 0."""
         return 0
 
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
     ) -> int:
-        """Take a round-trip measurement."""
+        """Handle a round-trip measurement; return 0."""
         return 0
 
     def wanted_streams(self, session_id: int, into: AtomicBuffer) -> int:
-        """Put the ids of the streams of which somebody wants the session into `into`, 4 bytes each; return how many.
+        """Store the ids of streams with a subscriber for the session in `into`, 4 bytes each; return how many.
 
-        No more than there is room for. For media whose senders know nothing of streams.
+        Stops when `into` is full. For media whose senders do not send stream ids.
         """
         return 0
 
     def consumed_position(self, session_id: int, stream_id: int) -> int:
-        """Return the position that all subscribers of an image have reached, or `wire.NO_POSITION`.
+        """Return the position that all subscribers of an image have reached.
 
-        That is so while it has no subscribers, or is not there.
+        `wire.NO_POSITION` if there is no such image, or it has no subscribers.
         """
         return wire.NO_POSITION
 
 
 class ReceiveChannelEndpoint(ChannelEndpoint):
-    """The receiving end of a channel; several subscriptions and images share it.
+    """The receiving side of a channel; several subscriptions and images share it.
 
-    It counts bytes received, invalid packets and short sends; frames sent are counted by who has them sent.
+    The endpoint counts bytes received, invalid packets and short sends; frames sent are counted by their senders.
 
     `control` is the address that a stream's sender listens on; an endpoint with one fixed control address may
-    ignore it. Frames are complete but for the receiver id and the group tag, which the endpoint fills in.
+    ignore it. Frames are complete except for the receiver id and the group tag, which the endpoint fills in.
     """
 
     receiver_id: int
 
     def poll(self, now_ns: int) -> int:
-        """Hand what senders sent to the dispatcher; return the number of bytes received."""
+        """Pass frames from senders to the dispatcher; return the number of bytes received."""
         return 0
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
@@ -259,7 +265,7 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
         return 0
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
-        """Ask for a retransmission; return the bytes sent."""
+        """Send a request for retransmission; return the bytes sent."""
         return 0
 
     def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
@@ -267,32 +273,32 @@ class ReceiveChannelEndpoint(ChannelEndpoint):
         return 0
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
-        """Refuse a stream; return the bytes sent."""
+        """Send a rejection of a stream; return the bytes sent."""
         return 0
 
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
-        """Name the session of the responses; return the bytes sent."""
+        """Send the session id of the responses; return the bytes sent."""
         return 0
 
     def last_heard_ns(self) -> int | None:
-        """Return when a valid packet came in last, or the endpoint was opened; for the conductor.
+        """Return when the last valid packet was received, or the endpoint opened, in nanoseconds; on the conductor.
 
-        None where that is not known: nobody who has moved is looked for then.
+        None if unknown: the names of its peers are then not resolved again.
         """
         return None
 
     def change_control(self, address: SocketAddress) -> bool:
-        """Answer at another fixed control address from now on; for the conductor. Return whether the order was taken.
+        """Change the fixed control address; on the conductor. Return whether the change was accepted.
 
-        It waits until the receiver sends something; raises OSError where the address cannot be reached at all.
+        It is applied when the receiver next sends something. Raises OSError if the address is unreachable.
         """
         return False
 
     def descriptor(self) -> int:
-        """Return a file descriptor that can be read when `poll` has something to do, or `wire.NO_DESCRIPTOR`.
+        """Return a file descriptor that is readable when `poll` has work to do, or `wire.NO_DESCRIPTOR`.
 
-        It stays the same and open as long as the agent has the endpoint. Without one `poll` is called in every duty
-        cycle, as it is with one while the agent has few endpoints.
+        It must stay the same and open while the agent has the endpoint. Without a descriptor, and while the agent
+        has few endpoints, `poll` is called in every duty cycle.
         """
         return wire.NO_DESCRIPTOR
 

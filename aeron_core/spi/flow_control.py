@@ -1,16 +1,27 @@
-"""How far a sender may go: a position in, a limit out.
+"""Flow control: decides how far a sender may send, from the positions that receivers report.
 
-A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without
-the GIL. A strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`),
-or a Python subclass of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL
-for each call. In a Python subclass `super()` does not reach compiled methods: leave a method out to keep the
-compiled one.
+    class GenerousFlowControl:
+        def __init__(self, params: FlowControlParams) -> None: ...
+        def on_status_message(self, sm, position, limit, now_ns):
+            return max(limit, position + 2 * sm.receiver_window)
 
-No method is called for a data frame. `on_status_message`, `on_setup_elicited` and `on_error` are called for each
-frame of their kind, `on_setup` when the setup that one asked for is sent, every 100 ms at most. Of a compiled
-strategy `has_required_receivers` is called in every duty cycle and `on_idle` in every one that sends nothing. Of
-one in Python each is called every 100 ms at most (`adapt.PYTHON_CALL_INTERVAL_NS`), `has_required_receivers` also
-after a status message or an error; meanwhile its last answer stands, and the limit stays as it is.
+The sender sends up to the *sender limit*, a stream position. A strategy gets the receivers' status messages and
+returns the new limit.
+
+A compiled strategy subclasses `FlowControl` and cimports it: its methods run on the sender thread without the GIL. A
+strategy in plain Python is any object with some of the same methods (see `FlowControlStrategy`), or a Python subclass
+of a compiled strategy; the driver wraps it in `PythonFlowControl`, which takes the GIL for each call. In a Python
+subclass `super()` does not reach compiled methods: omit a method to keep the compiled one.
+
+When methods are called, never for a data frame:
+
+    on_status_message, on_setup_elicited, on_error   for each frame of their kind
+    on_setup                                         when a requested SETUP is sent, at most every 100 ms
+    has_required_receivers                           in every duty cycle
+    on_idle                                          in every duty cycle that sends nothing
+
+The last two are called at most every 100 ms if they are written in Python (`adapt.PYTHON_CALL_INTERVAL_NS`),
+`has_required_receivers` also after a status message or an error; in between, its last result and the limit stand.
 """
 
 from __future__ import annotations
@@ -41,10 +52,12 @@ METHODS: Final = (
 
 @dataclass(frozen=True)
 class FlowControlParams:
-    """What a flow-control factory may know of the publication that it serves.
+    """Describes the publication that a flow-control factory creates a strategy for.
 
-    `options` is what follows the strategy's name in `fc=`, such as `g:/3,t:5s`; lengths are bytes. `new_counter`
-    takes a type and a name and returns a counter of this stream, which tools see while the publication lives.
+    `options` is the text after the strategy's name in `fc=`, such as `g:/3,t:5s`. `term_length` and `mtu` are
+    bytes. `group_tag`, `group_min_size` and `receiver_timeout_ns` are the driver's defaults for `options` that do
+    not set them. `new_counter(type_id, name)` returns a counter of this stream, visible to tools while the
+    publication exists.
     """
 
     channel: str
@@ -63,7 +76,7 @@ class FlowControlParams:
 
 
 class FlowControlStrategy(Protocol):
-    """The methods of a strategy that is written in plain Python; see `FlowControl` for what each must do."""
+    """The methods of a strategy in plain Python; see `FlowControl`. Only `on_status_message` is required."""
 
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """Return the new sender limit."""
@@ -72,22 +85,23 @@ class FlowControlStrategy(Protocol):
         """Return the sender limit after a setup frame was sent."""
 
     def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> None:
-        """Take note of a receiver that asked for a setup frame."""
+        """Handle a status message that requests a SETUP."""
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit when there is nothing to send."""
+        """Return the sender limit if there is nothing to send."""
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> None:
-        """Take note of a receiver that reported an error."""
+        """Handle a receiver's error frame."""
 
     def has_required_receivers(self, now_ns: int) -> bool:
-        """Return whether the publication may call itself connected."""
+        """Return whether enough receivers are present for the publication to be connected."""
 
 
 class FlowControl:
-    """Base of compiled strategies; itself the rule for one receiver: never below what was allowed before.
+    """Base of compiled strategies; its own methods implement the unicast rule: the limit never decreases.
 
-    All methods run on the sender thread. Frames are valid during the call only: copy what must stay.
+    All methods run on the sender thread. Frames are valid during the call only: copy what must be kept. Positions are
+    bytes of the stream, times are nanoseconds of the monotonic clock.
     """
 
     def __cinit__(self) -> None:
@@ -97,30 +111,31 @@ class FlowControl:
     def on_status_message(self, sm: StatusMessage, position: int, limit: int, now_ns: int) -> int:
         """Return the new sender limit, a stream position in bytes.
 
-        `position` is where the receiver has got to; `sm.receiver_window` is what it takes beyond that.
+        `position` is the receiver's consumption position, `sm.receiver_window` (bytes) how much it accepts beyond it;
+        `limit` is the current limit. A limit below `limit` does not recall what was sent already.
         Source: aeron_flow_control.c, aeron_unicast_flow_control_strategy_on_sm.
         """
         window_end = position + sm.receiver_window
         return window_end if window_end > limit else limit
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Return the sender limit after a setup frame was sent."""
+        """Return the sender limit after a SETUP was sent; the default keeps `limit`."""
         return limit
 
     def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> int:
-        """Take note of a receiver that asked for a setup frame, which `on_setup` will follow; return 0."""
+        """Handle a status message that requests a SETUP, before `on_setup` is called for it; return 0."""
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Return the sender limit when there was nothing to send; the place to forget silent receivers."""
+        """Return the sender limit if there is nothing to send. Remove receivers that timed out here."""
         return limit
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:
-        """Take note of a receiver that reported an error; return 0."""
+        """Handle a receiver's error frame, which rejects the stream; return 0."""
         return 0
 
     def has_required_receivers(self, now_ns: int) -> bool:
-        """Return whether enough receivers are there for the publication to be connected."""
+        """Return whether enough receivers are present for the publication to be connected."""
         return True
 
     def _reserved_0(self) -> int:
@@ -137,10 +152,10 @@ class FlowControl:
 
 
 class PythonFlowControl(FlowControl):
-    """Runs a strategy whose methods are written in Python, taking the GIL for each call; the module says when.
+    """Runs a strategy whose methods are in Python; takes the GIL for each call. The module docstring says when.
 
-    What the strategy leaves out, its compiled base does; without one, `FlowControl` does. A strategy that
-    raises is reported once and from then on left to that base altogether, so that its stream goes on.
+    Omitted methods are those of the compiled base, or of `FlowControl` if there is none. After an exception, which is
+    reported once, that base handles all calls, so that the stream continues.
     """
 
     def __init__(
@@ -245,7 +260,7 @@ class PythonFlowControl(FlowControl):
 def adapt_flow_control(
     strategy: FlowControl | FlowControlStrategy, report: Callable[[BaseException], None]
 ) -> FlowControl:
-    """Return `strategy` if all of it is compiled, else an adapter; `report` takes its first exception."""
+    """Return `strategy` if it is compiled completely, otherwise an adapter; `report` gets its first exception."""
     if isinstance(strategy, FlowControl) and not python_methods(strategy, METHODS):
         return strategy
     return PythonFlowControl(strategy, report)

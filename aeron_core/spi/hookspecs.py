@@ -1,7 +1,7 @@
-"""The hooks of aeron-core: every place at which a plugin takes part.
+"""The hooks of aeron-core: all points at which a plugin can extend it.
 
-Tables are named by what they hold and are called once, when a driver or client starts; a name that two
-plugins return stops the start-up with both distributions named. Events are named by what has happened.
+Hooks that return a table are named after its contents and called once, when a driver or client starts; a name that two
+plugins return stops the start, with an error that names both distributions. Events are named after what has happened.
 """
 
 from __future__ import annotations
@@ -40,38 +40,49 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @hookspec
 def aeron_media_transports() -> Mapping[str, MediaTransportFactory]:  # type: ignore[empty-body]
-    """Return media by the name that stands behind `aeron:` in a channel URI."""
+    """Return media by the name that follows `aeron:` in a channel URI.
+
+    The factory takes no arguments and returns a `MediaTransport`:
+    `return {"carrier": CarrierTransport}` for channels such as `aeron:carrier?endpoint=...`.
+    """
 
 
 @hookspec
 def aeron_flow_controls() -> Mapping[str, FlowControlFactory]:  # type: ignore[empty-body]
-    """Return flow-control strategies by the name used in `fc=` of a channel URI."""
+    """Return flow-control strategies by their names in `fc=` of a channel URI.
+
+    The factory takes `FlowControlParams` and returns a strategy for one publication:
+    `return {"generous": GenerousFlowControl}` for channels with `fc=generous`.
+    """
 
 
 @hookspec
 def aeron_congestion_controls() -> Mapping[str, CongestionControlFactory]:  # type: ignore[empty-body]
-    """Return congestion-control strategies by the name used in `cc=` of a channel URI."""
+    """Return congestion-control strategies by their names in `cc=` of a channel URI.
+
+    The factory takes `CongestionControlParams` and returns a strategy for one image.
+    """
 
 
 @hookspec
 def aeron_name_resolvers() -> Mapping[str, NameResolverFactory]:  # type: ignore[empty-body]
-    """Return name resolvers by the name used in the setting `name_resolver`.
+    """Return name resolvers by their names in the setting `name_resolver`.
 
-    A driver has one. What it does not know is unknown, even `localhost`, unless it asks `params.fallback`.
+    A driver has one. A name that it does not resolve is unknown, even `localhost`, unless it asks `params.fallback`.
     """
 
 
 @hookspec
 def aeron_idle_strategies() -> Mapping[str, IdleStrategyFactory]:  # type: ignore[empty-body]
-    """Return idle strategies by the name used in the `…_idle_strategy` settings."""
+    """Return idle strategies by their names in the `…_idle_strategy` settings."""
 
 
 @hookspec
 def aeron_settings() -> Mapping[str, type[BaseModel]]:  # type: ignore[empty-body]
     """Return models derived from `aeron_core.settings.SettingsModel` by the name of the plugin's own section.
 
-    The name is that of a TOML table; environment variables begin with it, as `AERON_RECORDING_` does. A driver
-    has what was loaded in `sections`, when it has started.
+    The name is that of a TOML table; environment variables start with it, such as `AERON_RECORDING_`. A started driver
+    has the loaded models in `sections`.
     """
 
 
@@ -82,9 +93,9 @@ def aeron_cli(app: typer.Typer) -> None:
 
 @hookspec
 def aeron_driver_started(driver: Any) -> None:
-    """Take note of a media driver that has started its threads; called on the thread that started it."""
+    """Handle the start of a media driver; called after its threads started, on the thread that started it."""
 
 
 @hookspec
 def aeron_driver_closed(driver: Any) -> None:
-    """Take note of a media driver that has ended."""
+    """Handle the end of a media driver; called after its agents closed."""

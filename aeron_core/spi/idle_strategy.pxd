@@ -8,6 +8,6 @@ cdef class IdleStrategy:
 
 
 cdef class PythonIdleStrategy(IdleStrategy):
-    cdef object _idle       # bound methods, None where the strategy leaves one out
+    cdef object _idle       # bound methods, or None if the strategy lacks them
     cdef object _wake
     cdef object _close

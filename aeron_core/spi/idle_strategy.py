@@ -1,4 +1,13 @@
-"""What an agent does between duty cycles."""
+"""Idle strategies: how an agent waits between duty cycles without work.
+
+A strategy in plain Python needs one method:
+
+    class NapIdleStrategy:
+        def __init__(self, params: IdleStrategyParams) -> None: ...
+        def idle(self, work_count: int) -> None:
+            if work_count == 0:
+                time.sleep(0.001)
+"""
 
 from __future__ import annotations
 
@@ -14,9 +23,10 @@ METHODS: Final = ("idle",)
 
 @dataclass(frozen=True)
 class IdleStrategyParams:
-    """`options` is the text of the `…_IDLE_STRATEGY_INIT_ARGS` setting; `agent` names who will idle.
+    """Describes the agent that an idle-strategy factory creates a strategy for.
 
-    `signal_name` is the named semaphore ("/…") that others post to wake this agent.
+    `options` is the text of the `…_IDLE_STRATEGY_INIT_ARGS` setting, `agent` the agent's role name. `signal_name` is
+    the named semaphore ("/…") that other processes post to wake this agent.
     """
 
     agent: str
@@ -28,21 +38,21 @@ class IdleStrategyLike(Protocol):
     """An idle strategy in plain Python; it may also have `wake` and `close`."""
 
     def idle(self, work_count: int) -> object:
-        """Wait a little if `work_count` is 0; the answer is not looked at."""
+        """Wait briefly if `work_count` is 0; the result is ignored."""
 
 
 class IdleStrategy:
-    """Base of compiled strategies; itself does nothing, so an agent spins."""
+    """Base of compiled strategies; its own methods do nothing, so that the agent spins."""
 
     def idle(self, work_count: int) -> int:
-        """Wait if `work_count` is 0, start over otherwise; return 0. Runs on the agent's thread, no GIL."""
+        """Wait if `work_count` is 0, otherwise reset the strategy; return 0. Runs on the agent's thread, no GIL."""
         return 0
 
     def wake(self) -> None:
-        """Let `idle` return at once, if it can; any thread may call it."""
+        """Make `idle` return at once, if possible. Any thread may call it."""
 
     def close(self) -> None:
-        """Let go of what other processes see, such as a name; the agent has ended."""
+        """Release what other processes see, such as a semaphore's name. Called after the agent ended."""
 
     def _reserved_0(self) -> int:
         return 0
@@ -52,7 +62,7 @@ class IdleStrategy:
 
 
 class PythonIdleStrategy(IdleStrategy):
-    """Runs a strategy that is written in plain Python, taking the GIL for each call."""
+    """Runs a strategy in plain Python; takes the GIL for each call."""
 
     def __init__(self, strategy: IdleStrategyLike) -> None:
         methods = python_methods(strategy, METHODS)
@@ -79,7 +89,7 @@ class PythonIdleStrategy(IdleStrategy):
 
 
 def adapt_idle_strategy(strategy: IdleStrategy | IdleStrategyLike) -> IdleStrategy:
-    """Return `strategy` itself if it is compiled, else an adapter."""
+    """Return `strategy` itself if it is compiled, otherwise an adapter."""
     if isinstance(strategy, IdleStrategy) and not python_methods(strategy, METHODS):
         return strategy
     return PythonIdleStrategy(strategy)

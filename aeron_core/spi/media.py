@@ -1,4 +1,19 @@
-"""What a medium is: a factory of endpoints for channels that name it."""
+"""Media: factories of endpoints for channels such as `aeron:udp?...`.
+
+A medium is registered by the name that its channel URIs use:
+
+    class CarrierTransport(MediaTransport):
+        parameters = CarrierParameters                    # a pydantic model of the URI keys that it reads
+        def resolve_channel(self, uri, resolve, *, is_publication):
+            address = resolve(uri.get("endpoint", ""), "endpoint")
+            return Channel(uri, canonical_form=f"carrier-{address}", remote=address)
+        def open_send_endpoint(self, params): return CarrierSendEndpoint(params)
+        def open_receive_endpoint(self, params): return CarrierReceiveEndpoint(params)
+
+    @hookimpl
+    def aeron_media_transports():
+        return {"carrier": CarrierTransport}
+"""
 
 from __future__ import annotations
 
@@ -25,17 +40,17 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.packet_loss import IncomingLosses
 
 Resolve = Callable[[str, str], SocketAddress]
-"""`resolve("host:port", "endpoint")` gives a numeric address or raises ChannelUriError. May block."""
+"""`resolve("host:port", "endpoint")` returns a numeric address or raises ChannelUriError. May block."""
 
 OpenDatagrams = Callable[["DatagramOptions"], DatagramChannel]
 
 
 @dataclass(frozen=True)
 class DatagramOptions:
-    """How to open a datagram socket; lengths are bytes, 0 leaves the system's default.
+    """Options of a datagram socket; lengths are bytes, 0 for the system's default.
 
-    Where `bind` is the address of a group, the socket joins it on `interface`. What is sent to groups leaves
-    by `interface`, and passes `multicast_ttl` routers, 0 for the system's default.
+    If `bind` is a multicast group, the socket joins it on `interface`. Packets to groups are sent on `interface`
+    with a time to live of `multicast_ttl`, 0 for the system's default.
     """
 
     bind: SocketAddress
@@ -52,7 +67,7 @@ class DatagramOptions:
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How to listen for connections; lengths of socket buffers are bytes, 0 leaves the system's default."""
+    """Options of a listening stream socket; lengths of socket buffers are bytes, 0 for the system's default."""
 
     bind: SocketAddress
     sndbuf_length: int = 0
@@ -60,20 +75,20 @@ class StreamOptions:
 
 
 class ConnectionNetwork(ABC):
-    """Where connections are made: the operating system's sockets, or a simulation."""
+    """Creates connections and listeners: the operating system's sockets, or a simulation."""
 
     @abstractmethod
     def listen(self, options: StreamOptions) -> ConnectionListener:
-        """Take connections at an address; raises OSError that names it."""
+        """Listen at an address; raise OSError that names it if that fails."""
 
     @abstractmethod
     def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> ByteConnection:
-        """Return a stream that can be connected."""
+        """Return a connection that is not open yet."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel URI with its names resolved; what endpoints are shared by.
+    """A channel URI with its names resolved; identifies the endpoint.
 
     Two channels with equal `canonical_form` share one endpoint.
     """
@@ -81,12 +96,12 @@ class Channel:
     uri: ChannelUri
     canonical_form: str
     is_multicast: bool = False
-    # Group semantics: several receivers may answer, as with multicast.
+    # Group semantics: several receivers may respond, as with multicast.
     is_group: bool = False
-    # A publication sends to several destinations: `is_manual` says whether clients name them.
+    # A publication with several destinations; with `is_manual`, clients add and remove them.
     is_multi_destination: bool = False
     is_manual: bool = False
-    # A subscription knows where its senders listen, and asks them for a SETUP before any data has come.
+    # A subscription knows its senders' address and requests a SETUP before any data was received.
     elicits_setup: bool = False
     local: SocketAddress | None = None
     remote: SocketAddress | None = None
@@ -94,7 +109,7 @@ class Channel:
 
 @dataclass(frozen=True)
 class LossRates:
-    """Deliberate loss for tests: a share from 0 to 1, and the seed that repeats it, 0 or -1 for any."""
+    """Deliberate loss for tests: a rate from 0 to 1, and a seed to repeat it (0 or -1: random)."""
 
     rate: float = 0.0
     seed: int = 0
@@ -102,10 +117,10 @@ class LossRates:
 
 @dataclass(frozen=True)
 class EndpointParams:
-    """What both kinds of endpoints are made from.
+    """Parameters common to both kinds of endpoints.
 
-    `counters` holds system counters by the names of `aeron_core.driver.agents.system_counters`. Without
-    `open_datagrams` the medium opens real sockets.
+    `counters` has system counters by the names of `aeron_core.driver.agents.system_counters`. Without `open_datagrams`
+    the medium opens real sockets.
     """
 
     channel: Channel
@@ -116,34 +131,34 @@ class EndpointParams:
     rcvbuf_length: int
     uses_gso: bool
     uses_gro: bool
-    #: First and last port to choose from for a channel that asks for port 0; 0 and 0 leave it to the system.
+    #: First and last port to choose from if a channel has port 0; (0, 0) leaves the choice to the system.
     wildcard_ports: tuple[int, int] = (0, 0)
-    #: Stands a channel for each that is opened, which has its datagrams logged; None where nobody wants that.
+    #: Wraps each opened datagram channel to log its datagrams; None if logging is disabled.
     watch_datagrams: Callable[[DatagramChannel], DatagramChannel] | None = None
-    #: Hops of multicast where the channel does not say, 0 for the system's default.
+    #: Multicast time to live if the channel does not set it, 0 for the system's default.
     multicast_ttl: int = 0
     data_loss: LossRates = LossRates()
     control_loss: LossRates = LossRates()
     incoming_losses: IncomingLosses = field(default_factory=IncomingLosses)
-    #: Whose `epoch_ns` frames are stamped with.
+    #: Its `epoch_ns` is the source of timestamps in frames.
     clock: Clock = field(default_factory=Clock)
-    #: Where a medium with connections makes them; None for the system's sockets.
+    #: Creates the connections of a medium that uses them; None for the system's sockets.
     streams: ConnectionNetwork | None = None
-    #: Returns a new counter of the endpoint, by a name that its label begins with; it goes with the endpoint.
+    #: Returns a new counter of the endpoint with a name, which starts its label; freed with the endpoint.
     new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
-    #: The same for one that tells clients of a peer, and for one that counts peers turned away for a reason, its name.
+    #: The same for a counter that describes a peer, and for one that counts refusals for the named reason.
     new_peer_counter: Callable[[str], PeerCounter] = detached_peer_counter
     new_refusal_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
-    #: Frees one of the first kind before the endpoint goes.
+    #: Frees a counter of `new_counter` before the endpoint closes.
     free_counter: Callable[[Counter], None] = field(default=lambda _: None)
 
 
 @dataclass(frozen=True)
 class SendEndpointParams(EndpointParams):
-    """What a sending endpoint is made from.
+    """Parameters of a send endpoint.
 
-    `connects` says whether to connect unicast sockets, `receive_slots` how many packets one poll takes.
-    `destination_count` is where the endpoint of a channel with several destinations says how many there are.
+    `connects`: whether to connect unicast sockets. `receive_slots`: packets received per poll. `destination_count`:
+    the counter in which an endpoint with several destinations stores how many it has.
     """
 
     connects: bool = True
@@ -153,7 +168,7 @@ class SendEndpointParams(EndpointParams):
 
 @dataclass(frozen=True)
 class ReceiveEndpointParams(EndpointParams):
-    """What a receiving endpoint is made from; `batch` is the Receiver's memory, shared by its endpoints."""
+    """Parameters of a receive endpoint; `batch` is receive memory that all endpoints of the receiver share."""
 
     dispatcher: ReceiveDispatcher | None = None
     batch: ReceiveBatch | None = None
@@ -162,59 +177,61 @@ class ReceiveEndpointParams(EndpointParams):
 
 
 class MediaTransport(ABC):
-    """One medium. All methods run on the conductor's thread, `resolve_channel` on its helper thread."""
+    """One medium. All methods run on the conductor's thread, except `resolve_channel` (helper thread)."""
 
-    #: The keys of a channel URI that this medium reads, with their types; keys of the stream itself are not
-    # here.
+    #: A model of the URI keys that this medium reads; keys of the streams are not part of it.
     parameters: type[BaseModel]
 
-    #: Whether publishers and subscribers share the log buffer itself, so that there are no endpoints.
+    #: Whether publishers and subscribers share the log buffer itself: then there are no endpoints.
     is_shared_memory = False
 
-    #: Whether sending ends take what they send from the log by themselves, and say what their peer has confirmed
-    #: (`SendChannelEndpoint.advance`), instead of being given datagrams.
+    #: Whether send endpoints read the log themselves and return what their peer has confirmed
+    #: (`SendChannelEndpoint.advance`), instead of being passed datagrams.
     draws_from_log = False
 
-    #: Most stream ids that subscriptions of one endpoint may have together, 0 for any number: a medium that knows no
-    #: streams gives each of them all that comes.
+    #: Maximum number of stream ids of all subscriptions of one endpoint, 0 for no limit. A medium without stream ids
+    #: delivers everything to each of them.
     max_streams = 0
 
-    #: Whether the buffers of sockets hold whole frames: `mtu` and `rcv-wnd` must not be longer than they are.
+    #: Whether socket buffers hold whole frames: `mtu` and `rcv-wnd` must then not exceed them.
     has_datagrams = True
 
-    #: What peers send, as the error log calls it.
+    #: The unit that peers send, for messages in the error log.
     unit = "datagram"
 
     @property
     def supports_gso(self) -> bool:
-        """Whether one entry of a batch may hold several datagrams at no extra cost."""
+        """Whether one batch entry may hold several datagrams at no extra cost."""
         return False
 
     @property
     def supports_gro(self) -> bool:
-        """Whether the kernel joins received datagrams."""
+        """Whether the kernel merges received datagrams."""
         return False
 
     @abstractmethod
     def resolve_channel(self, uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> Channel:
-        """Check `uri` and resolve its names; raises ChannelUriError."""
+        """Check `uri`, resolve its names with `resolve` (which may block), and return the channel.
+
+        Raises ChannelUriError for a URI that this medium rejects.
+        """
 
     def check_shared(  # noqa: B027 - most have nothing to add
         self, channel: Channel, existing: Channel
     ) -> None:
-        """Raise ChannelUriError where `channel` must not share the endpoint that was opened for `existing`.
+        """Raise ChannelUriError if `channel` must not share the endpoint opened for `existing`.
 
-        Called where it would, before anything is made for it. What the driver compares for all media is not to be
-        compared again: the lengths of socket buffers, and offsets of timestamps.
+        Called before anything is created for `channel`. The driver already compares what is common to all media:
+        lengths of socket buffers and timestamp offsets.
         """
 
     @abstractmethod
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
-        """Open the sending end; raises OSError."""
+        """Open a send endpoint. Raises OSError."""
 
     @abstractmethod
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
-        """Open the receiving end; raises OSError."""
+        """Open a receive endpoint. Raises OSError."""
 
     def local_addresses(self, endpoint: ChannelEndpoint) -> list[str]:
         """Return the bound addresses of an endpoint as text."""

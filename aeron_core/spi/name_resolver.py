@@ -1,4 +1,16 @@
-"""From names to addresses, off the message path."""
+"""Name resolution for channels, off the message path.
+
+    class HostsResolver:
+        def __init__(self, params: NameResolverParams) -> None:
+            self._fallback = params.fallback
+        def lookup(self, name, uri_key, is_re_lookup):
+            return "10.0.0.7:40123" if name == "orders" else self._fallback.lookup(name, uri_key, is_re_lookup)
+        def resolve(self, host, uri_key, is_re_resolution):
+            return self._fallback.resolve(host, uri_key, is_re_resolution)
+
+A channel value such as `endpoint=orders` is first looked up (name to `host:port`), then its host is resolved (to a
+numeric address).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +28,7 @@ _S = 1_000_000_000
 
 @dataclass(frozen=True)
 class NoNames:
-    """A resolver that knows no name, for where there is no other to ask."""
+    """A resolver that resolves nothing: the fallback if there is no other."""
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
         """Return `name`."""
@@ -29,12 +41,13 @@ class NoNames:
 
 @dataclass(frozen=True)
 class NameResolverParams:
-    """What a resolver is made from; the defaults are those of the driver's settings.
+    """What a resolver is created from; the defaults are those of the driver's settings.
 
-    `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; `settings` holds the resolver's own section. `fallback` is
-    the resolver to ask for names that this one does not know: in a driver that of AERON_CORE_RESOLVER_FALLBACK, by
-    default the operating system's, elsewhere one that knows no name. If it is a WorkingNameResolver, as csv_table is,
-    who asks it also starts it, has it work and closes it. The rest is for drivers that talk to one another.
+    `options` is the text of AERON_NAME_RESOLVER_INIT_ARGS; `settings` has the resolver's own section. `fallback` is the
+    resolver for names that this one does not resolve: in a driver that of AERON_CORE_RESOLVER_FALLBACK, by default the
+    operating system's; elsewhere a resolver that resolves nothing. If it is a WorkingNameResolver, such as csv_table,
+    the resolver that uses it also starts it, calls its `do_work` and closes it. The other fields are for resolvers that
+    exchange names between drivers.
     """
 
     options: str = ""
@@ -52,10 +65,10 @@ class NameResolverParams:
 
 @dataclass(frozen=True, kw_only=True)
 class NameResolverContext:
-    """What a driver lends to a resolver that works; for use on the conductor's thread.
+    """Services of the driver for a resolver that does work of its own; for use on the conductor's thread.
 
-    Without `open_datagrams` the resolver opens real sockets. `start_lookup` has a function called on a helper thread,
-    where it may block. `report` puts a text into the error log, once however often it comes.
+    Without `open_datagrams` the resolver opens real sockets. `start_lookup` calls a function on a helper thread, where
+    it may block. `report` adds a text to the error log, once however often it is reported.
     """
 
     clock: Clock
@@ -68,24 +81,28 @@ class NameResolverContext:
 
 
 class NameResolver(Protocol):
-    """Both methods run on helper threads of the conductor, perhaps on several at once, and may block."""
+    """Both methods run on helper threads of the conductor, possibly several at once, and may block.
+
+    `uri_key` is the key of the channel URI that the name comes from, such as `endpoint`. `is_re_lookup` and
+    `is_re_resolution` are true if the name was resolved before, and its peer may have moved.
+    """
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return `host:port` for a name that stands for both, or `name` itself."""
+        """Return `host:port` for a name that stands for both, otherwise `name` itself."""
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return a numeric address for `host`, or None when it is not known."""
+        """Return a numeric address for `host`, or None if it is unknown."""
 
 
 @runtime_checkable
 class WorkingNameResolver(NameResolver, Protocol):
-    """A resolver that has counters, or something to do by itself; these methods run on the conductor: never block."""
+    """A resolver with counters or work of its own; these methods run on the conductor and must not block."""
 
     def start(self, context: NameResolverContext) -> None:
-        """Begin, before the first client is let in; what it raises stops the start of the driver."""
+        """Start, before the first client is accepted; an exception stops the start of the driver."""
 
     def do_work(self, now_ns: int) -> int:
-        """Do what is due, in each duty cycle; return 0 if that was nothing."""
+        """Do the work that is due, in each duty cycle; return 0 if there was none."""
 
     def close(self) -> None:
-        """End; nothing is asked any more."""
+        """Release resources; no other method is called afterwards."""

@@ -1,6 +1,6 @@
-"""Counters that a strategy shows of the stream that it serves.
+"""Counters that a strategy publishes about its stream.
 
-Not here: how a driver labels them and when it gives them back.
+Not here: labels and lifetime, which the driver handles.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from aeron_core._native.counter import Counter
 from aeron_core._native.peers import PeerCounter
 
 CounterFactory = Callable[[int, str], Counter]
-"""Takes the type of a counter and its name, which its label begins with. StorageError where no room is left."""
+"""Takes a counter type and a name, which starts the label. Raises StorageError if no counter is free."""
 
 
 def detached_counter(_type_id: int, _name: str) -> Counter:
-    """Return a counter that no tool sees, for a strategy that runs outside of a driver."""
+    """Return a counter that no tool sees, for a strategy that runs outside a driver."""
     return Counter(AtomicBuffer.allocate(wire.COUNTER_VALUE_LENGTH), 0)
 
 
 def detached_peer_counter(name: str) -> PeerCounter:
-    """Return a counter of a peer that nobody sees."""
+    """Return a peer counter that no tool sees, for an endpoint that runs outside a driver."""
     return PeerCounter(detached_counter(0, name), AtomicBuffer.allocate(wire.COUNTER_METADATA_LENGTH))

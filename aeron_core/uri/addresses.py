@@ -1,6 +1,6 @@
-"""Addresses as text: `host:port` of endpoints and controls, and the interface grammar.
+"""Addresses as text: `host:port` of endpoints and controls, and the interface syntax.
 
-Not here: looking names up and matching interfaces of the machine; nothing in this module asks the network.
+Not here: name resolution and matching of the machine's interfaces; nothing in this module uses the network.
 
 Source: aeron_parse_util.c (aeron_address_split, aeron_interface_split), aeron_netutil.c.
 """
@@ -32,9 +32,9 @@ _INTERFACE: Final = re.compile(
 
 
 class HostPort(NamedTuple):
-    """A host, as a name or a literal without brackets, and a port; `str()` puts the brackets back.
+    """A host (a name, or a literal without brackets) and a port; `str()` adds the brackets.
 
-    A scope stays in the host, as in `fe80::1%eth0`, which is how the operating system's resolver wants it.
+    A scope stays in the host, as in `fe80::1%eth0`: the operating system's resolver expects it there.
     """
 
     host: str
@@ -51,16 +51,16 @@ class HostPort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InterfaceSpec:
-    """Which local interface to use: either an address and how many of its bits must match, or a name."""
+    """Selects a local interface: by an address and the number of its bits that must match, or by name."""
 
-    host: str = ""  # a literal without brackets or a host name, empty where the interface is named
+    host: str = ""  # a literal without brackets or a host name, empty for a named interface
     port: int = 0
     prefix_length: int = IPV4_PREFIX_LENGTH  # leading bits that must match, 0 for named interfaces
-    name: str = ""  # operating system's name of the interface, as in `{eth0}`
+    name: str = ""  # the operating system's name of the interface, as in `{eth0}`
 
     @classmethod
     def parse(cls, text: str) -> InterfaceSpec:
-        """Return the interface that `text` describes; without a prefix the whole address must match."""
+        """Return the interface that `text` describes; without a prefix, the whole address must match."""
         match = _INTERFACE.fullmatch(text)
         if match is None:
             raise ConfigurationError(f"interface {text!r}: {INTERFACE_ALLOWED}")
@@ -78,7 +78,7 @@ class InterfaceSpec:
 
     @property
     def is_named(self) -> bool:
-        """Whether the interface is given by the operating system's name."""
+        """Whether the interface is selected by the operating system's name."""
         return bool(self.name)
 
     @property

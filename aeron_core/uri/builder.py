@@ -1,22 +1,21 @@
-"""Builds channel URIs key by key: one method for each key that a driver knows, named as the key is.
+"""Builder of channel URIs: one method per key that a driver knows, named like the key.
 
 Source: ChannelUriStringBuilder.java, aeron_uri_string_builder.c.
 """
 
 from __future__ import annotations
 
+from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError
 from aeron_core.uri.channel_uri import IPC_MEDIA, SPY_PREFIX, ChannelUri, ParamValue, format_param
 from aeron_core.uri.values import format_duration_ns
 
-_FRAME_ALIGNMENT = 32
-
 
 class ChannelUriBuilder:
-    """A channel URI in the making; each method returns the builder.
+    """Collects the parts of a channel URI; each method returns the builder.
 
-    Keys come out in the order first put. Sizes are bytes or text such as "64k"; durations are nanoseconds or
-    text such as "5s"; None removes a key.
+    Keys keep the order in which they were first set. Sizes are bytes or text such as "64k"; durations are
+    nanoseconds or text such as "5s"; None removes a key.
     """
 
     def __init__(self, uri: ChannelUri | None = None) -> None:
@@ -25,14 +24,14 @@ class ChannelUriBuilder:
         self._params = dict(uri.params) if uri is not None else {}
 
     def build(self) -> ChannelUri:
-        """Return the URI as it stands; the builder may be used on."""
+        """Return the URI with the keys set so far; the builder can still be used."""
         return ChannelUri(self._media, self._params, self._prefix)
 
     def __str__(self) -> str:
         return str(self.build())
 
     def put(self, key: str, value: ParamValue | None) -> ChannelUriBuilder:
-        """Set any `key`, also one that no method exists for."""
+        """Set any `key`, also one without a method."""
         if value is None:
             self._params.pop(key, None)
         else:
@@ -45,14 +44,14 @@ class ChannelUriBuilder:
         return self
 
     def media(self, name: str) -> ChannelUriBuilder:
-        """Set the medium, "ipc" where never called."""
+        """Set the medium; the default is "ipc"."""
         self._media = name
         return self
 
     # Addresses
 
     def endpoint(self, address: str | None) -> ChannelUriBuilder:
-        """Set where data goes to or comes from, host:port."""
+        """Set the address that data is sent to or received on, host:port."""
         return self.put("endpoint", address)
 
     def interface(self, interface: str | None) -> ChannelUriBuilder:
@@ -68,7 +67,7 @@ class ChannelUriBuilder:
         return self.put("control-mode", mode)
 
     def tags(self, channel_tag: int | None, entity_tag: int | None = None) -> ChannelUriBuilder:
-        """Set the tag that shares a channel and the tag that names a publication."""
+        """Set the tag for sharing a channel and the tag that identifies a publication."""
         channel = "" if channel_tag is None else str(channel_tag)
         entity = "" if entity_tag is None else f",{entity_tag}"
         return self.put("tags", f"{channel}{entity}" or None)
@@ -78,7 +77,7 @@ class ChannelUriBuilder:
         return self.put("ttl", hops)
 
     def alias(self, text: str | None) -> ChannelUriBuilder:
-        """Set a name for people; drivers ignore it."""
+        """Set a human-readable name; drivers ignore it."""
         return self.put("alias", text)
 
     # Terms and positions
@@ -100,10 +99,10 @@ class ChannelUriBuilder:
         return self.put("term-offset", offset)
 
     def initial_position(self, position: int, initial_term_id: int, term_length: int) -> ChannelUriBuilder:
-        """Set the four keys that let a stream start at `position`, a multiple of 32 bytes."""
-        if position < 0 or position % _FRAME_ALIGNMENT:
+        """Set the four keys that make a stream start at `position`, a multiple of 32 bytes."""
+        if position < 0 or position % wire.FRAME_ALIGNMENT:
             raise ConfigurationError(
-                f"initial position {position}: must be a multiple of {_FRAME_ALIGNMENT}, not negative"
+                f"initial position {position}: must be a multiple of {wire.FRAME_ALIGNMENT}, not negative"
             )
         if term_length <= 0 or term_length & (term_length - 1):
             raise ConfigurationError(f"term length {term_length}: must be a power of two")
@@ -114,11 +113,11 @@ class ChannelUriBuilder:
         return self.term_offset(offset).term_length(term_length)
 
     def mtu(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set the longest frame, a multiple of 32 from 64 to 65504."""
+        """Set the maximum frame length, a multiple of 32 from 64 to 65504."""
         return self.put("mtu", length)
 
     def sparse(self, enabled: bool | None) -> ChannelUriBuilder:
-        """Set whether the log file is made without filling it."""
+        """Set whether the log file is created sparse: disk space is allocated on use."""
         return self.put("sparse", enabled)
 
     # Publications
@@ -132,7 +131,7 @@ class ChannelUriBuilder:
         return self.put("stream-id", stream_id)
 
     def linger(self, timeout: int | str | None) -> ChannelUriBuilder:
-        """Set how long a drained publication stays for late receivers."""
+        """Set how long a drained publication remains for late receivers."""
         return self._put_duration("linger", timeout)
 
     def eos(self, enabled: bool | None) -> ChannelUriBuilder:
@@ -148,7 +147,7 @@ class ChannelUriBuilder:
         return self.put("fc", strategy)
 
     def pub_wnd(self, length: int | str | None) -> ChannelUriBuilder:
-        """Set how far a publisher may run ahead, from one mtu to half a term."""
+        """Set how far a publisher may be ahead of its subscribers, from one mtu to half a term."""
         return self.put("pub-wnd", length)
 
     def max_resend(self, count: int | None) -> ChannelUriBuilder:
@@ -156,29 +155,29 @@ class ChannelUriBuilder:
         return self.put("max-resend", count)
 
     def channel_snd_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
-        """Set where the sender stamps messages: a payload offset or `reserved`."""
+        """Set where the sender stores its timestamp in messages: a payload offset or `reserved`."""
         return self.put("channel-snd-ts-offset", offset)
 
     # Subscriptions
 
     def reliable(self, enabled: bool | None) -> ChannelUriBuilder:
-        """Set whether losses are asked for again (true) or filled with padding."""
+        """Set whether losses are retransmitted (true) or filled with padding."""
         return self.put("reliable", enabled)
 
     def tether(self, enabled: bool | None) -> ChannelUriBuilder:
-        """Set whether a slow subscriber holds the stream back."""
+        """Set whether a slow subscriber applies back-pressure to the stream."""
         return self.put("tether", enabled)
 
     def group(self, membership: bool | str | None) -> ChannelUriBuilder:
-        """Set true, false or "infer": whether other receivers are to be expected."""
+        """Set true, false or "infer": whether the receiver belongs to a group, which affects NAK delays."""
         return self.put("group", membership)
 
     def rejoin(self, enabled: bool | None) -> ChannelUriBuilder:
-        """Set whether a stream may come back after it went away."""
+        """Set whether an image may be created again after it became unavailable."""
         return self.put("rejoin", enabled)
 
     def gtag(self, tag: int | None) -> ChannelUriBuilder:
-        """Set the group tag that status messages carry."""
+        """Set the group tag to send in status messages."""
         return self.put("gtag", tag)
 
     def cc(self, strategy: str | None) -> ChannelUriBuilder:
@@ -190,15 +189,15 @@ class ChannelUriBuilder:
         return self.put("rcv-wnd", length)
 
     def nak_delay(self, delay: int | str | None) -> ChannelUriBuilder:
-        """Set how long a unicast receiver waits before it asks for a loss."""
+        """Set how long a unicast receiver waits before it sends a NAK."""
         return self._put_duration("nak-delay", delay)
 
     def media_rcv_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
-        """Set where the network card's receive time goes: a payload offset or `reserved`."""
+        """Set where the network card's receive time is stored: a payload offset or `reserved`."""
         return self.put("media-rcv-ts-offset", offset)
 
     def channel_rcv_ts_offset(self, offset: int | str | None) -> ChannelUriBuilder:
-        """Set where the receiver's time goes: a payload offset or `reserved`."""
+        """Set where the receiver's time is stored: a payload offset or `reserved`."""
         return self.put("channel-rcv-ts-offset", offset)
 
     # Both
@@ -212,15 +211,15 @@ class ChannelUriBuilder:
         return self.put("so-rcvbuf", length)
 
     def ats(self, enabled: bool | None) -> ChannelUriBuilder:
-        """Set transport security; a driver without it refuses true."""
+        """Set transport security; a driver that does not implement it rejects true."""
         return self.put("ats", enabled)
 
     def response_correlation_id(self, correlation_id: int | str | None) -> ChannelUriBuilder:
-        """Set the id of the other direction of a response channel, or `prototype`."""
+        """Set the correlation id of the other direction of a response channel, or `prototype`."""
         return self.put("response-correlation-id", correlation_id)
 
     def untethered_window_limit_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:
-        """Set how long an untethered subscriber may stand at the window's limit."""
+        """Set how long an untethered subscriber may be at the window's limit before it is disconnected."""
         return self._put_duration("untethered-window-limit-timeout", timeout)
 
     def untethered_linger_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:
@@ -228,7 +227,7 @@ class ChannelUriBuilder:
         return self._put_duration("untethered-linger-timeout", timeout)
 
     def untethered_resting_timeout(self, timeout: int | str | None) -> ChannelUriBuilder:
-        """Set how long an untethered subscriber rests before it may come back."""
+        """Set how long an untethered subscriber rests before it may rejoin."""
         return self._put_duration("untethered-resting-timeout", timeout)
 
     def _put_duration(self, key: str, duration: int | str | None) -> ChannelUriBuilder:

@@ -1,7 +1,7 @@
 """Channel URIs: `[aeron-spy:]aeron:<media>[?key=value{|key=value}]`.
 
-Not here: which keys a medium knows and the ranges of their values (channel_params), and resolving addresses.
-Invariant: a `ChannelUri` never changes, and parsing its text gives an equal one.
+Not here: the keys of a medium and the ranges of their values (parameters), and address resolution.
+Invariant: a `ChannelUri` is immutable, and parsing its text gives an equal one.
 
 Source: aeron_uri.c, ChannelUri.java.
 """
@@ -17,7 +17,7 @@ from typing import Final, TypeVar, overload
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.uri import addresses, values
 
-MAX_URI_LENGTH: Final = 4095  # bytes; the reference keeps one more for the final NUL
+MAX_URI_LENGTH: Final = 4095  # bytes; the reference has a buffer of one more for the final NUL
 SPY_PREFIX: Final = "aeron-spy"
 INVALID_TAG: Final = -1
 UDP_MEDIA: Final = "udp"
@@ -30,8 +30,8 @@ _DECIMAL: Final = re.compile(r"[+-]?[0-9]+")
 _TAG_ALLOWED: Final = f"must be a decimal number of at most {values.INT64_MAX}"
 _RESERVED: Final = "?|="
 
-# The reference keeps these in named fields that a later duplicate overwrites; it finds any other key by
-# searching from the start, so that the first one counts.
+# Of a duplicate key, the last value counts for these, because the reference stores them in named fields; for any other
+# key the first one counts, because the reference searches from the start.
 _LAST_ONE_WINS: Final = frozenset({"endpoint", "interface", "control", "control-mode", "tags", "ttl"})
 
 _T = TypeVar("_T")
@@ -41,10 +41,10 @@ ParamValue = str | int | bool
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ChannelUri:
-    """An address of a stream's medium and its parameters."""
+    """The medium of a stream and its parameters; immutable and hashable."""
 
     media: str
-    params: Mapping[str, str] = field(default_factory=dict)  # in the order written, one value a key
+    params: Mapping[str, str] = field(default_factory=dict)  # in the order written, one value per key
     prefix: str = ""  # empty or "aeron-spy"
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class ChannelUri:
 
     @classmethod
     def parse(cls, text: str) -> ChannelUri:
-        """Return the channel that `text` describes; a fault has the code INVALID_CHANNEL."""
+        """Return the channel that `text` describes; errors have the code INVALID_CHANNEL."""
         _check_length(text)
         prefix, rest = "", text
         if text.startswith(SPY_PREFIX + ":"):
@@ -88,51 +88,51 @@ class ChannelUri:
     @overload
     def get(self, key: str, default: _D) -> str | _D: ...
     def get(self, key: str, default: object = None) -> object:
-        """Return the text of `key`, or `default` where the URI does not have it."""
+        """Return the text of `key`, or `default` if the URI does not have it."""
         return self.params.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         return key in self.params
 
     def get_int32(self, key: str, default: _D) -> int | _D:
-        """Return the signed 32-bit integer of `key`, decimal, 0x... or octal."""
+        """Return the signed 32-bit integer of `key`: decimal, 0x... or octal."""
         return self._get_parsed(key, default, values.parse_int32, values.INT32_ALLOWED)
 
     def get_int64(self, key: str, default: _D) -> int | _D:
-        """Return the signed 64-bit integer of `key`, decimal, 0x... or octal."""
+        """Return the signed 64-bit integer of `key`: decimal, 0x... or octal."""
         return self._get_parsed(key, default, values.parse_int64, values.INT64_ALLOWED)
 
     def get_size(self, key: str, default: _D) -> int | _D:
-        """Return the bytes of `key`, such as `64k`."""
+        """Return the size of `key`, such as `64k`, in bytes."""
         return self._get_parsed(key, default, values.parse_size, values.SIZE_ALLOWED)
 
     def get_duration_ns(self, key: str, default: _D) -> int | _D:
-        """Return the nanoseconds of `key`, such as `5s`."""
+        """Return the duration of `key`, such as `5s`, in nanoseconds."""
         return self._get_parsed(key, default, values.parse_duration_ns, values.DURATION_ALLOWED)
 
     def get_bool(self, key: str, default: _D) -> bool | _D:
-        """Return the truth of `key`, `true` or `false`."""
+        """Return the boolean of `key`, `true` or `false`."""
         return self._get_parsed(key, default, values.parse_bool, values.BOOL_ALLOWED)
 
     def get_address(self, key: str, default: _D) -> addresses.HostPort | _D:
-        """Return the host and port of `key`, not resolved."""
+        """Return the host and port of `key`, without resolving them."""
         return self._get_parsed(key, default, addresses.parse_address, addresses.ADDRESS_ALLOWED)
 
     def get_interface(self, key: str, default: _D) -> addresses.InterfaceSpec | _D:
-        """Return the interface of `key`, not matched with those of the machine."""
+        """Return the interface of `key`, without matching it to the machine's interfaces."""
         return self._get_parsed(key, default, addresses.InterfaceSpec.parse, addresses.INTERFACE_ALLOWED)
 
     def fault(self, key: str, allowed: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> ChannelUriError:
-        """Return, to be raised, the error that names `key`, its value, this URI and what is `allowed`."""
+        """Return an error, for the caller to raise, with `key`, its value, this URI and what is `allowed`."""
         value = self.get(key)
         said = f"no {key}" if value is None else f"{key}={value}"
         return ChannelUriError(f"{said} in {str(self)!r}: {allowed}", code)
 
     @property
     def channel_tag(self) -> int:
-        """First number of `tags`, INVALID_TAG without one.
+        """The first number of `tags`, INVALID_TAG if there is none.
 
-        As in the reference, text after its digits is ignored.
+        As in the reference, text after the digits is ignored.
         """
         text = self.params.get("tags", "").partition(",")[0]
         if not text:
@@ -144,7 +144,7 @@ class ChannelUri:
 
     @property
     def entity_tag(self) -> int:
-        """Second number of `tags`, INVALID_TAG without one."""
+        """The second number of `tags`, INVALID_TAG if there is none."""
         text = self.params.get("tags", "").partition(",")[2]
         if not text:
             return INVALID_TAG
@@ -154,7 +154,7 @@ class ChannelUri:
 
     @property
     def is_spy(self) -> bool:
-        """Whether the URI asks to watch a publication of the same driver."""
+        """Whether the URI subscribes to a publication of the same driver (`aeron-spy:`)."""
         return self.prefix == SPY_PREFIX
 
     @property
@@ -174,7 +174,7 @@ class ChannelUri:
         )
 
     def with_params(self, params: Mapping[str, ParamValue | None]) -> ChannelUri:
-        """Return the URI with `params` put over its own; None removes a key."""
+        """Return the URI with `params` merged over its own; None removes a key."""
         merged = dict(self.params)
         for key, value in params.items():
             if value is None:
@@ -186,7 +186,7 @@ class ChannelUri:
     def __str__(self) -> str:
         prefix = f"{self.prefix}:" if self.prefix else ""
         query = "|".join(f"{key}={value}" for key, value in self.params.items())
-        # `aeron:udp` alone is not a URI, even where no parameter is left.
+        # `aeron:udp` without `?` is not a valid URI, even if no parameter is left.
         question_mark = "?" if query or self.is_udp else ""
         return f"{prefix}{_SCHEME}{self.media}{question_mark}{query}"
 
@@ -212,7 +212,7 @@ class ChannelUri:
 
 
 def format_param(key: str, value: ParamValue) -> str:
-    """Return `value` as a URI writes it; refuses what would end the parameter or start another."""
+    """Return `value` as written in a URI; raise ChannelUriError if it contains a separator."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     for part in (key, text):
         if not part or any(reserved in part for reserved in _RESERVED):
@@ -232,13 +232,13 @@ def _parse_params(query: str, uri: str) -> dict[str, str]:
                 f"invalid end of key {query[position:bar]!r} in {uri!r}: '=' must come before '|'"
             )
         if equals < 0:
-            break  # as the reference: a key that the text ends with is dropped
+            break  # as in the reference: a key at the end of the text without `=` is dropped
         if equals == position:
             raise ChannelUriError(f"empty key not allowed in {uri!r}: '=' must follow a key")
         key, value = query[position:equals], query[equals + 1 : bar if bar >= 0 else end]
         if not value and bar >= 0:
             raise ChannelUriError(f"empty value not allowed for {key!r} in {uri!r}: '|' must follow a value")
-        # As the reference: a key whose value is missing at the very end counts as absent.
+        # As in the reference: a key with an empty value at the very end counts as absent.
         if value and (key in _LAST_ONE_WINS or key not in params):
             params[key] = value
         position = bar + 1 if bar >= 0 else end
@@ -246,7 +246,7 @@ def _parse_params(query: str, uri: str) -> dict[str, str]:
 
 
 def _check_length(text: str) -> None:
-    # "replace" counts every undecodable byte that came in by surrogateescape as the one byte it was.
+    # "replace" counts each undecodable byte, which surrogateescape made a surrogate, as one byte.
     length = len(text.encode("utf-8", "replace"))
     if length > MAX_URI_LENGTH:
         raise ChannelUriError(

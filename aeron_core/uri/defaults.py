@@ -1,4 +1,4 @@
-"""What streams are like where their URI does not say: filled from the driver's settings.
+"""Defaults for channel URIs, taken from the driver's settings.
 
 Source: aeron_driver_context.c, aeron_driver_uri.c.
 """
@@ -13,7 +13,7 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class Inferable(Enum):
-    """A truth that the driver may also find out by itself."""
+    """A boolean that the driver can also infer."""
 
     FALSE = "false"
     TRUE = "true"
@@ -22,7 +22,7 @@ class Inferable(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TaggedPublication:
-    """What `session-id=tag:<entity tag>` copies from another network publication."""
+    """The values that `session-id=tag:<entity tag>` copies from another network publication."""
 
     session_id: int
     mtu: int
@@ -31,7 +31,7 @@ class TaggedPublication:
 
 @dataclass(frozen=True, slots=True)
 class PublicationDefaults:
-    """Values of what a publication's URI leaves out, preset as in the reference driver."""
+    """Values for keys missing from a publication's URI; the defaults are the reference driver's."""
 
     term_length: int = 16 * 1024 * 1024
     ipc_term_length: int = 64 * 1024 * 1024
@@ -51,7 +51,7 @@ class PublicationDefaults:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionDefaults:
-    """Values of what a subscription's URI leaves out, preset as in the reference driver."""
+    """Values for keys missing from a subscription's URI; the defaults are the reference driver's."""
 
     is_reliable: bool = True
     is_sparse: bool = True

@@ -1,6 +1,6 @@
-"""What a channel URI asks of the channel endpoint below its streams: control mode, sockets, stamps, tags.
+"""Parameters of a channel endpoint, from the channel URI: control mode, socket buffers, timestamps, tags.
 
-Not here: addresses, which the medium resolves, and what belongs to one stream (channel_params).
+Not here: addresses, which the medium resolves, and what belongs to a single stream (parameters).
 
 Source: aeron_udp_channel.c (aeron_udp_channel_parse), aeron_driver_conductor.c (destination checks).
 """
@@ -12,11 +12,13 @@ from enum import Enum
 from itertools import combinations
 from typing import Final
 
+from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.values import INT32_MAX
 
-RESERVED_VALUE_OFFSET: Final = -8  # relative to the payload: the reserved value ends the frame header
+# Relative to the payload: the reserved value is the last field of the frame header.
+RESERVED_VALUE_OFFSET: Final = wire.DATA_RESERVED_VALUE_OFFSET - wire.DATA_HEADER_LENGTH
 TIMESTAMP_LENGTH: Final = 8
 MAX_TTL: Final = 255
 
@@ -25,7 +27,7 @@ _FORBIDDEN_DESTINATION_KEYS: Final = ("mtu", "rcv-wnd", "so-rcvbuf", "so-sndbuf"
 
 
 class ControlMode(Enum):
-    """How the destinations of a multi-destination channel are known; an unknown text counts as NONE."""
+    """How the destinations of a multi-destination channel are determined; unknown text counts as NONE."""
 
     NONE = ""
     MANUAL = "manual"
@@ -34,14 +36,14 @@ class ControlMode(Enum):
 
     @classmethod
     def of(cls, uri: ChannelUri) -> ControlMode:
-        """Return the mode that `uri` asks for."""
+        """Return the mode of `uri`."""
         text = uri.get("control-mode", "")
         return next((mode for mode in cls if mode.value == text), cls.NONE)
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointParams:
-    """Parameters of a channel endpoint; of shared memory, only the control mode is looked at."""
+class EndpointParameters:
+    """Parameters of a channel endpoint; for IPC only the control mode is parsed."""
 
     control_mode: ControlMode = ControlMode.NONE
     channel_tag: int = INVALID_TAG
@@ -49,13 +51,13 @@ class EndpointParams:
     socket_sndbuf_length: int = 0  # 0 for the driver's default
     socket_rcvbuf_length: int = 0  # 0 for the driver's default
     receiver_window_length: int = 0  # 0 for the driver's default
-    media_rcv_timestamp_offset: int | None = None  # in the payload, RESERVED_VALUE_OFFSET, or None for off
+    media_rcv_timestamp_offset: int | None = None  # in the payload, or RESERVED_VALUE_OFFSET, or None if disabled
     channel_rcv_timestamp_offset: int | None = None
     channel_snd_timestamp_offset: int | None = None
 
     @classmethod
-    def parse(cls, uri: ChannelUri) -> EndpointParams:
-        """Return the endpoint parameters of `uri`; the first fault in the reference's order is raised."""
+    def parse(cls, uri: ChannelUri) -> EndpointParameters:
+        """Return the endpoint parameters of `uri`; raise for the first error in the reference's order."""
         mode = ControlMode.of(uri)
         if uri.is_ipc:
             return cls(mode)
@@ -66,7 +68,7 @@ class EndpointParams:
         sndbuf_length = _socket_length(uri, "so-sndbuf")
         rcvbuf_length = _socket_length(uri, "so-rcvbuf")
         window_length = _socket_length(uri, "rcv-wnd")
-        # Hops of multicast; other media have their own use for the key.
+        # Multicast hops; other media use the key for something else.
         ttl = _ttl(uri) if uri.is_udp else 0
         stamps = {key: _timestamp_offset(uri, key) for key in _TIMESTAMP_KEYS}
         _check_timestamps_do_not_overlap(uri, stamps)
@@ -84,11 +86,11 @@ class EndpointParams:
 
     @property
     def is_response(self) -> bool:
-        """Whether the channel answers, or receives the answers of, another one."""
+        """Whether this is a response channel."""
         return self.control_mode is ControlMode.RESPONSE
 
     def timestamp_offset(self, key: str) -> int | None:
-        """Return the offset that `key` of the URI asks for."""
+        """Return the timestamp offset set by `key` of the URI, or None."""
         return {
             "media-rcv-ts-offset": self.media_rcv_timestamp_offset,
             "channel-rcv-ts-offset": self.channel_rcv_timestamp_offset,
@@ -97,7 +99,7 @@ class EndpointParams:
 
 
 def check_destination(uri: ChannelUri, *, is_send: bool) -> None:
-    """Refuse `uri` as a destination of a publication (`is_send`) or of a subscription."""
+    """Raise ChannelUriError unless `uri` may be a destination of a publication (`is_send`) or a subscription."""
     if is_send and uri.is_spy:
         raise ChannelUriError(
             f"Aeron spies are invalid as send destinations: {str(uri)!r} must not start with aeron-spy:"
@@ -148,7 +150,7 @@ def _check_transport_security(uri: ChannelUri) -> None:
 def _socket_length(uri: ChannelUri, key: str) -> int:
     length = uri.get_size(key, 0)
     if length > INT32_MAX:
-        # Sockets take an int; the reference would silently use the low 32 bits.
+        # Sockets take an int; the reference would silently truncate to 32 bits.
         raise uri.fault(key, f"must be a size of at most {INT32_MAX} bytes")
     return length
 

@@ -1,4 +1,4 @@
-"""Deliberate loss of what comes in: the interceptors `loss`, `fixed-loss` and `multi-gap-loss`, and their arguments.
+"""Deliberate loss of received packets: `loss`, `fixed-loss` and `multi-gap-loss`, with their arguments.
 
 Source: aeron_udp_channel_transport_loss.c, aeron_fixed_loss_generator.c, aeron_multi_gap_loss_generator.c.
 """
@@ -17,7 +17,7 @@ _MASK_BITS = 32
 
 @dataclass(frozen=True)
 class RandomLoss:
-    """A share of the packets whose type is in the mask: bit n stands for frame type n."""
+    """Drops a share of the packets whose frame type is in the mask: bit n stands for type n."""
 
     rate: float = 0.0
     seed: int = 0
@@ -25,7 +25,7 @@ class RandomLoss:
 
     @classmethod
     def parse(cls, text: str) -> RandomLoss:
-        """Return what `rate=0.1|seed=1|recv-msg-mask=0xF` says; without a mask nothing is lost."""
+        """Parse `rate=0.1|seed=1|recv-msg-mask=0xF`; without a mask nothing is dropped."""
         args = _Arguments("loss", text)
         return cls(
             args.rate("rate"),
@@ -36,7 +36,7 @@ class RandomLoss:
 
 @dataclass(frozen=True)
 class FixedLoss:
-    """What reaches into one range of one term, once for each stream."""
+    """Drops data that overlaps one range of one term, once per stream."""
 
     term_id: int
     term_offset: int
@@ -44,7 +44,7 @@ class FixedLoss:
 
     @classmethod
     def parse(cls, text: str) -> FixedLoss:
-        """Return what `term-id=0|term-offset=0|length=1408` says."""
+        """Parse `term-id=0|term-offset=0|length=1408`."""
         args = _Arguments("fixed-loss", text)
         args.require("term-offset")
         return cls(
@@ -56,7 +56,7 @@ class FixedLoss:
 
 @dataclass(frozen=True)
 class MultiGapLoss:
-    """Gaps at each multiple of `gap_radix`, a power of two, in one term; once for each stream."""
+    """Drops a gap at each multiple of `gap_radix`, a power of two, in one term; once per stream."""
 
     term_id: int
     gap_radix: int
@@ -65,7 +65,7 @@ class MultiGapLoss:
 
     @classmethod
     def parse(cls, text: str) -> MultiGapLoss:
-        """Return what `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2` says; the radix is rounded up."""
+        """Parse `term-id=0|gap-radix=4096|gap-length=64|total-gaps=2`; the radix is rounded up."""
         args = _Arguments("multi-gap-loss", text)
         radix = args.integer("gap-radix", 0, 1 << 30)
         radix = 1 << max(0, radix - 1).bit_length()
@@ -79,7 +79,7 @@ class MultiGapLoss:
 
 @dataclass(frozen=True)
 class IncomingLosses:
-    """What is lost of what comes in; nothing by default."""
+    """The losses applied to received packets; none by default."""
 
     random: RandomLoss | None = None
     fixed: FixedLoss | None = None
@@ -87,7 +87,7 @@ class IncomingLosses:
 
     @classmethod
     def parse(cls, names: Iterable[str], arguments: Mapping[str, str | None]) -> IncomingLosses:
-        """Return the named losses with their arguments, by name; raises ConfigurationError."""
+        """Return the losses in `names`, each with its arguments; raise ConfigurationError for an unknown name."""
         wanted = set(names)
         unknown = sorted(wanted.difference(arguments))
         if unknown:
@@ -103,7 +103,7 @@ class IncomingLosses:
 
 
 class _Arguments:
-    """`key=value` pairs, separated by `|`; keys that nobody asks for are passed over."""
+    """`key=value` pairs separated by `|`; unknown keys are ignored."""
 
     def __init__(self, owner: str, text: str) -> None:
         self._owner = owner

@@ -1,7 +1,7 @@
-"""What a channel URI and the driver's defaults say about one publication or subscription.
+"""Parameters of a publication or subscription: its channel URI, completed with the driver's defaults.
 
-Not here: whether it agrees with publications and subscriptions that exist already, which the conductor knows.
-Invariant: faults are looked for in the reference's order, so that the same one is told to the client.
+Not here: conflicts with existing publications and subscriptions, which the conductor checks.
+Invariant: checks are in the reference's order, so that a client receives the same error.
 
 Source: aeron_driver_uri.c (aeron_diver_uri_publication_params, aeron_driver_uri_subscription_params).
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.uri import values
 from aeron_core.uri.channel_uri import ChannelUri
@@ -21,19 +22,17 @@ from aeron_core.uri.defaults import (
     SubscriptionDefaults,
     TaggedPublication,
 )
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
-FRAME_ALIGNMENT: Final = 32
-TERM_MIN_LENGTH: Final = 64 * 1024
-TERM_MAX_LENGTH: Final = 1024 * 1024 * 1024
-MIN_MTU: Final = 64  # one frame alignment more than a header
-MAX_MTU: Final = 65504
 MAX_RESEND_LIMIT: Final = 256
 NULL_CORRELATION_ID: Final = -1
 PROTOTYPE_CORRELATION_ID: Final = -2
 
-TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {TERM_MIN_LENGTH} to {TERM_MAX_LENGTH}"
-MTU_ALLOWED: Final = f"must be a multiple of {FRAME_ALIGNMENT} from {MIN_MTU} to {MAX_MTU}"
+TERM_LENGTH_ALLOWED: Final = f"must be a power of two from {wire.TERM_MIN_LENGTH} to {wire.TERM_MAX_LENGTH}"
+MTU_ALLOWED: Final = (
+    f"must be a multiple of {wire.FRAME_ALIGNMENT} "
+    f"from {wire.MIN_MTU_LENGTH} to {wire.MAX_UDP_PAYLOAD_LENGTH}"
+)
 
 FindTagged = Callable[[int], TaggedPublication | None]
 
@@ -42,16 +41,16 @@ _POSITION_KEYS: Final = ("init-term-id", "term-id", "term-offset")
 
 @dataclass(frozen=True, slots=True)
 class StartPosition:
-    """Where a stream starts when its URI says so."""
+    """The position at which a stream starts, if its URI sets one."""
 
     initial_term_id: int
     term_id: int
-    term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, the term length at most
+    term_offset: int  # bytes, a multiple of FRAME_ALIGNMENT, at most the term length
 
 
 @dataclass(frozen=True, slots=True)
 class UntetheredTimeouts:
-    """How long an untethered subscriber stands at the limit, lingers and rests."""
+    """How long an untethered subscriber may be at the limit, lingers and rests."""
 
     window_limit_timeout_ns: int
     linger_timeout_ns: int
@@ -59,12 +58,12 @@ class UntetheredTimeouts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicationParams:
-    """What a channel URI decides about a publication; `has_x` tells that the URI itself said so."""
+class PublicationParameters:
+    """Parameters of a publication; `has_x` is true if the URI itself sets x."""
 
-    endpoint: EndpointParams
+    endpoint: EndpointParameters
     session_id: int | None
-    session_tag: int | None  # entity tag of the publication that lent its session id
+    session_tag: int | None  # entity tag of the publication whose session id is used
     entity_tag: int
     linger_timeout_ns: int
     term_length: int
@@ -79,10 +78,10 @@ class PublicationParams:
     is_sparse: bool
     signal_eos: bool
     spies_simulate_connection: bool
-    response_correlation_id: int  # NULL_CORRELATION_ID for none, PROTOTYPE_CORRELATION_ID
+    response_correlation_id: int  # or NULL_CORRELATION_ID, or PROTOTYPE_CORRELATION_ID
     untethered: UntetheredTimeouts
     is_response: bool
-    flow_control: str | None  # text of `fc`, for the strategy's own parser
+    flow_control: str | None  # text of `fc`, parsed by the strategy
 
     @classmethod
     def parse(
@@ -92,14 +91,14 @@ class PublicationParams:
         find_tagged: FindTagged | None = None,
         *,
         has_datagrams: bool = True,
-    ) -> PublicationParams:
-        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
+    ) -> PublicationParameters:
+        """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
         For `has_datagrams` see `MediaTransport`.
         """
         if uri.is_spy:
             raise ChannelUriError(f"a publication cannot be a spy: {str(uri)!r} must start with aeron:")
-        endpoint = EndpointParams.parse(uri)
+        endpoint = EndpointParameters.parse(uri)
         _check_control_has_company(uri)
         session_tag, tagged = _tagged_publication(uri, find_tagged)
         session_id = tagged.session_id if tagged else _session_id(uri, session_tag)
@@ -111,8 +110,8 @@ class PublicationParams:
         window_length = _publication_window_length(uri, mtu, term_length, defaults)
         is_response = endpoint.is_response and not uri.is_ipc
         if is_response and uri.get("response-correlation-id") == "prototype":
-            # It only holds the socket for responses to come: nothing is ever offered.
-            term_length = TERM_MIN_LENGTH
+            # A prototype only holds the socket for later responses: nothing is ever offered to it.
+            term_length = wire.TERM_MIN_LENGTH
             window_length = min(window_length, term_length // 2)
         start = _start_position(uri, term_length)
         params = cls(
@@ -144,20 +143,20 @@ class PublicationParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SubscriptionParams:
-    """What a channel URI decides about a subscription."""
+class SubscriptionParameters:
+    """Parameters of a subscription."""
 
-    endpoint: EndpointParams
+    endpoint: EndpointParameters
     is_reliable: bool
     is_sparse: bool
     is_tether: bool
     is_rejoin: bool
     group: Inferable
     group_tag: int | None
-    session_id: int | None  # the only session to take, None for any
+    session_id: int | None  # the only session to receive, None for any
     initial_window_length: int
     nak_delay_ns: int | None  # None for the driver's delay
-    congestion_control: str | None  # text of `cc`, None for the driver's strategy
+    congestion_control: str | None  # text of `cc`, None for the driver's default
     untethered: UntetheredTimeouts
     is_response: bool
 
@@ -169,14 +168,14 @@ class SubscriptionParams:
         find_tagged: FindTagged | None = None,
         *,
         has_datagrams: bool = True,
-    ) -> SubscriptionParams:
-        """Return what `uri` asks for; `find_tagged` looks a network publication up by its entity tag.
+    ) -> SubscriptionParameters:
+        """Return the parameters of `uri`; `find_tagged` returns the network publication with an entity tag.
 
         For `has_datagrams` see `MediaTransport`.
         """
         if uri.is_spy and uri.is_ipc:
             raise ChannelUriError(f"UDP channels must use UDP URIs: {str(uri)!r} cannot be spied upon")
-        endpoint = EndpointParams.parse(uri)
+        endpoint = EndpointParameters.parse(uri)
         params = cls(
             endpoint=endpoint,
             is_reliable=uri.get_bool("reliable", defaults.is_reliable),
@@ -223,7 +222,7 @@ def _tagged_publication(
 
 
 def _wanted_session_id(uri: ChannelUri, find_tagged: FindTagged | None) -> int | None:
-    # Unlike the reference, which knows tags for publications only: what is published by tag is subscribed by tag.
+    # Unlike the reference, which resolves tags for publications only: a subscription may use the same tag.
     session_tag, tagged = _tagged_publication(uri, find_tagged)
     return tagged.session_id if tagged else _session_id(uri, session_tag)
 
@@ -238,7 +237,7 @@ def _term_length(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Pu
         if tagged is not None:
             return tagged.term_length
         return defaults.ipc_term_length if uri.is_ipc else defaults.term_length
-    if not TERM_MIN_LENGTH <= length <= TERM_MAX_LENGTH or length & (length - 1):
+    if not wire.TERM_MIN_LENGTH <= length <= wire.TERM_MAX_LENGTH or length & (length - 1):
         raise uri.fault("term-length", TERM_LENGTH_ALLOWED)
     return length
 
@@ -258,7 +257,7 @@ def _mtu(uri: ChannelUri, tagged: TaggedPublication | None, defaults: Publicatio
         if tagged is not None:
             return tagged.mtu
         return defaults.ipc_mtu if uri.is_ipc else defaults.mtu
-    if not MIN_MTU <= length <= MAX_MTU or length % FRAME_ALIGNMENT:
+    if not wire.MIN_MTU_LENGTH <= length <= wire.MAX_UDP_PAYLOAD_LENGTH or length % wire.FRAME_ALIGNMENT:
         raise uri.fault("mtu", MTU_ALLOWED)
     return length
 
@@ -291,13 +290,13 @@ def _start_position(uri: ChannelUri, term_length: int) -> StartPosition | None:
             f"params: {' '.join(_POSITION_KEYS)} must be used as a complete set; missing {' '.join(missing)}",
         )
     term_offset = uri.get_int64("term-offset", 0)
-    # Term ids are int32 and wrap around: their difference must not be negative as an int32.
+    # Term ids are int32 and wrap: the difference must not be negative as an int32.
     if (term_id - initial_term_id) & 0x8000_0000:
         raise uri.fault("term-id", f"must be at most 2^31 - 1 terms after init-term-id={initial_term_id}")
     if not 0 <= term_offset <= term_length:
         raise uri.fault("term-offset", f"must be from 0 to the term-length={term_length}")
-    if term_offset % FRAME_ALIGNMENT:
-        raise uri.fault("term-offset", f"must be a multiple of {FRAME_ALIGNMENT} (FRAME_ALIGNMENT)")
+    if term_offset % wire.FRAME_ALIGNMENT:
+        raise uri.fault("term-offset", f"must be a multiple of {wire.FRAME_ALIGNMENT} (FRAME_ALIGNMENT)")
     return StartPosition(initial_term_id, term_id, term_offset)
 
 
@@ -334,11 +333,13 @@ def _group(uri: ChannelUri, defaults: SubscriptionDefaults) -> Inferable:
     text = uri.get("group")
     if text is None:
         return defaults.group
-    # As the reference: any text but true and infer stands for false.
+    # As in the reference: any text other than true and infer counts as false.
     return {"true": Inferable.TRUE, "infer": Inferable.INFER}.get(text, Inferable.FALSE)
 
 
-def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults: PublicationDefaults) -> None:
+def _check_mtu_fits_socket(
+    uri: ChannelUri, params: PublicationParameters, defaults: PublicationDefaults
+) -> None:
     if uri.is_ipc:
         return
     where, length = "channel", params.endpoint.socket_sndbuf_length
@@ -353,7 +354,7 @@ def _check_mtu_fits_socket(uri: ChannelUri, params: PublicationParams, defaults:
 
 
 def _check_window_fits_socket(
-    uri: ChannelUri, params: SubscriptionParams, defaults: SubscriptionDefaults
+    uri: ChannelUri, params: SubscriptionParameters, defaults: SubscriptionDefaults
 ) -> None:
     if uri.is_ipc or uri.is_spy:
         return

@@ -1,7 +1,8 @@
-"""Value grammars shared by channel URIs, environment variables and settings files: text in, numbers out.
+"""Value syntax shared by channel URIs, environment variables and settings files: text in, numbers out.
 
 Not here: which key takes which kind of value, and its range.
-Invariant: a text is accepted whole or not at all; the reference driver's leniency (`64kb`, `5mx`) is refused.
+Invariant: a text is accepted as a whole or not at all; what the reference driver tolerates (`64kb`, `5mx`) is
+rejected.
 
 Source: aeron_parse_util.c, aeron_uri.c (aeron_uri_get_int32, aeron_uri_get_int64, aeron_uri_get_bool).
 """
@@ -35,12 +36,12 @@ _DURATION: Final = re.compile(r"([0-9]+)(ns|us|ms|s|)", re.IGNORECASE)
 _DURATION_UNITS_NS: Final = {"": 1, "ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _INTEGER: Final = re.compile(r"([+-]?)(?:0[xX]([0-9a-fA-F]+)|(0[0-7]*)|([1-9][0-9]*))")
 
-# The longest text worth converting: int() takes quadratic time, and Python itself refuses 4300 digits.
+# Limit for conversion: int() takes quadratic time, and Python itself rejects 4300 digits.
 _MAX_DIGITS: Final = 64
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes that `64`, `64k`, `16m` or `1g` stand for; suffixes are powers of 1024."""
+    """Return the bytes of `64`, `64k`, `16m` or `1g`; suffixes are powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is not None and len(text) <= _MAX_DIGITS:
         length = int(match[1]) * _SIZE_UNITS[match[2].lower()]
@@ -50,9 +51,9 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration_ns(text: str) -> int:
-    """Return the nanoseconds that `10`, `10ns`, `5us`, `100ms` or `5s` stand for.
+    """Return the nanoseconds of `10`, `10ns`, `5us`, `100ms` or `5s`.
 
-    What is longer than an int64 of nanoseconds (292 years) is cut to its maximum, as the reference does.
+    A duration beyond the int64 range (292 years) becomes its maximum, as in the reference.
     """
     match = _DURATION.fullmatch(text)
     if match is None:
@@ -63,7 +64,7 @@ def parse_duration_ns(text: str) -> int:
 
 
 def parse_bool(text: str) -> bool:
-    """Return the truth that exactly `true` or `false` stands for, as channel URIs write it."""
+    """Return the value of exactly `true` or `false`, as written in channel URIs."""
     if text == "true":
         return True
     if text == "false":
@@ -72,7 +73,7 @@ def parse_bool(text: str) -> bool:
 
 
 def parse_environment_bool(text: str) -> bool:
-    """Return the truth of an environment value: what follows the known beginning does not matter.
+    """Return the boolean of an environment variable; text after the known prefix is ignored.
 
     Source: aeron_parse_util.c, aeron_parse_bool.
     """
@@ -84,7 +85,7 @@ def parse_environment_bool(text: str) -> bool:
 
 
 def parse_int32(text: str) -> int:
-    """Return a signed 32-bit integer written in the bases of C: `10`, `-10`, `0x0a`, `012`."""
+    """Return a signed 32-bit integer in C notation: `10`, `-10`, `0x0a`, `012`."""
     value = _parse_integer(text)
     if value is None or not INT32_MIN <= value <= INT32_MAX:
         raise ConfigurationError(f"{_shorten(text)}: {INT32_ALLOWED}")
@@ -92,7 +93,7 @@ def parse_int32(text: str) -> int:
 
 
 def parse_int64(text: str) -> int:
-    """Return a signed 64-bit integer written in the bases of C: `10`, `-10`, `0x0a`, `012`."""
+    """Return a signed 64-bit integer in C notation: `10`, `-10`, `0x0a`, `012`."""
     value = _parse_integer(text)
     if value is None or not INT64_MIN <= value <= INT64_MAX:
         raise ConfigurationError(f"{_shorten(text)}: {INT64_ALLOWED}")
@@ -100,7 +101,7 @@ def parse_int64(text: str) -> int:
 
 
 def format_duration_ns(duration_ns: int) -> str:
-    """Return `duration_ns` in its largest unit that leaves no fraction: `100ms`, `5s`, `1500ms`, `0ns`."""
+    """Return `duration_ns` in the largest unit without a fraction: `100ms`, `5s`, `1500ms`, `0ns`."""
     for unit in ("s", "ms", "us"):
         count, rest = divmod(duration_ns, _DURATION_UNITS_NS[unit])
         if count > 0 and rest == 0:
@@ -109,7 +110,7 @@ def format_duration_ns(duration_ns: int) -> str:
 
 
 def format_size(length: int) -> str:
-    """Return `length` in bytes in its largest unit that leaves no fraction: `64k`, `1g`, `1408`, `0`."""
+    """Return `length` bytes in the largest unit without a fraction: `64k`, `1g`, `1408`, `0`."""
     for unit in ("g", "m", "k"):
         count, rest = divmod(length, _SIZE_UNITS[unit])
         if count > 0 and rest == 0:

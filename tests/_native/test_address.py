@@ -28,7 +28,7 @@ def test_an_address_keeps_host_and_port(host, port):
         ("::1", 20121, "[::1]:20121", ("::1", 20121, 0, 0)),
     ],
 )
-def test_an_address_is_written_as_channels_write_it(host, port, text, as_tuple):
+def test_an_address_is_formatted_as_in_a_channel_uri(host, port, text, as_tuple):
     address = SocketAddress.of(host, port)
 
     assert (str(address), repr(address)) == (text, f"SocketAddress({text})")
@@ -44,7 +44,7 @@ def test_an_address_is_written_as_channels_write_it(host, port, text, as_tuple):
         (("fe80::1", 1, 1), ("fe80::1", 1, 2)),
     ],
 )
-def test_addresses_that_differ_in_anything_are_not_equal(one, other):
+def test_addresses_that_differ_in_any_part_are_not_equal(one, other):
     assert SocketAddress.of(*one) != SocketAddress.of(*other)
 
 
@@ -54,7 +54,7 @@ def test_a_scope_is_given_by_number_or_by_the_name_of_an_interface():
     assert SocketAddress.of("fe80::1", 1, 7) == SocketAddress.of("fe80::1%7", 1)
 
 
-def test_a_copy_stays_when_its_model_goes():
+def test_a_copy_is_independent_of_the_original():
     address = SocketAddress.of("127.0.0.1", 1)
     copy = address.copy()
 
@@ -62,11 +62,11 @@ def test_a_copy_stays_when_its_model_goes():
     assert copy is not address
 
 
-def test_another_port_leaves_the_host():
+def test_with_port_keeps_the_host():
     assert SocketAddress.of("fe80::1%7", 1).with_port(2) == SocketAddress.of("fe80::1%7", 2)
 
 
-def test_no_address_is_none():
+def test_an_unset_address_is_none():
     nothing = SocketAddress()
 
     assert (str(nothing), nothing.host, nothing.port, nothing.packed) == ("none", "", 0, b"")
@@ -81,7 +81,7 @@ def test_a_name_is_not_resolved(host):
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
-def test_a_port_out_of_range_is_refused(port):
+def test_a_port_out_of_range_is_rejected(port):
     with pytest.raises(ValueError, match=f"port={port}: must be from 0 to 65535"):
         SocketAddress.of("127.0.0.1", port)
 
@@ -100,6 +100,6 @@ def test_an_address_of_a_unix_socket_keeps_its_path(path, text):
 
 
 @pytest.mark.parametrize("length", [0, 108])
-def test_a_path_that_no_unix_socket_can_have_is_refused(length):
+def test_a_path_that_is_too_short_or_too_long_for_a_unix_socket_is_rejected(length):
     with pytest.raises(ValueError, match=f"path of {length} bytes: must have from 1 to 107"):
         SocketAddress.unix(b"x" * length)

@@ -5,7 +5,7 @@ import pytest
 from aeron_core._native.clock import Clock
 
 
-def test_the_clock_is_the_systems():
+def test_the_default_clock_is_the_systems():
     clock = Clock()
 
     before = time.monotonic_ns(), time.time_ns()
@@ -33,11 +33,11 @@ def test_advancing_moves_both_times():
     assert (clock.nano_time(), clock.epoch_ms()) == (2_000_005, 9)
 
 
-def test_time_never_goes_back():
+def test_a_manual_clock_cannot_be_moved_back():
     with pytest.raises(ValueError, match="delta_ns=-1: time never goes back"):
         Clock.manual().advance(-1)
 
 
-def test_the_systems_clock_cannot_be_moved():
+def test_the_systems_clock_cannot_be_advanced():
     with pytest.raises(TypeError, match=r"use Clock\.manual"):
         Clock().advance(1)

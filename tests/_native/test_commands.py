@@ -14,7 +14,7 @@ def received(ring):
     return found
 
 
-def test_a_command_arrives_with_all_that_it_carries():
+def test_a_command_arrives_with_all_of_its_fields():
     ring, command = CommandRing(2), Command()
     target, subject = object(), object()
     source, control = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("::1", 2)
@@ -29,7 +29,7 @@ def test_a_command_arrives_with_all_that_it_carries():
     assert command.text == b""
 
 
-def test_a_command_without_objects_has_none():
+def test_a_command_without_objects_has_no_target_and_no_subject():
     ring, command = CommandRing(2), Command()
     ring.send(1)
 
@@ -49,7 +49,7 @@ def test_commands_arrive_in_order():
     assert ring.size == 0
 
 
-def test_a_full_ring_takes_nothing_until_something_was_taken_out():
+def test_a_full_ring_rejects_commands_until_one_is_polled():
     ring, command = CommandRing(2), Command()
 
     assert [ring.send(number) for number in range(3)] == [True, True, False]
@@ -59,7 +59,7 @@ def test_a_full_ring_takes_nothing_until_something_was_taken_out():
     assert received(ring) == [1, 3]
 
 
-def test_an_empty_ring_leaves_the_command_alone():
+def test_polling_an_empty_ring_does_not_change_the_command():
     ring, command = CommandRing(2), Command()
     ring.send(5)
     ring.receive(command)
@@ -69,7 +69,7 @@ def test_an_empty_ring_leaves_the_command_alone():
 
 
 @pytest.mark.parametrize("capacity", [0, 1, 3, -2, 1000])
-def test_a_capacity_that_is_no_power_of_two_is_refused(capacity):
+def test_a_capacity_that_is_not_a_power_of_two_is_rejected(capacity):
     with pytest.raises(ValueError, match=f"capacity={capacity}: must be a power of two"):
         CommandRing(capacity)
 

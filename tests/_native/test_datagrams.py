@@ -1,4 +1,4 @@
-"""Batches without a network; sockets are tested with the medium that opens them."""
+"""Batches without a network; sockets are tested with their medium."""
 
 import pytest
 
@@ -16,7 +16,7 @@ HERE, THERE = SocketAddress.of("127.0.0.1", 1), SocketAddress.of("::1", 2)
 
 
 class Wire:
-    """A delegate that hands over `waiting` and keeps what is sent."""
+    """A delegate that returns `waiting` and records what is sent."""
 
     def __init__(self, waiting=()):
         self.waiting, self.sent, self.is_open = list(waiting), [], True
@@ -35,7 +35,7 @@ class Wire:
         self.is_open = False
 
 
-def test_a_batch_takes_as_many_datagrams_as_it_has_slots():
+def test_a_batch_holds_as_many_datagrams_as_it_has_slots():
     batch = ReceiveBatch(2)
 
     assert batch.fill([(b"one", HERE), (b"two", THERE), (b"three", HERE)]) == 2
@@ -45,12 +45,12 @@ def test_a_batch_takes_as_many_datagrams_as_it_has_slots():
 
 
 @pytest.mark.parametrize("slots", [0, -1, BATCH_CAPACITY + 1])
-def test_a_batch_without_or_with_too_many_slots_is_refused(slots):
+def test_a_batch_with_no_or_too_many_slots_is_rejected(slots):
     with pytest.raises(ValueError, match=f"slots={slots}: must be from 1 to {BATCH_CAPACITY}"):
         ReceiveBatch(slots)
 
 
-def test_a_batch_that_is_full_takes_no_more():
+def test_a_full_batch_rejects_another_entry():
     with pytest.raises(IndexError, match=f"holds {BATCH_CAPACITY} entries already"):
         RunBatch([(b"x", 1)] * (BATCH_CAPACITY + 1))
 
@@ -64,7 +64,7 @@ def test_a_delegate_gets_each_datagram_of_a_run():
     assert wire.sent == [(part, THERE) for part in (b"aa", b"bb", b"c", b"d", b"")]
 
 
-def test_what_a_delegate_hands_over_is_received_with_its_source():
+def test_datagrams_of_a_delegate_are_received_with_their_source():
     probe = DatagramProbe(PythonDatagramChannel(Wire([(b"one", HERE), (b"", THERE)])))
 
     slots = probe.receive()
@@ -73,7 +73,7 @@ def test_what_a_delegate_hands_over_is_received_with_its_source():
     assert probe.receive() == []
 
 
-def test_a_datagram_may_fill_a_slot_and_not_more():
+def test_a_datagram_may_fill_a_slot_but_not_exceed_it():
     batch = ReceiveBatch(1)
 
     assert batch.fill([(b"x" * SLOT_LENGTH, HERE)]) == 1
@@ -90,7 +90,7 @@ def test_a_channel_passes_address_and_close_on_to_its_delegate():
     assert not wire.is_open
 
 
-def test_what_a_delegate_raises_comes_back():
+def test_an_exception_of_a_delegate_is_raised_to_the_caller():
     class Broken(Wire):
         def receive(self, limit):
             raise ZeroDivisionError

@@ -5,7 +5,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from aeron_core._native.pointers import LongMap
 
-# Few keys, and some that differ in the upper half only, so that entries collide and are pushed along.
+# Few keys, some of which differ in the upper 32 bits only, so that entries collide.
 keys = st.one_of(
     st.integers(0, 40), st.integers(0, 3).map(lambda n: n << 32), st.integers(-(2**63), 2**63 - 1)
 )
@@ -13,7 +13,7 @@ values = st.integers(-(2**63), 2**63 - 1)
 
 
 class LongMapMachine(RuleBasedStateMachine):
-    """A `LongMap` does what a `dict` does."""
+    """A `LongMap` behaves like a `dict`."""
 
     def __init__(self):
         super().__init__()

@@ -27,7 +27,7 @@ def test_term_ids_wrap_in_32_bits():
 
 
 @given(I32, st.integers(0, 2**31 - 1), BITS, st.integers(0, 2**25))
-def test_position_gives_back_its_term_and_offset(initial_term_id, term_count, bits, frames):
+def test_a_position_is_decomposed_into_its_term_and_offset(initial_term_id, term_count, bits, frames):
     term_offset = frames * 32 % (1 << bits)
     term_id = positions.add_wrap(initial_term_id, term_count)
 
@@ -46,7 +46,7 @@ def test_partition_index_is_in_range_for_any_count(term_count):
 
 
 @given(I32, st.integers(0, 2**31 - 1))
-def test_raw_tail_gives_back_its_halves(term_id, offset):
+def test_a_raw_tail_is_decomposed_into_term_id_and_offset(term_id, offset):
     raw_tail = positions.pack_raw_tail(term_id, offset)
 
     assert raw_tail == (term_id << 32) + offset
@@ -54,7 +54,7 @@ def test_raw_tail_gives_back_its_halves(term_id, offset):
     assert positions.raw_tail_term_offset(raw_tail, 2**30) == min(offset, 2**30)
 
 
-def test_tail_past_4_gib_of_claims_still_means_the_end_of_the_term():
+def test_a_tail_beyond_4_gib_of_claims_is_the_end_of_the_term():
     assert positions.raw_tail_term_offset((5 << 32) | 0xFFFFFFE0, 65536) == 65536
 
 
@@ -92,7 +92,7 @@ def test_log_length_is_three_terms_and_the_metadata_in_whole_pages(term_length, 
 
 
 @given(st.integers(0, 2**31 - 1), I32)
-def test_pair_gives_back_its_halves(high, low):
+def test_a_packed_pair_is_decomposed_into_its_halves(high, low):
     pair = positions.pack_pair(high, low)
 
     assert pair >= 0

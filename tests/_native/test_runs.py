@@ -1,4 +1,4 @@
-"""Runs of messages of one frame each, written and read in one loop."""
+"""Runs of single-frame messages, written and read in one loop."""
 
 import struct
 
@@ -29,7 +29,7 @@ def write(log, payloads, length):
 
 
 class Columns:
-    """Room for what a run is read into, and a byte behind that nobody may touch."""
+    """The arrays that a run is read into, each with a guard byte after it that must not change."""
 
     def __init__(self, messages, data_length):
         self.memory = [
@@ -50,7 +50,7 @@ class Columns:
         return all(memory.endswith(GUARD) for memory in self.memory)
 
 
-def test_payloads_of_every_length_come_through_whole_and_touch_nothing_else():
+def test_payloads_of_every_length_are_copied_completely_and_nothing_else_is_written():
     run = runs.measure_run(buffer_of(PAYLOADS), boundaries_of(PAYLOADS), 0, len(PAYLOADS), 1376, 65536, 65536)
     assert high_of_pair(run) == len(PAYLOADS)
     log = AtomicBuffer(bytearray(65536))
@@ -77,14 +77,14 @@ def test_payloads_of_every_length_come_through_whole_and_touch_nothing_else():
         (31, 65536, 0),
     ],
 )
-def test_a_run_ends_where_the_room_or_the_allowance_does(room, allowance, taken):
+def test_a_run_ends_with_the_space_or_the_allowance(room, allowance, taken):
     payloads = [b"x" * 32] * 10
     run = runs.measure_run(buffer_of(payloads), boundaries_of(payloads), 0, 10, 1376, room, allowance)
     assert (high_of_pair(run), low_of_pair(run)) == (taken, taken * 64)
 
 
 @pytest.mark.parametrize("entries", [(0, 8, 4), (0, 8, 1 << 62), (0, 8, -1), (0, 8, -(1 << 63))])
-def test_a_run_ends_before_boundaries_that_are_not_sound(entries):
+def test_a_run_ends_before_invalid_boundaries(entries):
     data = AtomicBuffer(bytearray(16))
     boundaries = AtomicBuffer(bytearray(struct.pack("<3q", *entries)))
     run = runs.measure_run(data, boundaries, 0, 2, 1376, 65536, 65536)
@@ -95,7 +95,7 @@ def test_a_run_ends_before_boundaries_that_are_not_sound(entries):
     assert log.get_i32(64) == -64, "the rest of the claim stays marked"
 
 
-def test_messages_that_have_grown_since_they_were_measured_are_left_over():
+def test_messages_that_grew_after_they_were_measured_are_left_over():
     payloads = [b"x" * 32] * 4
     log = AtomicBuffer(bytearray(256))
     assert write(log, [b"x" * 32, b"y" * 200, b"z"], 64 * 3) == 128
@@ -115,7 +115,9 @@ def test_messages_that_have_grown_since_they_were_measured_are_left_over():
         (640, 640, 10, 31, 0),
     ],
 )
-def test_reading_ends_where_the_term_the_limit_the_batch_or_its_room_does(left, reach, messages, room, taken):
+def test_reading_ends_with_the_term_the_limit_or_the_capacity_of_the_batch(
+    left, reach, messages, room, taken
+):
     log = AtomicBuffer(bytearray(640))
     assert write(log, [b"x" * 32] * 10, 640) == 0
     columns = Columns(10, room)
@@ -127,7 +129,7 @@ def test_reading_ends_where_the_term_the_limit_the_batch_or_its_room_does(left, 
 @pytest.mark.parametrize(
     ("offset", "value"), [(64, 0), (64, -64), (64, 31), (64, 0x7FFFFFFF), (68, 0x00800000), (70, 0)]
 )
-def test_reading_ends_before_a_frame_that_is_not_a_whole_message(offset, value):
+def test_reading_ends_before_a_frame_that_is_not_an_unfragmented_message(offset, value):
     log = AtomicBuffer(bytearray(192))
     assert write(log, [b"x" * 32] * 3, 192) == 0
     if offset == 70:
@@ -141,7 +143,7 @@ def test_reading_ends_before_a_frame_that_is_not_a_whole_message(offset, value):
 
 
 @pytest.mark.parametrize("messages", [-1, 4, 1 << 60])
-def test_arrays_that_are_too_short_are_refused(messages):
+def test_arrays_that_are_too_short_are_rejected(messages):
     columns = Columns(3, 96)
     with pytest.raises(IndexError):
         columns.read(AtomicBuffer(bytearray(192)), 192, 192, messages)

@@ -16,12 +16,12 @@ def test_a_semaphore_is_found_by_its_name(semaphore):
     assert NamedSemaphore(NAME).name == NAME
 
 
-def test_one_that_is_not_there_is_named():
+def test_the_error_for_a_missing_semaphore_names_it():
     with pytest.raises(OSError, match="cannot open semaphore /aeron-core-test-nowhere"):
         NamedSemaphore("/aeron-core-test-nowhere")
 
 
-def test_an_unlinked_name_is_gone_and_unlinking_again_does_nothing():
+def test_an_unlinked_name_is_removed_and_a_second_unlink_does_nothing():
     made = NamedSemaphore("/aeron-core-test-unlinked", create=True)
 
     made.unlink()
@@ -31,7 +31,7 @@ def test_an_unlinked_name_is_gone_and_unlinking_again_does_nothing():
         NamedSemaphore("/aeron-core-test-unlinked")
 
 
-def test_who_did_not_make_the_name_leaves_it(semaphore):
+def test_a_process_that_did_not_create_the_name_does_not_unlink_it(semaphore):
     NamedSemaphore(NAME).unlink()
 
     assert NamedSemaphore(NAME).name == NAME

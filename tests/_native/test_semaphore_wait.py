@@ -1,4 +1,4 @@
-"""How long a wait for a semaphore lasts, with a wall clock that is set back and on systems without `sem_clockwait`."""
+"""Duration of semaphore waits when the wall clock is set back, and on systems without `sem_clockwait`."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.system
 NAME = "/aeron-core-test-semaphore-wait"
 HEADERS = Path(aeron_core.get_include(), "aeron_core", "_native")
 
-# Whoever asks for the time of day gets that of an hour ahead: as if the clock were set back right after.
+# The wall clock is reported an hour ahead, as if it were set back right after the call.
 SET_BACK = r"""
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -98,13 +98,13 @@ def test_a_wait_ends_in_time_though_the_wall_clock_is_set_back(tmp_path):
     assert done.stdout == "woke\n"
 
 
-def test_without_clockwait_a_wait_ends_when_somebody_posts(semaphore, wait_without_clockwait):
+def test_without_clockwait_a_wait_ends_when_the_semaphore_is_posted(semaphore, wait_without_clockwait):
     semaphore.signal()
 
     assert wait_without_clockwait(60_000_000_000) == 1
 
 
-def test_without_clockwait_a_wait_ends_with_its_bound(semaphore, wait_without_clockwait):
+def test_without_clockwait_a_wait_ends_with_its_timeout(semaphore, wait_without_clockwait):
     start_ns = time.monotonic_ns()
 
     assert wait_without_clockwait(3_500_000) == 0

@@ -1,4 +1,4 @@
-"""Agents that say what they do."""
+"""Agents that record their calls."""
 
 import threading
 
@@ -8,7 +8,7 @@ DEADLINE_S = 10.0
 
 
 class ScriptedAgent:
-    """A Python agent: each duty cycle takes the next answer, or raises it; 0 when all are used up."""
+    """A Python agent: each duty cycle returns or raises the next item of a script, then 0."""
 
     def __init__(self, role_name="scripted", answers=()):
         self.role_name = role_name
@@ -42,7 +42,7 @@ def scripted():
 
 @pytest.fixture
 def await_event():
-    """Wait for an event of another thread, and fail where it does not come."""
+    """Return a function that waits for an event of another thread, and fails if it does not occur."""
 
     def wait(event):
         assert event.wait(DEADLINE_S)

@@ -23,7 +23,7 @@ def test_a_composite_is_named_after_its_agents(scripted):
     assert CompositeAgent(agents).role_name == "[sender,receiver]"
 
 
-def test_an_agent_that_raises_always_does_not_keep_the_others_from_working(scripted):
+def test_an_agent_that_always_raises_does_not_block_the_others(scripted):
     broken, healthy = scripted("broken", [ValueError(str(n)) for n in range(3)]), scripted("healthy", [5] * 3)
     invoker, errors = compose(broken, healthy)
 
@@ -34,7 +34,7 @@ def test_an_agent_that_raises_always_does_not_keep_the_others_from_working(scrip
     assert [str(error) for error in errors] == ["0", "1", "2"]
 
 
-def test_all_agents_of_a_composite_are_closed_though_one_raises(scripted):
+def test_all_agents_of_a_composite_are_closed_even_if_one_raises(scripted):
     class Uncloseable(scripted):
         def on_close(self):
             raise OSError("cannot unlink")
@@ -62,7 +62,7 @@ def test_an_agent_in_python_needs_only_a_name_and_a_duty_cycle():
     invoker.close()
 
 
-def test_a_duty_cycle_that_returns_no_number_is_a_fault():
+def test_a_duty_cycle_that_does_not_return_a_number_raises():
     class Wrong:
         role_name = "wrong"
 

@@ -1,4 +1,4 @@
-"""The processors of a control group, read from folders as the kernel shows them."""
+"""The processors of a control group, read from folders laid out like the kernel's."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from aeron_core.settings import DriverSettings
 
 @pytest.fixture
 def groups(tmp_path, monkeypatch):
-    """Return a function that makes a control group of this process, with processors."""
+    """Return a function that creates a control group of this process, with processors."""
     root = tmp_path / "cgroup"
     root.mkdir()
     proc = tmp_path / "self"
@@ -39,38 +39,38 @@ def describe(tmp_path, cpu, *, siblings, die="0-7", level_3="0-7"):
 @pytest.mark.parametrize(
     ("text", "cpus"), [("0", [0]), ("0-3", [0, 1, 2, 3]), ("8,2-3,2", [2, 3, 8]), ("1-2,4-5\n", [1, 2, 4, 5])]
 )
-def test_a_list_of_processors_is_read(text, cpus):
+def test_a_list_of_processors_is_parsed(text, cpus):
     assert cpuset.parse_cpus(text) == cpus
 
 
 @pytest.mark.parametrize("text", ["", "x", "1-", "1,,2"])
-def test_what_is_no_list_of_processors_is_refused(text):
+def test_an_invalid_list_of_processors_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be as 0-3,8"):
         cpuset.parse_cpus(text)
 
 
 @pytest.mark.parametrize("folder", ["a/b", "a", "."])
-def test_the_nearest_group_that_names_processors_counts(groups, folder):
+def test_the_nearest_group_that_sets_processors_is_used(groups, folder):
     groups("/a/b", folder, "4-5")
 
     assert cpuset.read_cpus() == [4, 5]
 
 
-def test_without_a_group_that_names_processors_nothing_starts(groups, tmp_path):
+def test_without_a_group_that_sets_processors_the_start_fails(groups, tmp_path):
     groups("/a", "other", "1")
 
     with pytest.raises(ConfigurationError, match="version 2 of control groups"):
         cpuset.read_cpus()
 
 
-def test_without_a_group_of_version_2_nothing_starts(tmp_path):
+def test_without_a_version_2_group_the_start_fails(tmp_path):
     (tmp_path / "self").write_text("12:cpuset:/old\n")
 
     with pytest.raises(ConfigurationError, match="0::/path"):
         cpuset.read_cpus(tmp_path / "self", tmp_path)
 
 
-def test_affinities_count_the_processors_of_the_group(groups):
+def test_affinities_are_indexes_into_the_processors_of_the_group(groups):
     groups("/a", "a", "3,5,7")
     settings = DriverSettings(cpuset_affinity=True, conductor_cpu_affinity=0, receiver_cpu_affinity=2)
 
@@ -81,7 +81,7 @@ def test_without_the_setting_affinities_are_processors():
     assert placement.processors_of(DriverSettings(sender_cpu_affinity=2)) == (-1, 2, -1)
 
 
-def test_an_affinity_beyond_the_group_is_refused(groups):
+def test_an_affinity_beyond_the_group_is_rejected(groups):
     groups("/a", "a", "3,5")
 
     with pytest.raises(ConfigurationError, match=r"sender_cpu_affinity=2: must be less than 2"):
@@ -97,7 +97,7 @@ def test_an_affinity_beyond_the_group_is_refused(groups):
     ],
 )
 @pytest.mark.parametrize("is_strict", [False, True])
-def test_a_poor_choice_is_told_or_stops_the_start(groups, tmp_path, fields, fault, is_strict):
+def test_a_poor_choice_causes_a_warning_or_stops_the_start(groups, tmp_path, fields, fault, is_strict):
     groups("/a", "a", "0-1")
     describe(tmp_path, 0, **fields)
     describe(tmp_path, 1, siblings="1")
@@ -111,7 +111,7 @@ def test_a_poor_choice_is_told_or_stops_the_start(groups, tmp_path, fields, faul
             placement.processors_of(settings)
 
 
-def test_a_core_that_is_there_as_a_whole_is_no_fault(groups, tmp_path):
+def test_a_complete_core_causes_no_warning(groups, tmp_path):
     for cpu in (0, 1):
         describe(tmp_path, cpu, siblings="0-1")
 

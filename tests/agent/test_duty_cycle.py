@@ -22,7 +22,7 @@ def test_the_first_cycle_has_no_length(tracker, counters):
     assert counters["longest"].get() == 0
 
 
-def test_the_longest_time_between_cycles_is_kept(tracker, counters):
+def test_the_longest_time_between_cycles_is_recorded(tracker, counters):
     for now_ms in (10, 15, 45, 46):
         tracker.measure_and_update(now_ms * MS)
 

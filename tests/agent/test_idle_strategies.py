@@ -19,12 +19,12 @@ from aeron_core.spi.idle_strategy import IdleStrategyParams
 from aeron_core.testing import IdleStrategyProbe
 
 MS = 1_000_000
-#: A busy machine can delay any one wait: that a wait is short is shown by the shortest of several.
+#: A busy machine can delay any single wait: the shortest of several is compared.
 TRIES = 7
 
 
 def time_of(strategy, work_count=0, times=1):
-    """Return the seconds that idling takes."""
+    """Return the duration of idling in seconds."""
     probe = IdleStrategyProbe(strategy)
     started = time.monotonic()
     for _ in range(times):
@@ -34,18 +34,18 @@ def time_of(strategy, work_count=0, times=1):
 
 @pytest.mark.parametrize("strategy", [NoOpIdleStrategy(), SpinIdleStrategy(), YieldIdleStrategy()])
 @pytest.mark.parametrize("work_count", [0, 1])
-def test_an_eager_strategy_comes_back_at_once(strategy, work_count):
+def test_an_eager_strategy_returns_at_once(strategy, work_count):
     assert time_of(strategy, work_count, times=100) < 1
 
 
-def test_sleeping_takes_its_time_when_there_was_no_work():
+def test_sleeping_takes_its_duration_if_there_was_no_work():
     strategy = SleepIdleStrategy(20 * MS)
 
     assert time_of(strategy) >= 0.02
     assert time_of(strategy, work_count=1, times=100) < 1
 
 
-def test_backing_off_waits_longer_and_longer_up_to_its_limit():
+def test_backing_off_sleeps_for_increasing_times_up_to_its_limit():
     strategies = [BackoffIdleStrategy(2, 3, 10 * MS, 20 * MS) for _ in range(TRIES)]
 
     assert min(time_of(strategy, times=5) for strategy in strategies) < 0.01
@@ -54,7 +54,7 @@ def test_backing_off_waits_longer_and_longer_up_to_its_limit():
     assert 0.02 <= min(time_of(strategy) for strategy in strategies) < 0.04
 
 
-def test_work_starts_backing_off_over():
+def test_work_resets_backing_off():
     strategies = [BackoffIdleStrategy(1, 0, 20 * MS, 20 * MS) for _ in range(TRIES)]
     for strategy in strategies:
         time_of(strategy, times=3)
@@ -64,7 +64,7 @@ def test_work_starts_backing_off_over():
     assert all(time_of(strategy) >= 0.02 for strategy in strategies)
 
 
-def test_a_signal_is_waited_for_at_most_its_bound():
+def test_waiting_for_a_signal_ends_with_the_timeout():
     strategy = SignalIdleStrategy("/aeron-core-test-bound", 20 * MS)
 
     assert 0.02 <= time_of(strategy) < 5
@@ -83,7 +83,7 @@ def test_a_post_from_elsewhere_ends_the_wait():
     strategy.close()
 
 
-def test_a_command_ends_the_wait_of_who_takes_it():
+def test_a_command_ends_the_wait_of_its_consumer():
     strategy, ring = SignalIdleStrategy("/aeron-core-test-ring", 60_000 * MS), CommandRing(2)
     ring.wake_with(strategy.semaphore)
     sender = threading.Timer(0.01, ring.send, [7])
@@ -104,7 +104,7 @@ def test_a_wake_up_is_kept_for_the_next_wait():
     strategy.close()
 
 
-def test_a_closed_signal_leaves_no_name():
+def test_closing_a_signal_strategy_removes_the_name():
     SignalIdleStrategy("/aeron-core-test-closed", MS).close()
 
     with pytest.raises(OSError, match="/aeron-core-test-closed"):
@@ -123,13 +123,13 @@ def test_a_closed_signal_leaves_no_name():
         ("backoff", "1-2-3us-4ms", BackoffIdleStrategy),
     ],
 )
-def test_the_plugin_makes_strategies_from_the_settings(name, options, kind):
+def test_the_plugin_creates_strategies_from_the_settings(name, options, kind):
     factory = plugin.aeron_idle_strategies()[name]
 
     assert isinstance(factory(IdleStrategyParams("sender", options)), kind)
 
 
-def test_the_plugin_makes_a_signal_that_others_find_by_name():
+def test_the_plugin_creates_a_signal_that_other_processes_find_by_name():
     params = IdleStrategyParams("sender", "1ms", signal_name="/aeron-core-test-plugin")
 
     strategy = plugin.aeron_idle_strategies()["signal"](params)
@@ -139,6 +139,6 @@ def test_the_plugin_makes_a_signal_that_others_find_by_name():
 
 
 @pytest.mark.parametrize(("name", "options"), [("backoff", "10-20"), ("sleep-ns", "often")])
-def test_wrong_options_are_refused(name, options):
+def test_wrong_options_are_rejected(name, options):
     with pytest.raises(ConfigurationError, match=options):
         plugin.aeron_idle_strategies()[name](IdleStrategyParams("sender", options))

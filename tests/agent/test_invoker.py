@@ -16,7 +16,7 @@ def test_an_agent_starts_with_its_first_duty_cycle(scripted):
     assert agent.log == ["start", 3, 0]
 
 
-def test_what_an_agent_raises_is_reported(scripted):
+def test_an_exception_of_an_agent_is_reported(scripted):
     fault = ValueError("broken")
     invoker, errors = invoker_of(scripted(answers=[fault, 2]))
 

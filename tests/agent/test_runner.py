@@ -25,7 +25,7 @@ class RecordingIdle:
 
 @pytest.fixture
 def run(await_event):
-    """Run an agent until it has used up its answers; return what went to `on_error`."""
+    """Return a function that runs an agent to the end of its script and returns the errors reported."""
 
     def run_to_end(agent, idle=None):
         errors = []
@@ -49,7 +49,7 @@ def test_an_agent_starts_works_and_closes_on_one_thread_of_its_own(run, scripted
     assert not agent.thread.is_alive()
 
 
-def test_what_an_agent_raises_is_reported_and_the_agent_goes_on(run, scripted):
+def test_an_exception_of_an_agent_is_reported_and_the_agent_continues(run, scripted):
     fault = ValueError("broken")
     agent = scripted(answers=[1, fault, 2])
 

@@ -130,7 +130,7 @@ class DriverDouble:
 
     directory: Path
     clock: Clock
-    received: list[commands.Command] = field(default_factory=list)
+    received: list[commands.DriverCommand] = field(default_factory=list)
     is_silent: bool = False
     refusal: tuple[int, str] | None = None
 

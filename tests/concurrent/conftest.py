@@ -14,19 +14,19 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "shm"
 
 @pytest.fixture(scope="session")
 def recorded_cnc() -> dict[str, Any]:
-    """What must be read from the recorded cnc.dat."""
+    """Return the expected contents of the recorded cnc.dat."""
     return json.loads((VECTORS / "01-fixture.json").read_text())["cnc"]
 
 
 @pytest.fixture(scope="session")
 def recorded_commands() -> dict[str, Any]:
-    """Commands that real clients wrote and what a real driver answered."""
+    """Return commands of real clients and the responses of a real driver."""
     return json.loads((VECTORS / "01-commands.json").read_text())
 
 
 @pytest.fixture(scope="session")
 def cnc_bytes() -> bytes:
-    """Return the recorded cnc.dat, whole."""
+    """Return the complete recorded cnc.dat."""
     return gzip.decompress((VECTORS / "01-cnc.dat.gz").read_bytes())
 
 

@@ -67,7 +67,7 @@ def test_a_record_is_its_length_type_and_message_aligned_to_eight():
     assert counters(buffer) == (24, 24, 16)
 
 
-def test_a_message_that_does_not_fit_before_the_end_goes_to_the_start_behind_padding():
+def test_a_message_that_does_not_fit_before_the_end_is_put_at_the_start_after_padding():
     buffer = make_buffer(position=CAPACITY - 32)
     receiver = BroadcastReceiver(buffer)
     transmitter = BroadcastTransmitter(buffer)
@@ -79,7 +79,7 @@ def test_a_message_that_does_not_fit_before_the_end_goes_to_the_start_behind_pad
     assert receive_all(receiver) == [(1, bytes(40))]
 
 
-def test_a_transmitter_goes_on_where_the_buffer_stands():
+def test_a_transmitter_continues_at_the_tail_of_the_buffer():
     buffer = make_buffer()
     BroadcastTransmitter(buffer).transmit(1, b"a")
     receiver = BroadcastReceiver(buffer)
@@ -98,7 +98,7 @@ def test_a_new_receiver_starts_with_the_latest_message():
     assert receive_all(BroadcastReceiver(buffer)) == [(2, b"latest")]
 
 
-def test_a_message_longer_than_the_first_scratch_space_is_received_whole():
+def test_a_message_longer_than_the_initial_scratch_buffer_is_received_completely():
     buffer = make_buffer(capacity=1 << 17)
     receiver = BroadcastReceiver(buffer)
     message = bytes(range(256)) * 64
@@ -108,26 +108,26 @@ def test_a_message_longer_than_the_first_scratch_space_is_received_whole():
     assert receive_all(receiver) == [(1, message)]
 
 
-def test_a_message_longer_than_an_eighth_of_the_buffer_is_refused():
+def test_a_message_longer_than_an_eighth_of_the_buffer_is_rejected():
     transmitter = BroadcastTransmitter(make_buffer())
 
     with pytest.raises(ConfigurationError, match="message of 129 bytes: must be at most 128"):
         transmitter.transmit(1, bytes(129))
 
 
-def test_a_type_below_one_is_refused():
+def test_a_type_below_one_is_rejected():
     with pytest.raises(ConfigurationError, match="type_id=0"):
         BroadcastTransmitter(make_buffer()).transmit(0, b"")
 
 
 @pytest.mark.parametrize("make", [BroadcastTransmitter, BroadcastReceiver])
 @pytest.mark.parametrize("length", [0, 128, 1000, 128 + 1000])
-def test_a_buffer_that_is_no_power_of_two_and_a_trailer_is_refused(make, length):
+def test_a_buffer_that_is_not_a_power_of_two_plus_a_trailer_is_rejected(make, length):
     with pytest.raises(ConfigurationError, match="power of two"):
         make(AtomicBuffer.allocate(length))
 
 
-def test_a_receiver_that_was_overrun_is_told_and_goes_on_with_the_latest():
+def test_a_lapped_receiver_reports_it_and_continues_with_the_latest_message():
     buffer = make_buffer()
     receiver = BroadcastReceiver(buffer)
     transmitter = BroadcastTransmitter(buffer)
@@ -140,7 +140,7 @@ def test_a_receiver_that_was_overrun_is_told_and_goes_on_with_the_latest():
     assert receive_all(receiver) == [(100, bytes(16))]
 
 
-def test_a_receiver_is_overrun_once_the_transmitter_intends_to_reach_its_record():
+def test_a_receiver_is_lapped_once_the_tail_intent_reaches_its_record():
     buffer = make_buffer()
     receiver = BroadcastReceiver(buffer)
     BroadcastTransmitter(buffer).transmit(1, b"x")
@@ -149,7 +149,7 @@ def test_a_receiver_is_overrun_once_the_transmitter_intends_to_reach_its_record(
     assert receiver.receive(lambda *_: None) == LAPPED
 
 
-def test_a_receiver_is_not_overrun_by_a_transmitter_that_stops_before_its_record():
+def test_a_receiver_is_not_lapped_by_a_transmitter_that_stops_before_its_record():
     buffer = make_buffer()
     receiver = BroadcastReceiver(buffer)
     BroadcastTransmitter(buffer).transmit(1, b"x")
@@ -158,7 +158,7 @@ def test_a_receiver_is_not_overrun_by_a_transmitter_that_stops_before_its_record
     assert receiver.receive(lambda *_: None) == 1
 
 
-def test_a_receiver_whose_padding_is_written_over_is_overrun():
+def test_a_receiver_whose_padding_is_overwritten_is_lapped():
     buffer = make_buffer(position=CAPACITY - 32)
     receiver = BroadcastReceiver(buffer)
     BroadcastTransmitter(buffer).transmit(1, bytes(40))
@@ -179,7 +179,7 @@ def test_a_message_whose_handler_raises_is_consumed():
 
 
 @pytest.mark.parametrize("length", [-1, 0, 7, 1025, 2**31 - 1])
-def test_a_record_that_cannot_be_raises_once_and_the_receiver_goes_on(length):
+def test_an_impossible_record_raises_once_and_the_receiver_continues(length):
     buffer = make_buffer()
     receiver = BroadcastReceiver(buffer)
     transmitter = BroadcastTransmitter(buffer)
@@ -207,7 +207,7 @@ def test_a_receiver_that_writes_to_the_positions_does_not_move_the_transmitter()
 @given(
     st.binary(min_size=64, max_size=64), st.lists(st.integers(-16, 96), min_size=3, max_size=3), st.integers()
 )
-def test_no_content_of_the_buffer_reads_outside_or_never_ends(records, offsets, position):
+def test_no_content_of_the_buffer_causes_a_read_outside_it_or_an_endless_loop(records, offsets, position):
     buffer = make_buffer(capacity=64)
     receiver = BroadcastReceiver(buffer)
     buffer.put_bytes(0, records)
@@ -220,7 +220,7 @@ def test_no_content_of_the_buffer_reads_outside_or_never_ends(records, offsets, 
             receiver.receive(lambda type_id, scratch, at, length: scratch.get_bytes(at, length))
 
 
-def test_answers_sent_again_are_the_bytes_that_a_real_driver_wrote(recorded_commands):
+def test_retransmitted_responses_equal_the_bytes_of_a_real_driver(recorded_commands):
     answers = [answer for step in recorded_commands["steps"] for answer in step["responses"]]
     assert len(answers) > 20
 
@@ -246,7 +246,7 @@ def test_the_broadcast_buffer_of_a_real_driver_is_received_as_recorded(recorded_
     assert latest == [m for m, r in zip(expected, recorded["records"], strict=True) if r["position"] >= 2688]
 
 
-def test_the_broadcast_buffer_of_a_real_driver_is_the_same_when_sent_again(recorded_cnc, cnc_section):
+def test_the_broadcast_buffer_of_a_real_driver_is_reproduced_byte_for_byte(recorded_cnc, cnc_section):
     recorded = cnc_section("to_clients")
     buffer = AtomicBuffer.allocate(recorded.capacity)
     transmitter = BroadcastTransmitter(buffer)
@@ -267,7 +267,7 @@ def transmit_numbers(buffer, count, done):
 
 
 def receive_numbers(receiver, done):
-    """Check that whatever arrives is whole and in order; return how many came."""
+    """Check that received messages are intact and in order; return how many arrived."""
     last = -1
     received = 0
 
@@ -286,7 +286,7 @@ def receive_numbers(receiver, done):
             return last, received, receiver.lapped_count
 
 
-def test_a_receiver_in_another_thread_gets_whole_messages_in_order_or_is_told_of_a_loss():
+def test_a_receiver_in_another_thread_gets_whole_messages_in_order_or_reports_a_loss():
     buffer = make_buffer(capacity=4096)
     receiver = BroadcastReceiver(buffer)
     done = threading.Event()
@@ -299,7 +299,7 @@ def test_a_receiver_in_another_thread_gets_whole_messages_in_order_or_is_told_of
     assert received == 5000 or lapped_count > 0
 
 
-def test_a_receiver_in_another_process_gets_whole_messages_in_order_or_is_told_of_a_loss(tmp_path):
+def test_a_receiver_in_another_process_gets_whole_messages_in_order_or_reports_a_loss(tmp_path):
     path = tmp_path / "broadcast"
     path.write_bytes(bytes(1024 + wire.BROADCAST_TRAILER_LENGTH))
     with path.open("r+b") as file:

@@ -20,7 +20,7 @@ def test_a_counter_is_the_first_eight_bytes_of_its_record(values):
     assert (counter.id, counter.get(), counter.get_acquire()) == (1, 5, 5)
 
 
-def test_a_released_value_is_read(values):
+def test_a_value_stored_with_release_is_read(values):
     counter = Counter(values, 0)
 
     counter.set_release(-(2**63))
@@ -45,13 +45,13 @@ def test_a_proposed_maximum_is_taken_only_if_it_is_higher(values, value, moved, 
 
 
 @pytest.mark.parametrize("counter_id", [-1, 2, 2**31 - 1])
-def test_a_counter_outside_of_the_values_is_refused(values, counter_id):
+def test_a_counter_outside_the_values_is_rejected(values, counter_id):
     with pytest.raises(IndexError):
         Counter(values, counter_id)
 
 
 @pytest.mark.parametrize("method", ["set", "set_release", "get_and_add", "propose_max_release"])
-def test_a_counter_of_a_read_only_file_can_only_be_read(method):
+def test_a_counter_in_a_read_only_file_rejects_writes(method):
     counter = Counter(AtomicBuffer(bytes(128)), 0)
 
     with pytest.raises(IndexError, match="counter 0 cannot be written"):
@@ -60,13 +60,13 @@ def test_a_counter_of_a_read_only_file_can_only_be_read(method):
     assert counter.get() == 0
 
 
-def test_a_counter_knows_its_registration(values):
+def test_a_counter_returns_its_registration_id(values):
     values.put_i64(128 + 8, 77)
 
     assert Counter(values, 1).registration_id == 77
 
 
-def test_threads_that_add_at_once_lose_nothing(values):
+def test_concurrent_adds_lose_no_update(values):
     def add():
         counter = Counter(values, 0)
         for _ in range(10_000):

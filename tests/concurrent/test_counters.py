@@ -46,7 +46,7 @@ def test_a_counter_is_read_as_it_was_allocated():
     assert (record.state, record.free_for_reuse_deadline_ms) == (1, NOT_FREE_TO_REUSE)
 
 
-def test_every_field_lies_where_the_format_says():
+def test_every_field_is_at_the_offset_of_the_format():
     manager = make_manager()
 
     manager.allocate(3, "first")
@@ -87,11 +87,11 @@ def test_a_counter_is_freed_once():
 
 
 @pytest.mark.parametrize("counter_id", [-1, 0, 4, 2**31])
-def test_an_id_that_was_never_given_away_is_not_freed(counter_id):
+def test_an_id_that_was_never_allocated_is_not_freed(counter_id):
     assert not make_manager().free(counter_id)
 
 
-def test_an_id_is_not_given_away_again_before_its_rest_is_over():
+def test_an_id_is_not_reused_before_its_timeout():
     clock = Clock.manual()
     manager = make_manager(clock=clock, timeout_ms=1000)
     manager.free(manager.allocate(0, "x"))
@@ -101,7 +101,7 @@ def test_an_id_is_not_given_away_again_before_its_rest_is_over():
     assert manager.allocate(0, "y") == 1
 
 
-def test_an_id_is_given_away_again_with_fresh_values_once_its_rest_is_over():
+def test_an_id_is_reused_with_reset_values_after_its_timeout():
     clock = Clock.manual()
     manager = make_manager(clock=clock, timeout_ms=1000)
     counter_id = manager.allocate(3, "a longer label", b"longer key", registration_id=5, owner_id=6)
@@ -116,7 +116,7 @@ def test_an_id_is_given_away_again_with_fresh_values_once_its_rest_is_over():
     assert (record.value, record.registration_id, record.owner_id) == (0, 0, 0)
 
 
-def test_the_id_that_was_freed_first_is_given_away_first():
+def test_the_id_freed_first_is_reused_first():
     clock = Clock.manual()
     manager = make_manager(clock=clock, timeout_ms=0)
     ids = [manager.allocate(0, "x") for _ in range(3)]
@@ -126,7 +126,7 @@ def test_the_id_that_was_freed_first_is_given_away_first():
     assert [manager.allocate(0, "y") for _ in range(3)] == [2, 0, 3]
 
 
-def test_allocation_beyond_the_last_id_says_which_setting_to_raise():
+def test_the_error_for_exhausted_ids_names_the_setting_to_raise():
     manager = make_manager(count=2)
     for _ in range(2):
         manager.allocate(0, "x")
@@ -139,7 +139,7 @@ def test_allocation_beyond_the_last_id_says_which_setting_to_raise():
     assert error.value.errno == errno.ENOMEM
 
 
-def test_label_and_key_are_cut_to_what_a_record_holds():
+def test_label_and_key_are_truncated_to_the_length_of_their_fields():
     manager = make_manager()
 
     counter_id = manager.allocate(0, "é" * 200, bytes(range(1, 200)))
@@ -150,7 +150,7 @@ def test_label_and_key_are_cut_to_what_a_record_holds():
     assert manager.state(counter_id + 1) == wire.COUNTER_STATE_UNUSED
 
 
-def test_a_label_can_be_replaced_and_lengthened():
+def test_a_label_can_be_replaced_and_extended():
     manager = make_manager()
     counter_id = manager.allocate(0, "x")
 
@@ -183,7 +183,7 @@ def test_a_counter_is_found_by_type_and_registration():
     assert reader_of(manager).find(3, 9) == NULL_COUNTER_ID
 
 
-def test_a_freed_counter_is_not_found_and_does_not_hide_those_behind_it():
+def test_a_freed_counter_is_not_found_and_does_not_hide_later_ones():
     manager = make_manager()
     manager.free(manager.allocate(2, "freed", registration_id=9))
     wanted = manager.allocate(2, "wanted", registration_id=9)
@@ -201,19 +201,19 @@ def test_a_compiled_counter_shares_the_value():
 
 
 @pytest.mark.parametrize("counter_id", [-1, 4, 2**31])
-def test_reading_outside_of_the_counters_is_refused(counter_id):
+def test_reading_outside_the_counters_is_rejected(counter_id):
     with pytest.raises(IndexError, match=f"counter_id={counter_id}: must be from 0 to 3"):
         make_manager().label(counter_id)
 
 
-def test_metadata_shorter_than_the_values_need_is_refused():
+def test_metadata_too_short_for_the_values_is_rejected():
     with pytest.raises(ConfigurationError, match="must be at least 1024"):
         CountersManager(AtomicBuffer.allocate(1023), AtomicBuffer.allocate(256), Clock.manual(), 0)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=1600), st.binary(max_size=600))
-def test_no_content_of_the_buffers_reads_outside(metadata, values):
+def test_no_content_of_the_buffers_causes_a_read_outside_them(metadata, values):
     reader = CountersReader(AtomicBuffer(metadata), AtomicBuffer(values))
 
     for record in reader:
@@ -222,7 +222,7 @@ def test_no_content_of_the_buffers_reads_outside(metadata, values):
 
 
 @pytest.mark.parametrize("length", [-1, 381, 2**31 - 1])
-def test_a_label_length_that_cannot_be_is_cut(length):
+def test_an_impossible_label_length_is_bounded(length):
     manager = make_manager()
     counter_id = manager.allocate(0, "x")
     manager.metadata.put_i32(wire.COUNTER_LABEL_LENGTH_OFFSET, length)
@@ -248,7 +248,7 @@ def test_the_counters_of_a_real_driver_are_read_as_recorded(recorded_cnc, cnc_se
             assert getattr(record, name) == expected[name]
 
 
-def test_the_counters_of_a_real_driver_are_the_same_when_allocated_again(recorded_cnc, cnc_section):
+def test_the_counters_of_a_real_driver_are_reproduced_byte_for_byte(recorded_cnc, cnc_section):
     metadata, values = cnc_section("counters_metadata"), cnc_section("counters_values")
     clock = Clock.manual(epoch_ms=0)
     manager = CountersManager(

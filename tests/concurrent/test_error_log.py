@@ -58,7 +58,7 @@ def test_errors_differ_by_code_and_by_description(other):
     assert [record.observation_count for record in read_errors(buffer)] == [1, 1]
 
 
-def test_errors_that_were_last_seen_before_a_time_are_left_out():
+def test_errors_last_observed_before_a_time_are_omitted():
     buffer, clock, log = make_log()
     log.record(1, "old")
     log.record(2, "old but seen again")
@@ -68,7 +68,7 @@ def test_errors_that_were_last_seen_before_a_time_are_left_out():
     assert [record.text for record in read_errors(buffer, since_ms=1001)] == ["(2) old but seen again"]
 
 
-def test_an_error_that_finds_no_room_is_dropped_and_counted():
+def test_an_error_that_does_not_fit_is_dropped_and_counted():
     buffer, _, log = make_log(length=64)
 
     assert log.record(1, "x" * 20)
@@ -88,12 +88,12 @@ def test_an_entry_may_end_with_the_buffer():
     assert [record.text for record in read_errors(buffer)] == ["(1) xy"]
 
 
-def test_a_log_without_room_for_an_entry_reads_as_empty():
+def test_a_log_too_short_for_an_entry_is_empty():
     assert list(read_errors(AtomicBuffer(b"\xff" * 23))) == []
 
 
 @pytest.mark.parametrize("length", [-1, 23, 1025, 2**31 - 1])
-def test_an_entry_that_cannot_be_raises_after_those_before_it(length):
+def test_an_impossible_entry_raises_after_the_entries_before_it(length):
     buffer, _, log = make_log()
     log.record(1, "a")
     buffer.put_i32(32, length)
@@ -104,7 +104,7 @@ def test_an_entry_that_cannot_be_raises_after_those_before_it(length):
         next(errors)
 
 
-def test_threads_that_record_at_once_lose_nothing():
+def test_concurrent_records_lose_no_observation():
     buffer, _, log = make_log(length=65536)
 
     def record():
@@ -122,7 +122,7 @@ def test_threads_that_record_at_once_lose_nothing():
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
-def test_no_content_of_the_log_reads_outside(content):
+def test_no_content_of_the_log_causes_a_read_outside_it(content):
     with contextlib.suppress(ProtocolError):
         assert len(list(read_errors(AtomicBuffer(content)))) <= len(content) // 24
 
@@ -137,7 +137,7 @@ def test_the_log_of_a_real_driver_is_read_as_recorded(recorded_cnc, cnc_section)
     assert len(expected) == 4
 
 
-def test_the_log_of_a_real_driver_is_the_same_when_recorded_again(recorded_cnc, cnc_section):
+def test_the_log_of_a_real_driver_is_reproduced_byte_for_byte(recorded_cnc, cnc_section):
     observations = []
     for r in recorded_cnc["error_log"]:
         code, _, description = r["text"].removeprefix("(").partition(") ")

@@ -13,7 +13,7 @@ from aeron_core.concurrent.flag import Flag
 
 @pytest.fixture
 def interrupt_every_line():
-    """Return a function that has another one called before each line of the flag, as a signal handler might be."""
+    """Return a function that calls another one before each line of the flag's code, as a signal handler might run."""
 
     def begin(handler):
         def trace(frame, event, argument):
@@ -30,7 +30,7 @@ def interrupt_every_line():
     sys.settrace(before)
 
 
-def test_a_flag_is_set_once_and_for_all():
+def test_a_flag_stays_set():
     flag = Flag()
     assert not flag.is_set()
 
@@ -41,12 +41,12 @@ def test_a_flag_is_set_once_and_for_all():
     assert [flag.wait(), flag.wait(0), flag.wait(1)] == [True] * 3
 
 
-def test_who_waits_for_a_flag_that_nobody_sets_waits_no_longer_than_it_said():
+def test_waiting_for_a_flag_ends_with_the_timeout():
     assert not Flag().wait(0)
     assert not Flag().wait(0.001)
 
 
-def test_everybody_who_waits_is_woken():
+def test_all_waiting_threads_are_woken():
     flag = Flag()
     threads = [threading.Thread(target=flag.wait) for _ in range(5)]
     for thread in threads:
@@ -60,7 +60,7 @@ def test_everybody_who_waits_is_woken():
 
 
 @pytest.mark.parametrize("method", ["set", "wait"])
-def test_a_handler_may_set_it_wherever_it_is_interrupted(interrupt_every_line, method):
+def test_a_handler_may_set_the_flag_whatever_line_it_interrupts(interrupt_every_line, method):
     flag = Flag()
     interrupt_every_line(flag.set)
 
@@ -82,7 +82,7 @@ def test_a_signal_ends_the_wait():
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_signal_that_does_not_wake_the_waiting_thread_ends_the_wait_all_the_same():
+def test_a_signal_ends_the_wait_even_if_it_does_not_wake_the_thread():
     flag = Flag()
     waiting = threading.get_ident()
 

@@ -37,7 +37,7 @@ def test_an_entry_is_read_as_it_was_made():
     assert list(read_loss_report(buffer)) == [expected]
 
 
-def test_every_field_lies_where_the_format_says():
+def test_every_field_is_at_the_offset_of_the_format():
     buffer, report = make_report()
 
     report.create_entry(**{**ENTRY, "channel": "abcde"})
@@ -61,7 +61,7 @@ def test_an_observation_adds_to_its_entry_only():
 
 @pytest.mark.parametrize("channel_length", range(10, 30))
 @pytest.mark.parametrize("source_length", [3, 4, 5, 6])
-def test_entries_of_every_length_are_read_behind_one_another(channel_length, source_length):
+def test_entries_of_every_length_are_read_one_after_the_other(channel_length, source_length):
     buffer, report = make_report()
     channels = ["c" * channel_length, "second"]
 
@@ -71,7 +71,7 @@ def test_entries_of_every_length_are_read_behind_one_another(channel_length, sou
     assert [entry.channel for entry in read_loss_report(buffer)] == channels
 
 
-def test_a_report_without_room_makes_no_entry_and_ignores_its_observations():
+def test_a_full_report_adds_no_entry_and_ignores_its_observations():
     buffer, report = make_report(length=128)
     report.create_entry(**ENTRY)
 
@@ -93,7 +93,7 @@ def test_an_entry_may_end_with_the_buffer():
 
 @pytest.mark.parametrize("offset", [168, 196])
 @pytest.mark.parametrize("length", [-1, 1000, 2**31 - 1])
-def test_a_text_that_cannot_be_raises_after_the_entries_before_it(offset, length):
+def test_an_impossible_text_raises_after_the_entries_before_it(offset, length):
     buffer, report = make_report()
     report.create_entry(**{**ENTRY, "channel": "c" * 50})
     assert report.create_entry(**ENTRY) == 128
@@ -107,7 +107,7 @@ def test_a_text_that_cannot_be_raises_after_the_entries_before_it(offset, length
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200), st.integers(-1, 80), st.binary(max_size=100))
-def test_no_content_of_the_report_reads_outside(before, channel_length, behind):
+def test_no_content_of_the_report_causes_a_read_outside_it(before, channel_length, behind):
     header = struct.pack("<q", 1) + before[:32].ljust(32, b"x")
     content = header + struct.pack("<i", channel_length) + before[32:] + behind
 
@@ -133,7 +133,7 @@ def test_the_report_of_a_real_driver_is_read_as_recorded(recorded):
 
 
 @pytest.mark.parametrize("recorded", recorded_reports(), ids=lambda recorded: recorded["file"])
-def test_the_report_of_a_real_driver_is_the_same_when_made_again(recorded):
+def test_the_report_of_a_real_driver_is_reproduced_byte_for_byte(recorded):
     content = gzip.decompress((VECTORS / recorded["file"]).read_bytes())
     buffer, report = make_report(length=len(content))
 

@@ -11,7 +11,7 @@ SHM = Path("/dev/shm")
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_new_file_is_zeros_of_the_length_that_was_asked_for(tmp_path, sparse):
+def test_a_new_file_has_the_requested_length_and_only_zeros(tmp_path, sparse):
     path = tmp_path / "file"
 
     buffer = create_mapped_file(path, 5000, sparse=sparse)
@@ -20,7 +20,7 @@ def test_a_new_file_is_zeros_of_the_length_that_was_asked_for(tmp_path, sparse):
     assert path.stat().st_size == 5000
 
 
-def test_a_file_that_is_not_sparse_has_its_room(tmp_path):
+def test_a_file_that_is_not_sparse_has_its_space_allocated(tmp_path):
     create_mapped_file(tmp_path / "filled", 1 << 20, sparse=False)
     create_mapped_file(tmp_path / "sparse", 1 << 20, sparse=True)
 
@@ -28,7 +28,7 @@ def test_a_file_that_is_not_sparse_has_its_room(tmp_path):
     assert (tmp_path / "sparse").stat().st_blocks * 512 < 1 << 20
 
 
-def test_what_one_mapping_stores_another_sees(tmp_path):
+def test_a_store_is_visible_through_another_mapping(tmp_path):
     writer = create_mapped_file(tmp_path / "file", 4096, sparse=True)
     reader = open_mapped_file(tmp_path / "file", read_only=True)
 
@@ -38,7 +38,7 @@ def test_what_one_mapping_stores_another_sees(tmp_path):
     assert (reader.read_only, open_mapped_file(tmp_path / "file").read_only) == (True, False)
 
 
-def test_a_file_that_exists_is_left_alone(tmp_path):
+def test_an_existing_file_is_not_changed(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"precious")
 
@@ -50,7 +50,7 @@ def test_a_file_that_exists_is_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, -1])
-def test_a_length_that_is_not_positive_is_refused(tmp_path, length):
+def test_a_length_that_is_not_positive_is_rejected(tmp_path, length):
     with pytest.raises(ConfigurationError, match=f"length={length}"):
         create_mapped_file(tmp_path / "file", length, sparse=True)
 
@@ -58,7 +58,7 @@ def test_a_length_that_is_not_positive_is_refused(tmp_path, length):
 
 
 @pytest.mark.skipif(not SHM.is_dir(), reason="no /dev/shm")
-def test_too_little_shared_memory_says_how_much_is_missing_and_how_to_enlarge_it():
+def test_the_error_for_too_little_shared_memory_names_the_size_needed_and_the_command():
     path = SHM / f"aeron-core-test-{os.getpid()}"
     length = 1 << 50
 
@@ -71,7 +71,7 @@ def test_too_little_shared_memory_says_how_much_is_missing_and_how_to_enlarge_it
     assert not path.exists()
 
 
-def test_too_little_room_elsewhere_says_so_without_a_mount(tmp_path):
+def test_the_error_for_a_full_disk_suggests_no_mount(tmp_path):
     with pytest.raises(StorageError) as error:
         create_mapped_file(tmp_path / "file", 1 << 60, sparse=False)
 
@@ -80,14 +80,14 @@ def test_too_little_room_elsewhere_says_so_without_a_mount(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_is_not_there_cannot_be_opened(tmp_path):
+def test_a_missing_file_cannot_be_opened(tmp_path):
     with pytest.raises(StorageError, match="cannot open") as error:
         open_mapped_file(tmp_path / "file")
 
     assert error.value.errno == errno.ENOENT
 
 
-def test_a_file_without_content_is_told_apart(tmp_path):
+def test_an_empty_file_has_an_errno_of_its_own(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(StorageError, match="is empty") as error:
@@ -96,7 +96,7 @@ def test_a_file_without_content_is_told_apart(tmp_path):
     assert error.value.errno == errno.ENODATA
 
 
-def test_a_pipe_or_a_folder_is_no_file_to_map(tmp_path):
+def test_a_pipe_or_a_folder_cannot_be_mapped(tmp_path):
     os.mkfifo(tmp_path / "pipe")
 
     for path in (tmp_path / "pipe", tmp_path):

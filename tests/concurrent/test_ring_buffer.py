@@ -54,7 +54,7 @@ def test_a_record_is_its_length_type_and_message_aligned_to_eight():
     assert (ring.producer_position, ring.consumer_position, ring.size) == (16, 0, 16)
 
 
-def test_room_that_was_read_is_zeroed_and_given_back():
+def test_space_is_zeroed_and_freed_after_it_was_read():
     ring = make_ring()
     ring.write(7, b"hello")
 
@@ -73,7 +73,7 @@ def test_read_stops_at_its_limit():
     assert [type_id for type_id, _ in read_all(ring, limit=9)] == [3, 4, 5]
 
 
-def test_write_is_refused_while_the_ring_is_full_and_accepted_after_a_read():
+def test_write_fails_while_the_ring_is_full_and_succeeds_after_a_read():
     ring = make_ring()
     message = bytes(120)
     written = 0
@@ -87,7 +87,7 @@ def test_write_is_refused_while_the_ring_is_full_and_accepted_after_a_read():
     assert ring.write(1, message)
 
 
-def test_a_message_that_does_not_fit_before_the_end_goes_to_the_start_behind_padding():
+def test_a_message_that_does_not_fit_before_the_end_is_put_at_the_start_after_padding():
     ring = make_ring(head=CAPACITY - 32)
 
     ring.write(1, bytes(40))
@@ -99,14 +99,14 @@ def test_a_message_that_does_not_fit_before_the_end_goes_to_the_start_behind_pad
     assert read_all(ring) == [(1, bytes(40))]
 
 
-def test_wrapping_needs_the_room_before_the_head():
+def test_wrapping_needs_free_space_before_the_head():
     ring = make_ring(head=CAPACITY - 32)
     set_tail(ring, 2 * CAPACITY - 64)
 
     assert ring.try_claim(1, 128) == FULL
 
 
-def test_a_message_longer_than_an_eighth_of_the_ring_is_refused():
+def test_a_message_longer_than_an_eighth_of_the_ring_is_rejected():
     ring = make_ring()
 
     assert ring.write(1, bytes(CAPACITY // 8))
@@ -117,7 +117,7 @@ def test_a_message_longer_than_an_eighth_of_the_ring_is_refused():
 
 
 @pytest.mark.parametrize("type_id", [0, -1, 1 << 31])
-def test_a_type_that_records_cannot_have_is_refused(type_id):
+def test_an_invalid_type_is_rejected(type_id):
     ring = make_ring()
 
     with pytest.raises(ConfigurationError, match=f"type_id={type_id}"):
@@ -126,7 +126,7 @@ def test_a_type_that_records_cannot_have_is_refused(type_id):
     assert ring.producer_position == 0
 
 
-def test_a_message_that_is_no_contiguous_memory_claims_nothing():
+def test_a_message_that_is_not_contiguous_claims_nothing():
     ring = make_ring()
 
     with pytest.raises(TypeError):
@@ -136,7 +136,7 @@ def test_a_message_that_is_no_contiguous_memory_claims_nothing():
 
 
 @pytest.mark.parametrize("length", [768, 768 + 1000, 768 + 4, 100, 0])
-def test_a_buffer_that_is_no_power_of_two_and_a_trailer_is_refused(length):
+def test_a_buffer_that_is_not_a_power_of_two_plus_a_trailer_is_rejected(length):
     with pytest.raises(ConfigurationError, match="power of two"):
         ManyToOneRingBuffer(AtomicBuffer.allocate(length))
 
@@ -177,7 +177,7 @@ def test_a_claim_ends_once():
 
 
 @pytest.mark.parametrize("offset", [-8, 0, 7, 12, CAPACITY + 8])
-def test_an_offset_where_no_claim_can_be_is_refused(offset):
+def test_an_offset_where_no_claim_can_be_is_rejected(offset):
     with pytest.raises(ConfigurationError, match=f"offset={offset}"):
         make_ring().commit(offset)
 
@@ -193,7 +193,7 @@ def test_a_message_whose_handler_raises_is_consumed():
     assert read_all(ring) == [(2, b"good")]
 
 
-def test_an_aborted_read_sees_the_message_again():
+def test_an_aborted_message_is_read_again():
     ring = make_ring()
     ring.write(1, b"one")
     ring.write(2, b"two")
@@ -215,7 +215,7 @@ def test_a_read_that_breaks_leaves_the_rest():
     assert read_all(ring) == [(2, b"two")]
 
 
-def test_a_committing_read_gives_the_room_back_before_the_next_message():
+def test_a_committing_read_frees_the_space_before_the_next_message():
     ring = make_ring()
     for type_id in (1, 2):
         ring.write(type_id, b"x")
@@ -230,7 +230,7 @@ def test_a_committing_read_gives_the_room_back_before_the_next_message():
     assert ring.consumer_position == 32
 
 
-def test_unblock_turns_a_claim_that_was_never_ended_into_padding():
+def test_unblock_turns_an_abandoned_claim_into_padding():
     ring = make_ring()
     at = ring.try_claim(5, 3)
     ring.write(6, b"next")
@@ -241,7 +241,7 @@ def test_unblock_turns_a_claim_that_was_never_ended_into_padding():
     assert not ring.commit(at)
 
 
-def test_unblock_skips_a_gap_whose_producer_died_before_it_stored_a_length():
+def test_unblock_skips_the_gap_of_a_producer_that_crashed_before_it_stored_a_length():
     ring = make_ring()
     set_tail(ring, 64)
     ring.write(6, b"next")
@@ -252,7 +252,7 @@ def test_unblock_skips_a_gap_whose_producer_died_before_it_stored_a_length():
     assert read_all(ring) == [(6, b"next")]
 
 
-def test_unblock_leaves_a_gap_alone_while_nothing_is_behind_it():
+def test_unblock_does_not_touch_a_gap_with_nothing_after_it():
     ring = make_ring()
     set_tail(ring, 64)
 
@@ -270,7 +270,7 @@ def test_unblock_works_up_to_the_end_of_the_buffer():
 
 
 @pytest.mark.parametrize("messages", [0, 1])
-def test_unblock_leaves_a_ring_alone_that_is_not_blocked(messages):
+def test_unblock_does_nothing_if_the_ring_is_not_blocked(messages):
     ring = make_ring()
     for _ in range(messages):
         ring.write(1, b"x")
@@ -279,7 +279,7 @@ def test_unblock_leaves_a_ring_alone_that_is_not_blocked(messages):
 
 
 @pytest.mark.parametrize("length", [-4, -(1 << 31), -2000])
-def test_unblock_survives_a_claim_with_a_length_that_cannot_be(length):
+def test_unblock_handles_a_claim_with_an_impossible_length(length):
     ring = make_ring()
     ring.try_claim(1, 24)
     ring.buffer.put_i32(0, length)
@@ -306,7 +306,7 @@ def test_the_heartbeat_of_the_consumer_is_what_was_set_last():
 
 
 @pytest.mark.parametrize("length", [1, 7, 1025, 2**31 - 1, 48])
-def test_a_record_that_cannot_be_raises_once_and_the_ring_goes_on(length):
+def test_an_impossible_record_raises_once_and_the_ring_continues(length):
     ring = make_ring()
     ring.write(1, b"good")
     ring.write(2, b"bad")
@@ -321,7 +321,7 @@ def test_a_record_that_cannot_be_raises_once_and_the_ring_goes_on(length):
     assert read_all(ring) == [(3, b"after")]
 
 
-def test_a_record_past_the_tail_raises_once_and_the_ring_goes_on():
+def test_a_record_past_the_tail_raises_once_and_the_ring_continues():
     ring = make_ring()
     ring.buffer.put_i32(0, 16)
 
@@ -334,7 +334,7 @@ def test_a_record_past_the_tail_raises_once_and_the_ring_goes_on():
 
 @pytest.mark.parametrize("offset", [wire.RING_HEAD_OFFSET, wire.RING_TAIL_OFFSET])
 @pytest.mark.parametrize("position", [-8, 4, 2**63 - 8])
-def test_a_position_that_no_party_stores_is_refused(offset, position):
+def test_an_impossible_position_is_rejected(offset, position):
     ring = make_ring()
     ring.buffer.put_i64(CAPACITY + offset, position)
 
@@ -344,7 +344,7 @@ def test_a_position_that_no_party_stores_is_refused(offset, position):
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(min_size=64, max_size=64), st.integers(-(2**63), 2**63 - 1), st.integers(-16, 96))
-def test_no_content_of_the_ring_reads_outside_or_never_ends(records, head, ahead):
+def test_no_content_of_the_ring_causes_a_read_outside_it_or_an_endless_loop(records, head, ahead):
     ring = make_ring(capacity=64)
     ring.buffer.put_bytes(0, records)
     head = (head if head % 3 else head & ~7) % (1 << 62)
@@ -364,7 +364,7 @@ def test_no_content_of_the_ring_reads_outside_or_never_ends(records, head, ahead
     assert ring.buffer.get_bytes(64 + 648, trailer_length - 648) == bytes(trailer_length - 648)
 
 
-def test_commands_written_again_are_the_bytes_that_a_real_client_wrote(recorded_commands):
+def test_rewritten_commands_equal_the_bytes_of_a_real_client(recorded_commands):
     commands = [command for step in recorded_commands["steps"] for command in step["commands"]]
     assert len(commands) > 20
 
@@ -398,7 +398,7 @@ def produce(ring, producer, count):
 
 
 def consume(ring, producers, count):
-    """Read everything and check that each producer's messages are whole and in order."""
+    """Read everything and check that each producer's messages are intact and in order."""
     expected = [0] * producers
 
     def handler(type_id, buffer, at, length):
@@ -413,7 +413,7 @@ def consume(ring, producers, count):
     assert read_all(ring) == []
 
 
-def test_threads_that_write_at_once_lose_and_mix_nothing():
+def test_concurrent_threads_lose_and_mix_no_message():
     ring = make_ring(capacity=512)
     threads = [threading.Thread(target=produce, args=(ring, n, 1000), daemon=True) for n in range(3)]
     for thread in threads:
@@ -424,7 +424,7 @@ def test_threads_that_write_at_once_lose_and_mix_nothing():
     assert ring.size == 0
 
 
-def test_processes_that_write_at_once_lose_and_mix_nothing(tmp_path):
+def test_concurrent_processes_lose_and_mix_no_message(tmp_path):
     path = tmp_path / "ring"
     path.write_bytes(bytes(1024 + wire.RING_TRAILER_LENGTH))
     with path.open("r+b") as file:

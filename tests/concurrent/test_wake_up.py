@@ -1,4 +1,4 @@
-"""The semaphore of an agent, as other processes find it."""
+"""Look-up of an agent's semaphore by other processes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from aeron_core._native.semaphore import NamedSemaphore
 from aeron_core.concurrent.wake_up import find_semaphore, semaphore_name
 
 
-def test_the_name_is_that_of_the_directory_however_it_is_written(tmp_path):
+def test_the_name_depends_on_the_resolved_directory(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path)
     assert semaphore_name(tmp_path / "link", "conductor") == semaphore_name(tmp_path, "conductor")
 
 
-def test_agents_and_directories_have_names_of_their_own(tmp_path):
+def test_each_agent_and_directory_has_its_own_name(tmp_path):
     names = {semaphore_name(tmp_path / directory, agent) for directory in "ab" for agent in ("x", "y")}
     assert len(names) == 4
 
@@ -24,5 +24,5 @@ def test_an_agent_that_waits_is_found(tmp_path):
         made.unlink()
 
 
-def test_one_that_waits_for_nothing_is_not(tmp_path):
+def test_an_agent_without_a_semaphore_is_not_found(tmp_path):
     assert find_semaphore(tmp_path, "conductor") is None

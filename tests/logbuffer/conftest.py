@@ -1,4 +1,4 @@
-"""Logs to test with: new ones, and those that were copied from a running driver."""
+"""Logs for tests: new ones, and copies from a running driver."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ MakeLog = Callable[..., LogBuffer]
 
 @pytest.fixture(scope="session")
 def make_log() -> MakeLog:
-    """Return what makes a connected log of 64 KiB terms and an MTU of 1408, but for what it is told."""
+    """Return a factory of connected logs, by default with terms of 64 KiB and an MTU of 1408."""
 
     def make(**changes: Any) -> LogBuffer:
         fields = {
@@ -42,7 +42,7 @@ def make_log() -> MakeLog:
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame as it stands in a log."""
+    """One frame in a log."""
 
     length: int
     payload: bytes
@@ -57,7 +57,7 @@ class Frame:
 
 @pytest.fixture(scope="session")
 def put_frame() -> Callable[..., int]:
-    """Return what writes a complete frame at a position of a log and returns the position behind it."""
+    """Return a function that writes a complete frame at a position and returns the position after it."""
 
     def put(log: LogBuffer, position: int, payload: bytes = b"", **changes: Any) -> int:
         frame = Frame(**({"length": 32 + len(payload), "payload": payload} | changes))
@@ -79,7 +79,7 @@ def put_frame() -> Callable[..., int]:
 
 @dataclass(frozen=True)
 class Captured:
-    """A log of a real driver, and what its capture says that it holds."""
+    """A log of a real driver, with the description of its contents."""
 
     data: bytes
     described: dict[str, Any]
@@ -90,14 +90,14 @@ class Captured:
 
 @pytest.fixture(params=FIXTURE["log_buffers"], ids=lambda described: described["file"].split(".")[0])
 def captured(request: pytest.FixtureRequest) -> Captured:
-    """One after the other, the logs that were copied from a running driver."""
+    """Provide each log that was copied from a running driver."""
     described = request.param
     return Captured(gzip.decompress((SHM / described["file"]).read_bytes()), described)
 
 
 @pytest.fixture(scope="session")
 def read_frames() -> Callable[..., list[Frame]]:
-    """Return what reads the complete frames of a log from a position on, to the end of the term at most."""
+    """Return a function that reads the complete frames from a position on, at most to the end of the term."""
 
     def read(log: LogBuffer, position: int = 0) -> list[Frame]:
         found, buffer = [], log.buffer
@@ -123,7 +123,7 @@ def read_frames() -> Callable[..., list[Frame]]:
 
 @pytest.fixture(scope="session")
 def make_batch() -> Callable[..., tuple[AtomicBuffer, AtomicBuffer]]:
-    """Return what lays messages out as a batch: their bytes one behind the other, and boundaries."""
+    """Return a function that lays messages out as a batch: contiguous bytes, and boundaries."""
 
     def make(messages: list[bytes]) -> tuple[AtomicBuffer, AtomicBuffer]:
         data = AtomicBuffer(bytearray(b"".join(messages)))

@@ -1,4 +1,4 @@
-"""What both appenders do; `test_exclusive_appender.py` has what only one does."""
+"""Behaviour of both appenders; `test_exclusive_appender.py` has that of the exclusive one alone."""
 
 import pytest
 from hypothesis import given
@@ -70,7 +70,7 @@ def test_long_message_becomes_fragments_that_begin_and_end_it(make, read_frames,
 
 @given(sizes=st.lists(st.integers(0, 3000), max_size=6))
 @pytest.mark.parametrize("kind", APPENDERS)
-def test_parts_are_gathered_to_the_frames_of_one_message(make_log, kind, sizes):
+def test_parts_are_gathered_into_the_frames_of_one_message(make_log, kind, sizes):
     sizes = sizes if sum(sizes) <= 8192 else [8192]
     limit = AtomicBuffer(bytearray(b"\xff" * 7 + b"\x7f"))
     parts = [SOURCE.view(number * 100, size) for number, size in enumerate(sizes)]
@@ -83,7 +83,7 @@ def test_parts_are_gathered_to_the_frames_of_one_message(make_log, kind, sizes):
     assert bytes(gathered.log.buffer) == bytes(offered.log.buffer)
 
 
-def test_parts_of_another_type_are_refused_before_anything_is_claimed(make):
+def test_parts_of_another_type_are_rejected_before_anything_is_claimed(make):
     appender, _ = make()
 
     with pytest.raises(TypeError, match="part b'bytes'"):
@@ -115,7 +115,7 @@ def test_message_outside_of_its_source_raises_before_anything_is_claimed(make, o
     assert appender.position() == 0
 
 
-def test_padding_is_one_frame_of_the_length_asked_for(make, read_frames):
+def test_padding_is_one_frame_of_the_requested_length(make, read_frames):
     appender, _ = make()
 
     assert appender.append_padding(50) == 96
@@ -124,7 +124,7 @@ def test_padding_is_one_frame_of_the_length_asked_for(make, read_frames):
     assert (frame.type, frame.length, frame.flags) == (wire.TYPE_PAD, 82, 0xC0)
 
 
-def test_publisher_may_start_a_message_below_the_limit_and_none_at_it(make):
+def test_a_message_may_start_below_the_limit_but_not_at_it(make):
     appender, limit = make(limit=64)
 
     assert appender.offer(SOURCE, 0, 100, 0) == 160
@@ -135,7 +135,7 @@ def test_publisher_may_start_a_message_below_the_limit_and_none_at_it(make):
     assert appender.offer(SOURCE, 0, 0, 0) == 192
 
 
-def test_nobody_connected_is_told_apart_from_back_pressure(make):
+def test_not_connected_is_distinguished_from_back_pressure(make):
     appender, _ = make(limit=0)
     appender.log.set_is_connected(False)
 
@@ -144,7 +144,7 @@ def test_nobody_connected_is_told_apart_from_back_pressure(make):
     assert appender.append_padding(1) == results.NOT_CONNECTED
 
 
-def test_term_that_is_too_full_is_padded_and_the_log_is_turned(make, read_frames):
+def test_a_term_that_is_too_full_is_padded_and_the_log_is_rotated(make, read_frames):
     appender, _ = make(initial_term_id=7, term_offset=65536 - 96)
 
     assert appender.offer(SOURCE, 0, 100, 0) == results.ADMIN_ACTION
@@ -192,7 +192,7 @@ def test_last_term_may_be_filled_to_the_last_position(make):
     assert appender.offer(SOURCE, 0, 32, 0) == appender.log.max_possible_position
 
 
-def test_back_pressure_near_the_last_position_says_that_it_is_near(make):
+def test_back_pressure_near_the_last_position_is_reported_as_max_position_exceeded(make):
     appender, _ = make(limit=0, initial_term_id=0, term_id=LAST_TERM, term_offset=65536 - 64)
 
     assert appender.offer(SOURCE, 0, 1000, 0) == results.MAX_POSITION_EXCEEDED
@@ -200,7 +200,7 @@ def test_back_pressure_near_the_last_position_says_that_it_is_near(make):
 
 @given(sizes=st.lists(st.integers(0, 2000), min_size=1, max_size=60), start=st.integers(0, 2047))
 @pytest.mark.parametrize("kind", APPENDERS)
-def test_batch_writes_the_bytes_that_single_offers_write(make_log, make_batch, kind, sizes, start):
+def test_a_batch_writes_the_same_bytes_as_single_offers(make_log, make_batch, kind, sizes, start):
     limit = AtomicBuffer(bytearray(b"\xff" * 7 + b"\x7f"))
     single, batched = (kind(make_log(term_offset=start * 32), 11, 22, limit) for _ in range(2))
     messages = [SOURCE.get_bytes(number, size) for number, size in enumerate(sizes)]
@@ -219,7 +219,7 @@ def test_batch_writes_the_bytes_that_single_offers_write(make_log, make_batch, k
     assert bytes(batched.log.buffer)[: 3 * 65536] == bytes(single.log.buffer)[: 3 * 65536]
 
 
-def test_batch_stops_at_the_limit_and_says_why_once_nothing_goes(make, make_batch):
+def test_a_batch_stops_at_the_limit_and_the_next_one_returns_the_reason(make, make_batch):
     appender, limit = make(limit=65)
     data, boundaries = make_batch([bytes(32)] * 5)
 
@@ -230,7 +230,7 @@ def test_batch_stops_at_the_limit_and_says_why_once_nothing_goes(make, make_batc
     assert appender.offer_batch(data, boundaries, 2, 3, 0) == 3
 
 
-def test_batch_goes_on_in_the_next_term(make, make_batch):
+def test_a_batch_continues_in_the_next_term(make, make_batch):
     appender, _ = make(term_offset=65536 - 160)
     data, boundaries = make_batch([bytes(32)] * 5)
 
@@ -239,7 +239,7 @@ def test_batch_goes_on_in_the_next_term(make, make_batch):
     assert appender.position() == 65536 + 3 * 64
 
 
-def test_batch_longer_than_one_claim_is_appended_whole(make, make_batch, read_frames):
+def test_a_batch_longer_than_one_claim_is_appended_completely(make, make_batch, read_frames):
     appender, _ = make()
     data, boundaries = make_batch([b""] * 1000)
 
@@ -248,7 +248,7 @@ def test_batch_longer_than_one_claim_is_appended_whole(make, make_batch, read_fr
     assert len(read_frames(appender.log)) == 1000
 
 
-def test_batch_of_nothing_appends_nothing(make):
+def test_an_empty_batch_appends_nothing(make):
     appender, _ = make()
 
     assert appender.offer_batch(SOURCE, AtomicBuffer.allocate(0), 0, 0, 0) == 0
@@ -263,7 +263,7 @@ def test_batch_ends_before_a_message_that_is_too_long(make, make_batch):
 
 
 @pytest.mark.parametrize("broken", [-1, 3, 100, 2**62, -(2**63)])
-def test_boundaries_that_are_no_boundaries_raise_and_claim_nothing(make, make_batch, broken):
+def test_invalid_boundaries_raise_and_claim_nothing(make, make_batch, broken):
     appender, _ = make()
     data, boundaries = make_batch([b"good", b"broken"])
     boundaries.put_i64(16, broken)
@@ -286,7 +286,7 @@ def test_range_without_boundaries_raises(make, make_batch, first, count):
         appender.offer_batch(data, boundaries, first, count, 0)
 
 
-def test_claims_of_a_dead_publisher_are_padded_and_the_stream_goes_on(make, read_frames):
+def test_claims_of_a_crashed_publisher_are_padded_and_the_stream_continues(make, read_frames):
     appender, _ = make()
     appender.offer(SOURCE, 0, 10, 0)
     appender.claim(BufferClaim(), 200)
@@ -298,11 +298,11 @@ def test_claims_of_a_dead_publisher_are_padded_and_the_stream_goes_on(make, read
     assert [(frame.type, frame.length) for frame in read_frames(appender.log)] == [(1, 42), (0, 232), (1, 52)]
 
 
-def test_run_of_a_publisher_that_died_is_unblocked_at_once(make, make_batch, read_frames):
+def test_the_run_of_a_crashed_publisher_is_unblocked_in_one_step(make, make_batch, read_frames):
     appender, _ = make()
     data, boundaries = make_batch([bytes(32)] * 10)
     appender.offer_batch(data, boundaries, 0, 10, 0)
-    # As the publisher leaves it when it dies in the fourth message of the ten.
+    # The state after a publisher crashed in the fourth of ten messages.
     appender.log.buffer.put_i32(3 * 64, -7 * 64)
     appender.log.buffer.set_memory(4 * 64, 6 * 64, 0)
 

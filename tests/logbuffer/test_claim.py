@@ -25,7 +25,7 @@ def test_claim_is_invisible_until_it_is_committed(appender):
     assert appender.log.buffer.get_bytes(32, 5) == b"hello"
 
 
-def test_buffer_is_the_payload_and_nothing_else(appender):
+def test_the_buffer_of_a_claim_is_exactly_the_payload(appender):
     claim = BufferClaim()
     appender.claim(claim, 5)
 
@@ -61,7 +61,7 @@ def test_second_commit_does_nothing(appender):
     claim = BufferClaim()
     appender.claim(claim, 1)
     claim.commit()
-    appender.log.buffer.put_i32(0, 0)  # what the driver does once everybody has read it
+    appender.log.buffer.put_i32(0, 0)  # what the driver does after every subscriber has read it
 
     assert not claim.commit()
     assert not claim.abort()
@@ -70,7 +70,7 @@ def test_second_commit_does_nothing(appender):
 
 
 @pytest.mark.parametrize("use", [BufferClaim.payload, BufferClaim.flags, BufferClaim.reserved_value])
-def test_nothing_can_be_reached_through_a_claim_that_is_not_open(appender, use):
+def test_a_claim_that_is_not_open_gives_access_to_nothing(appender, use):
     claim = BufferClaim()
     with pytest.raises(IndexError):
         use(claim)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from aeron_core.logbuffer.cleaner import clean_step
 
 
-def test_nothing_is_cleaned_towards_a_position_that_is_behind(make_log):
+def test_nothing_is_cleaned_for_an_earlier_target(make_log):
     log = make_log()
 
     assert clean_step(log, 128, 128) == 128

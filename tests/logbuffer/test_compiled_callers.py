@@ -1,4 +1,4 @@
-"""Publishers that really run at once: compiled ones, without the GIL, as the client's batches are."""
+"""Publishers that really run in parallel: compiled, without the GIL, like the client's batches."""
 
 import importlib.util
 import random
@@ -14,7 +14,7 @@ import pytest
 import aeron_core
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.appender import ConcurrentAppender
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.reader import TermReader
 
 WINDOW = 32768
@@ -28,7 +28,7 @@ setup(ext_modules=cythonize([extension], include_path=[{root!r}], language_level
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
-    """Return `compiled_caller.pyx`, built as a stranger's module is."""
+    """Return `compiled_caller.pyx`, built like a third-party module."""
     root, folder = Path(aeron_core.__file__).parents[1], tmp_path_factory.mktemp("compiled_caller")
     source = Path(__file__).with_name("compiled_caller.pyx").read_text()
     (folder / "compiled_caller.pyx").write_text(source)
@@ -43,7 +43,7 @@ def compiled(tmp_path_factory):
 
 
 def messages_of_publisher(number, count):
-    # Every message says its publisher and its number; what follows shows whether two were mixed.
+    # Every message has its publisher and number, and a pattern that shows whether two were mixed.
     rng = random.Random(number)
     for serial in range(count):
         length = 5000 if serial % 1000 == 999 else rng.choice((0, 7, 24, 100))
@@ -51,9 +51,7 @@ def messages_of_publisher(number, count):
 
 
 @pytest.mark.parametrize(("publishers", "count"), [(2, 100_000), (4, 25_000)])
-def test_publishers_in_parallel_lose_nothing_and_tear_nothing(
-    make_log, make_batch, compiled, publishers, count
-):
+def test_concurrent_publishers_lose_and_mix_no_message(make_log, make_batch, compiled, publishers, count):
     log, limit = make_log(), AtomicBuffer.allocate(8)
     limit.put_i64(0, WINDOW)
     ends = []
@@ -66,7 +64,7 @@ def test_publishers_in_parallel_lose_nothing_and_tear_nothing(
     threads = [threading.Thread(target=publish, args=(number,)) for number in range(publishers)]
     for thread in threads:
         thread.start()
-    reader, batch = TermReader(log), MessageBatch(1000, 2**20)
+    reader, batch = TermReader(log), BatchBuffer(1000, 2**20)
     cleaned, serials = 0, [0] * publishers
     try:
         while sum(serials) < publishers * count and all(end > 0 for end in ends):
@@ -76,7 +74,7 @@ def test_publishers_in_parallel_lose_nothing_and_tear_nothing(
                 assert serial == serials[number]
                 serials[number] += 1
     finally:
-        # Ends publishers that are left when something failed.
+        # Stops the remaining publishers after a failure.
         log.set_is_connected(False)
         for thread in threads:
             thread.join()

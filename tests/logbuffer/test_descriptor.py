@@ -32,13 +32,13 @@ def test_log_with_a_start_position_starts_there(make_log, term_count, tails):
     assert log.producer_position() == term_count * 65536 + 96
 
 
-def test_log_of_an_image_has_no_tails_because_nobody_appends_to_it(make_log):
+def test_the_log_of_an_image_has_no_tails(make_log):
     log = make_log(log_type=wire.LOG_TYPE_IMAGE)
 
     assert [log.raw_tail_acquire(index) for index in range(3)] == [0, 0, 0]
 
 
-def test_metadata_gives_back_every_parameter():
+def test_every_parameter_is_read_back_from_the_metadata():
     flags = dict.fromkeys(("group", "rejoin", "sparse", "tether"), True)
     params = dataclasses.replace(
         PARAMS,
@@ -97,7 +97,7 @@ def test_second_rotation_of_the_same_term_is_ignored(make_log):
     assert log.active_term_count_acquire() == 1
 
 
-def test_rotation_completes_what_a_publisher_that_died_after_the_tail_left(make_log):
+def test_rotation_completes_one_that_crashed_after_it_set_the_tail(make_log):
     log = make_log(initial_term_id=7)
     log.buffer.put_i64(log.metadata_offset + 8, 8 << 32)
 
@@ -106,14 +106,14 @@ def test_rotation_completes_what_a_publisher_that_died_after_the_tail_left(make_
     assert log.active_term_count_acquire() == 1
 
 
-def test_producer_position_stops_at_the_end_of_a_term_that_publishers_overran(make_log):
+def test_the_producer_position_stops_at_the_end_of_an_overrun_term(make_log):
     log = make_log()
     log.buffer.get_and_add_i64(log.metadata_offset, 65536 + 960)
 
     assert log.producer_position() == 65536
 
 
-def test_state_of_the_stream_is_seen_through_every_mapping(make_log):
+def test_the_state_of_the_stream_is_visible_through_every_mapping(make_log):
     log = make_log(correlation_id=99)
     other = LogBuffer(log.buffer)
 
@@ -129,7 +129,7 @@ def test_state_of_the_stream_is_seen_through_every_mapping(make_log):
     assert other.correlation_id() == 99
 
 
-def test_frames_of_the_third_term_stand_behind_the_first_two(make_log):
+def test_frames_of_the_third_term_are_after_those_of_the_first_two(make_log):
     assert make_log().frame_offset(5 * 65536 + 64) == 2 * 65536 + 64
 
 
@@ -145,7 +145,7 @@ def test_frames_of_the_third_term_stand_behind_the_first_two(make_log):
         (wire.LOG_DEFAULT_FRAME_HEADER_LENGTH_OFFSET, 128, "default header length=128"),
     ],
 )
-def test_corrupt_metadata_is_refused(make_log, offset, value, message):
+def test_corrupt_metadata_is_rejected(make_log, offset, value, message):
     log = make_log()
     log.buffer.put_i32(log.metadata_offset + offset, value)
 
@@ -153,13 +153,13 @@ def test_corrupt_metadata_is_refused(make_log, offset, value, message):
         LogBuffer(log.buffer)
 
 
-def test_file_too_short_for_any_log_is_refused():
+def test_a_file_too_short_for_any_log_is_rejected():
     with pytest.raises(ProtocolError, match="log length=4096: must be at least 200704"):
         LogBuffer(AtomicBuffer.allocate(4096))
 
 
 @given(st.binary(min_size=512, max_size=512))
-def test_any_bytes_for_metadata_are_read_or_refused(metadata):
+def test_any_bytes_as_metadata_are_read_or_rejected(metadata):
     buffer = AtomicBuffer.allocate(200704)
     buffer.put_bytes(196608, metadata)
     buffer.put_i32(196608 + wire.LOG_TERM_LENGTH_OFFSET, 65536)
@@ -174,7 +174,7 @@ def test_any_bytes_for_metadata_are_read_or_refused(metadata):
     assert isinstance(log.producer_position(), int)
 
 
-def test_memory_of_another_length_cannot_become_the_log():
+def test_memory_of_another_length_cannot_be_initialized():
     with pytest.raises(ConfigurationError, match="log length=4096: must be 200704"):
         LogBuffer.initialize(AtomicBuffer.allocate(4096), PARAMS)
 
@@ -183,6 +183,6 @@ def test_memory_of_another_length_cannot_become_the_log():
     "changes",
     [{"term_length": 1000}, {"mtu_length": 33}, {"page_size": 1}, {"term_offset": 33}, {"term_id": 6}],
 )
-def test_parameters_that_no_log_may_have_are_refused(changes):
+def test_invalid_log_parameters_are_rejected(changes):
     with pytest.raises(ConfigurationError):
         dataclasses.replace(PARAMS, **changes)

@@ -16,7 +16,7 @@ def make_appender(log, limit=2**62):
 
 @pytest.fixture
 def block(make_log):
-    """A log whose first 448 bytes are four whole frames."""
+    """Return a log whose first 448 bytes are four complete frames."""
     recorded = make_appender(make_log())
     for length in (10, 100, 0, 33):
         recorded.offer(SOURCE, 0, length, length)
@@ -25,7 +25,7 @@ def block(make_log):
     return recorded.log
 
 
-def test_appender_goes_on_where_the_one_before_it_ended(make_log):
+def test_an_appender_continues_at_the_tail_of_its_predecessor(make_log):
     log = make_log(term_offset=65536 - 64)
     first = make_appender(log)
     first.offer(SOURCE, 0, 100, 0)
@@ -45,7 +45,7 @@ def test_block_is_appended_byte_for_byte(make_log, block):
     assert bytes(appender.log.buffer) == bytes(block.buffer)
 
 
-def test_block_turns_a_log_whose_term_is_full(make_log, block, put_frame):
+def test_a_block_rotates_a_log_whose_term_is_full(make_log, block, put_frame):
     log = make_log(term_offset=65536)
     source = make_log()
     put_frame(source, 65536, b"next term")
@@ -60,7 +60,7 @@ def test_block_turns_a_log_whose_term_is_full(make_log, block, put_frame):
 def test_block_that_does_not_end_with_a_frame_is_an_error(make_log, block, length):
     appender = make_appender(make_log())
     expected = 64 if length == 64 else results.ERROR
-    if length == 352:  # the padding behind is left out: whole frames all the same
+    if length == 352:  # without the padding at the end: still complete frames
         expected = 352
 
     assert appender.offer_block(block.buffer, 0, length) == expected
@@ -78,7 +78,7 @@ def test_block_that_does_not_end_with_a_frame_is_an_error(make_log, block, lengt
 )
 @pytest.mark.parametrize("frame", [0, 64, 224])
 @pytest.mark.parametrize("value", [-1, 2**31 - 1, 31])
-def test_block_of_another_place_or_stream_is_an_error(make_log, block, field, frame, value):
+def test_a_block_of_another_position_or_stream_is_an_error(make_log, block, field, frame, value):
     appender = make_appender(make_log())
     block.buffer.put_i32(frame + field, value)
 

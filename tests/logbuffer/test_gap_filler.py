@@ -19,7 +19,7 @@ def test_gap_becomes_one_frame_of_padding_made_from_the_default_header(make_log,
     assert log.buffer.get_i64(frame + wire.DATA_RESERVED_VALUE_OFFSET) == 0
 
 
-def test_gap_into_which_a_frame_has_come_is_left_alone(make_log, put_frame):
+def test_a_gap_in_which_a_frame_arrived_is_not_filled(make_log, put_frame):
     log = make_log(initial_term_id=7)
     put_frame(log, 128, b"arrived")
 

@@ -16,7 +16,7 @@ def test_term_without_loss_has_no_gap(make_log, put_frame):
     assert scan(log, 0, 320) == (320, 0)
 
 
-def test_gap_reaches_from_the_last_contiguous_frame_to_the_next_that_came(make_log, put_frame):
+def test_a_gap_extends_from_the_last_contiguous_frame_to_the_next_received_one(make_log, put_frame):
     log = make_log()
     put_frame(log, 0, b"first")
     put_frame(log, 320, b"fourth")
@@ -67,7 +67,7 @@ def test_nothing_is_missing_in_an_empty_range(make_log):
 
 
 @pytest.mark.parametrize("length", [4096, 2**31 - 1])
-def test_corrupt_length_does_not_lead_past_the_limit(make_log, put_frame, length):
+def test_a_corrupt_length_does_not_cause_a_scan_past_the_limit(make_log, put_frame, length):
     log = make_log()
     log.buffer.put_i32(0, length)
 

@@ -5,8 +5,8 @@ import pytest
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
 
 FOREVER = 2**63 - 1
@@ -33,7 +33,7 @@ def messages_of(batch):
 # next_frame
 
 
-def test_next_frame_goes_from_frame_to_frame_over_padding_and_into_the_next_term(log, put_frame):
+def test_next_frame_skips_padding_and_continues_in_the_next_term(log, put_frame):
     start = 65536 - 128
     position = put_frame(log, start, b"first")
     position = put_frame(log, position, length=64, type=PAD)
@@ -48,7 +48,7 @@ def test_next_frame_goes_from_frame_to_frame_over_padding_and_into_the_next_term
     assert reader.position == 65536 + 64
 
 
-def test_padding_alone_is_passed(log, put_frame):
+def test_padding_alone_is_skipped(log, put_frame):
     put_frame(log, 0, length=96, type=PAD)
     reader = TermReader(log)
 
@@ -56,7 +56,7 @@ def test_padding_alone_is_passed(log, put_frame):
     assert reader.position == 96
 
 
-def test_frame_that_starts_at_the_limit_is_left(log, put_frame):
+def test_a_frame_that_starts_at_the_limit_is_not_read(log, put_frame):
     put_frame(log, put_frame(log, 0, b"below"), b"at the limit")
     reader = TermReader(log)
 
@@ -65,7 +65,7 @@ def test_frame_that_starts_at_the_limit_is_left(log, put_frame):
     assert reader.next_frame(64, 65) == 64
 
 
-def test_frame_that_is_being_written_is_left(log):
+def test_a_frame_that_is_being_written_is_not_read(log):
     log.buffer.put_i32(0, -64)
 
     assert TermReader(log).next_frame(0, FOREVER) == -1
@@ -73,12 +73,12 @@ def test_frame_that_is_being_written_is_left(log):
 
 @pytest.mark.parametrize("length", [1, 31, 97, 65536, 2**31 - 1])
 @pytest.mark.parametrize("read", ["next_frame", "read_batch", "scan_block"])
-def test_length_that_no_frame_has_raises(log, length, read):
+def test_an_impossible_frame_length_raises(log, length, read):
     log.buffer.put_i32(65536 - 96, length)
     reader = TermReader(log)
     arguments = {
         "next_frame": (FOREVER,),
-        "read_batch": (FOREVER, 10, MessageBatch(10, 100)),
+        "read_batch": (FOREVER, 10, BatchBuffer(10, 100)),
         "scan_block": (65536,),
     }[read]
 
@@ -121,7 +121,7 @@ def test_batch_has_every_message_with_its_position_session_and_reserved_value(lo
     end = put_all(
         put_frame, log, [(b"one", {"reserved_value": 5}), (b"", {}), (b"three", {"reserved_value": -6})]
     )
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 3
 
@@ -132,9 +132,9 @@ def test_batch_has_every_message_with_its_position_session_and_reserved_value(lo
     assert [batch.session_ids.get_i32(at) for at in (0, 4, 8)] == [11] * 3
 
 
-def test_batch_is_added_to(log, put_frame):
+def test_messages_are_appended_to_the_batch(log, put_frame):
     end = put_all(put_frame, log, [(b"one", {}), (b"two", {})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 1, batch) == 1
     assert reader.read_batch(reader.position, FOREVER, 10, batch) == 1
@@ -143,9 +143,9 @@ def test_batch_is_added_to(log, put_frame):
     assert reader.position == end
 
 
-def test_full_batch_takes_nothing(log, put_frame):
+def test_a_full_batch_gets_no_message(log, put_frame):
     put_all(put_frame, log, [(b"one", {}), (b"two", {})])
-    reader, batch = TermReader(log), MessageBatch(1, 100)
+    reader, batch = TermReader(log), BatchBuffer(1, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 1
     assert reader.read_batch(reader.position, FOREVER, 10, batch) == 0
@@ -154,13 +154,13 @@ def test_full_batch_takes_nothing(log, put_frame):
 
 
 @pytest.mark.parametrize("fragmented", [False, True])
-def test_message_without_room_is_left_and_its_length_is_told(log, put_frame, fragmented):
+def test_the_length_of_a_message_that_does_not_fit_is_returned(log, put_frame, fragmented):
     position = put_frame(log, 0, b"fits")
     if fragmented:
         put_all(put_frame, log, [(bytes(50), {"flags": BEGIN}), (bytes(14), {"flags": END})], position)
     else:
         put_frame(log, position, bytes(64))
-    reader, batch = TermReader(log), MessageBatch(10, 64)
+    reader, batch = TermReader(log), BatchBuffer(10, 64)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 1
     assert (reader.position, reader.required_length) == (64, 64)
@@ -172,7 +172,7 @@ def test_message_without_room_is_left_and_its_length_is_told(log, put_frame, fra
 
 def test_limit_ends_the_batch(log, put_frame):
     put_all(put_frame, log, [(b"one", {}), (b"two", {}), (b"three", {})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, 65, 10, batch) == 2
     assert reader.position == 128
@@ -185,7 +185,7 @@ def test_fragments_become_one_message(log, put_frame):
         (b"!", {"flags": END}),
     ]
     end = put_all(put_frame, log, [(b"before", {}), *fragments, (b"behind", {})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 3
 
@@ -197,19 +197,19 @@ def test_fragments_become_one_message(log, put_frame):
 
 def test_fragments_without_payload_are_a_message_too(log, put_frame):
     end = put_all(put_frame, log, [(b"", {"flags": BEGIN}), (b"x", {"flags": 0}), (b"", {"flags": END})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 1
     assert (messages_of(batch), reader.position) == ([b"x"], end)
 
 
-def test_message_that_comes_in_pieces_is_taken_piece_by_piece(log, put_frame):
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+def test_an_incomplete_message_is_consumed_fragment_by_fragment(log, put_frame):
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
     taken, position = [], 0
     for payload, flags in [(b"be", BEGIN), (b"gin", MIDDLE), (b"ning", MIDDLE), (b"!", END)]:
         position = put_frame(log, position, payload, flags=flags, reserved_value=len(taken))
         taken.append(reader.read_batch(reader.position, FOREVER, 10, batch))
-        # What was taken counts as consumed: the sender may send more than one window of the message.
+        # Fragments count as consumed, so that a message may be longer than one window.
         assert reader.position == position
 
     assert taken == [0, 0, 0, 1]
@@ -218,8 +218,8 @@ def test_message_that_comes_in_pieces_is_taken_piece_by_piece(log, put_frame):
     assert batch.positions.get_i64(0) == position
 
 
-def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_frame):
-    reader, batch = TermReader(log), MessageBatch(10, 4)
+def test_an_assembled_message_that_does_not_fit_waits_at_its_last_fragment(log, put_frame):
+    reader, batch = TermReader(log), BatchBuffer(10, 4)
     put_frame(log, 0, b"begin", flags=BEGIN)
     reader.read_batch(0, FOREVER, 10, batch)
     put_frame(log, 64, b"end", flags=END)
@@ -227,7 +227,7 @@ def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_fr
     assert reader.read_batch(64, FOREVER, 10, batch) == 0
     assert (reader.position, reader.required_length) == (64, 8)
 
-    larger = MessageBatch(10, 8)
+    larger = BatchBuffer(10, 8)
     assert reader.read_batch(64, FOREVER, 10, larger) == 1
     assert messages_of(larger) == [b"beginend"]
 
@@ -242,8 +242,8 @@ def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_fr
     ],
 )
 @pytest.mark.parametrize("at_once", [True, False])
-def test_messages_of_which_fragments_are_missing_are_dropped(log, put_frame, frames, kept, dropped, at_once):
-    reader, batch, position = TermReader(log), MessageBatch(10, 100), 0
+def test_messages_with_missing_fragments_are_dropped(log, put_frame, frames, kept, dropped, at_once):
+    reader, batch, position = TermReader(log), BatchBuffer(10, 100), 0
     for payload, flags in frames:
         if payload is None:  # a gap that the receiver filled with padding
             position = put_frame(log, position, length=64, type=PAD)
@@ -258,8 +258,8 @@ def test_messages_of_which_fragments_are_missing_are_dropped(log, put_frame, fra
     assert (reader.position, reader.dropped) == (position, dropped)
 
 
-def test_reading_on_somewhere_else_gives_up_what_was_assembled(log, put_frame):
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+def test_reading_at_another_position_drops_the_incomplete_message(log, put_frame):
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
     put_frame(log, 0, b"begin", flags=BEGIN)
     reader.read_batch(0, FOREVER, 10, batch)
     put_all(put_frame, log, [(b"end", {"flags": END}), (b"whole", {})], position=64)
@@ -270,8 +270,8 @@ def test_reading_on_somewhere_else_gives_up_what_was_assembled(log, put_frame):
     assert reader.dropped == 1
 
 
-def test_message_that_never_ends_is_given_up_at_the_longest_length(log, put_frame):
-    reader, batch, position = TermReader(log), MessageBatch(10, 65536), 0
+def test_an_endless_message_is_dropped_at_the_maximum_length(log, put_frame):
+    reader, batch, position = TermReader(log), BatchBuffer(10, 65536), 0
     for number in range(20):
         position = put_frame(log, position, bytes(1376), flags=BEGIN if number == 0 else MIDDLE)
     end = put_all(put_frame, log, [(b"x", {"flags": END}), (b"whole", {})], position)
@@ -282,14 +282,14 @@ def test_message_that_never_ends_is_given_up_at_the_longest_length(log, put_fram
     assert (reader.position, reader.dropped) == (end, 21)
 
 
-def test_log_of_a_real_driver_is_read_whole(captured):
+def test_the_log_of_a_real_driver_is_read_completely(captured):
     log = LogBuffer(AtomicBuffer(captured.data))
     for term in captured.described["terms"]:
         count = term["partition"]
         start = count * 65536 + term["first_whole_frame_offset"]
         end = count * 65536 + term["frames_end_offset"]
         data = [frame for frame in term["frames"] if frame["type"] == "DATA"]
-        reader, batch = TermReader(log), MessageBatch(100, 65536)
+        reader, batch = TermReader(log), BatchBuffer(100, 65536)
         found, position = [], start
 
         while (offset := reader.next_frame(position, end)) >= 0:
@@ -298,7 +298,7 @@ def test_log_of_a_real_driver_is_read_whole(captured):
         messages = reader.read_batch(start, end, 100, batch)
 
         assert found == [(frame["offset"], frame["frame_length"]) for frame in data]
-        # The cleaning of the log has left the last fragments of a message without its first.
+        # Cleaning the log has left the last fragments of a message without its first.
         sound = list(dropwhile(lambda frame: "BEGIN" not in frame["flag_names"], data))
         assert messages == sum("END" in frame["flag_names"] for frame in sound)
         assert reader.dropped == len(data) - len(sound)

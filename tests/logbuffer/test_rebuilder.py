@@ -11,7 +11,7 @@ from aeron_core.logbuffer.rebuilder import insert
 from aeron_core.logbuffer.scanner import scan_for_availability
 
 
-def test_packet_lands_with_all_its_bytes(make_log, put_frame):
+def test_a_packet_is_inserted_with_all_its_bytes(make_log, put_frame):
     source, log = make_log(), make_log()
     put_frame(source, put_frame(source, 0, b"one"), b"two")
 
@@ -29,7 +29,7 @@ def test_header_alone_is_a_packet(make_log, put_frame):
     assert log.buffer.get_i32(64) == 32
 
 
-def test_packet_that_came_before_is_left_alone(make_log, put_frame):
+def test_a_duplicate_packet_is_ignored(make_log, put_frame):
     source, log = make_log(), make_log()
     put_frame(source, 0, b"late")
     put_frame(log, 0, b"here")
@@ -40,7 +40,7 @@ def test_packet_that_came_before_is_left_alone(make_log, put_frame):
 
 
 @pytest.mark.parametrize(("offset", "length"), [(200704 - 32, 64), (-32, 64), (0, 16), (0, 200704 + 32)])
-def test_packet_outside_of_the_log_raises(make_log, offset, length):
+def test_a_packet_outside_the_log_raises(make_log, offset, length):
     with pytest.raises(IndexError):
         insert(make_log().buffer, offset, AtomicBuffer.allocate(64), 0, length)
 
@@ -57,7 +57,7 @@ def test_datagrams_in_any_order_with_loss_and_duplicates_rebuild_the_term(make_l
 
     for offset, length in arrivals:
         insert(image.buffer, offset, source.buffer, offset, length)
-    while True:  # every gap is asked for again, and its packets come at last
+    while True:  # every gap is requested again, until its packets arrive
         pair = scan_for_gap(image.buffer, 0, 0, end)
         gap_offset, gap_length = positions.high_of_pair(pair), positions.low_of_pair(pair)
         if gap_length == 0:

@@ -1,4 +1,4 @@
-"""Messages go in by every way of appending, and come out by every way of reading."""
+"""Messages appended by every method are read by every method."""
 
 import random
 from itertools import pairwise
@@ -11,12 +11,12 @@ from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer import results
 from aeron_core.logbuffer.appender import ConcurrentAppender
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.cleaner import clean_step
 from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 from aeron_core.logbuffer.gap_filler import try_fill_gap
 from aeron_core.logbuffer.gap_scanner import scan_for_gap
-from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
 from aeron_core.logbuffer.rebuilder import insert
 from aeron_core.logbuffer.scanner import scan_for_availability
@@ -25,7 +25,7 @@ from aeron_core.logbuffer.unblocker import unblock
 FOREVER = 2**63 - 1
 APPENDERS = [ConcurrentAppender, ExclusiveAppender]
 SIZES = st.lists(st.one_of(st.integers(0, 200), st.integers(0, 8192)), min_size=1, max_size=60)
-# The last terms before ids wrap, in the middle of the counts, and at the beginning.
+# Start in the last terms before ids wrap, in the middle of the range, and at the beginning.
 STARTS = st.sampled_from([(0, 0), (2**31 - 1, 1), (-(2**31), 5), (7, 2**31 - 40)])
 WINDOW = 32768
 
@@ -44,7 +44,7 @@ def payloads(sizes):
 
 
 def append_somehow(appender, way, message):
-    """Append one message the way that a number says, and return the result of it."""
+    """Append one message by the method with this number; return its result."""
     source = AtomicBuffer(message)
     if way == 0 and len(message) <= appender.log.max_payload_length:
         claim = BufferClaim()
@@ -80,9 +80,7 @@ def make_stream(make_log, start):
 
 @given(sizes=SIZES, start=STARTS, rng=st.randoms(use_true_random=False))
 @pytest.mark.parametrize("kind", APPENDERS)
-def test_messages_appended_in_any_way_are_read_in_order_while_the_log_goes_round(
-    make_log, kind, sizes, start, rng
-):
+def test_messages_of_all_append_methods_are_read_in_order_across_rotations(make_log, kind, sizes, start, rng):
     log, position = make_stream(make_log, start)
     limit = AtomicBuffer.allocate(8)
     limit.put_i64(0, position + WINDOW)
@@ -94,11 +92,11 @@ def test_messages_appended_in_any_way_are_read_in_order_while_the_log_goes_round
         if waiting and append_somehow(appender, rng.randrange(4), waiting[0]) > 0:
             del waiting[0]
         elif rng.random() < 0.7:
-            batch = MessageBatch(rng.randrange(1, 5), 16384)
+            batch = BatchBuffer(rng.randrange(1, 5), 16384)
             reader.read_batch(position, FOREVER, 10, batch)
             position = reader.position
             received += messages_of(batch)
-            # What the driver does: clean what is a term behind the reader, and only then raise the limit.
+            # Like the driver: clean one term behind the reader, and only then raise the limit.
             target = position - 65536
             while cleaned < target:
                 cleaned = clean_step(log, cleaned, target)
@@ -125,7 +123,7 @@ def test_messages_survive_reordering_loss_and_duplicates_of_datagrams(make_log, 
             break
     end = log.producer_position()
     datagrams = list(datagrams_of(log, begin, end))
-    reader, batch, received = TermReader(image), MessageBatch(100, 2**20), []
+    reader, batch, received = TermReader(image), BatchBuffer(100, 2**20), []
 
     position = rebuilt = begin
     while position < end:
@@ -161,15 +159,17 @@ def test_unreliable_stream_drops_messages_of_lost_datagrams_and_no_others(make_l
         offset = positions.high_of_pair(pair)
         if positions.low_of_pair(pair) > 0:
             assert try_fill_gap(image, 7, offset, positions.low_of_pair(pair))
-    reader, batch = TermReader(image), MessageBatch(100, 2**20)
+    reader, batch = TermReader(image), BatchBuffer(100, 2**20)
     reader.read_batch(0, FOREVER, 100, batch)
 
     received = iter(sent)
     assert reader.position == end
-    assert all(message in received for message in messages_of(batch))  # in order, whole, none twice
+    assert all(
+        message in received for message in messages_of(batch)
+    )  # in order, complete, without duplicates
 
 
-def test_dead_publishers_do_not_stop_the_stream(make_log):
+def test_crashed_publishers_do_not_stop_the_stream(make_log):
     log = make_log()
     limit = unlimited()
     appenders = [ConcurrentAppender(log, 11, 22, limit) for _ in range(2)]
@@ -183,7 +183,7 @@ def test_dead_publishers_do_not_stop_the_stream(make_log):
             abandoned.append(claim)
         elif appenders[1].offer(AtomicBuffer(message), 0, len(message), 0) > 0:
             sent.append(message)
-    reader, batch = TermReader(log), MessageBatch(10000, 2**20)
+    reader, batch = TermReader(log), BatchBuffer(10000, 2**20)
 
     position, unblocked = 0, 0
     while position < log.producer_position():
@@ -221,7 +221,7 @@ def test_last_term_carries_messages_up_to_the_last_position(make_log):
     log = make_log(initial_term_id=5, term_id=positions.add_wrap(5, 2**31 - 1), term_offset=65536 - 160)
     begin = log.producer_position()
     appender = ConcurrentAppender(log, 11, 22, unlimited())
-    reader, batch = TermReader(log), MessageBatch(10, 1000)
+    reader, batch = TermReader(log), BatchBuffer(10, 1000)
 
     taken = [appender.offer(AtomicBuffer(b"last"), 0, 4, 0) for _ in range(4)]
 

@@ -21,21 +21,21 @@ def test_whole_frames_are_available_up_to_the_first_that_is_not_complete(make_lo
     assert scan(log) == (128, 0)
 
 
-def test_frames_beyond_the_longest_length_wait_for_the_next_scan(make_log, put_frame):
+def test_frames_beyond_the_maximum_length_wait_for_the_next_scan(make_log, put_frame):
     log = make_log()
     put_frame(log, put_frame(log, 0, bytes(600)), bytes(800))
 
     assert scan(log, max_length=1408) == (640, 0)
 
 
-def test_frames_that_fill_the_longest_length_exactly_are_available(make_log, put_frame):
+def test_frames_that_fill_the_maximum_length_exactly_are_available(make_log, put_frame):
     log = make_log()
     put_frame(log, put_frame(log, 0, bytes(672)), bytes(672))
 
     assert scan(log, max_length=1408) == (1408, 0)
 
 
-def test_first_frame_longer_than_the_longest_length_comes_back_negative(make_log, put_frame):
+def test_a_first_frame_longer_than_the_maximum_length_is_returned_as_negative(make_log, put_frame):
     log = make_log()
     put_frame(log, 0, bytes(1376))
 
@@ -67,7 +67,7 @@ def test_scan_stops_at_the_end_of_the_term(make_log, put_frame):
 
 
 @pytest.mark.parametrize(("type_id", "found"), [(wire.TYPE_PAD, (32, 32)), (wire.TYPE_DATA, (64, 0))])
-def test_corrupt_length_does_not_lead_out_of_the_term(make_log, put_frame, type_id, found):
+def test_a_corrupt_length_does_not_cause_a_scan_past_the_term(make_log, put_frame, type_id, found):
     log = make_log()
     put_frame(log, 65536 - 64, type=type_id)
     log.buffer.put_i32(65536 - 64, 2**31 - 1)

@@ -15,18 +15,18 @@ def is_padding(log, offset, length):
     )
 
 
-def test_nothing_is_done_where_nothing_was_claimed(make_log):
+def test_unblock_does_nothing_without_a_claim(make_log):
     assert not unblock(make_log(), 0)
 
 
-def test_nothing_is_done_for_a_frame_that_is_complete(make_log, put_frame):
+def test_unblock_does_nothing_for_a_complete_frame(make_log, put_frame):
     log = make_log()
     move_tail(log, 0, 7, put_frame(log, 0, b"complete"))
 
     assert not unblock(log, 0)
 
 
-def test_frame_that_was_begun_becomes_padding_of_what_was_claimed(make_log):
+def test_a_begun_frame_becomes_padding_over_its_claim(make_log):
     log = make_log()
     log.buffer.put_i32(64, -128)
     move_tail(log, 0, 7, 192)
@@ -39,7 +39,7 @@ def test_frame_that_was_begun_becomes_padding_of_what_was_claimed(make_log):
 
 
 @pytest.mark.parametrize("length", [64, -64])
-def test_claim_without_a_frame_becomes_padding_up_to_the_next_frame(make_log, length):
+def test_a_claim_without_a_frame_becomes_padding_up_to_the_next_frame(make_log, length):
     log = make_log()
     log.buffer.put_i32(320, length)
     move_tail(log, 0, 7, 384)
@@ -49,14 +49,14 @@ def test_claim_without_a_frame_becomes_padding_up_to_the_next_frame(make_log, le
     assert is_padding(log, 64, 256)
 
 
-def test_claim_at_the_tail_is_left_until_something_follows(make_log):
+def test_a_claim_at_the_tail_is_not_padded_until_a_frame_follows(make_log):
     log = make_log()
     move_tail(log, 0, 7, 384)
 
     assert not unblock(log, 64)
 
 
-def test_claim_past_the_end_becomes_padding_to_the_end_and_turns_the_log(make_log):
+def test_a_claim_past_the_end_becomes_padding_to_the_end_and_rotates_the_log(make_log):
     log = make_log()
     move_tail(log, 0, 7, 65536 + 64)
 
@@ -67,7 +67,7 @@ def test_claim_past_the_end_becomes_padding_to_the_end_and_turns_the_log(make_lo
     assert log.producer_position() == 65536
 
 
-def test_log_that_was_not_turned_is_turned(make_log, put_frame):
+def test_a_log_that_was_not_rotated_is_rotated(make_log, put_frame):
     log = make_log()
     move_tail(log, 0, 7, 65536 + 64)
     put_frame(log, 65536 - 64, length=64, type=wire.TYPE_PAD)
@@ -78,7 +78,7 @@ def test_log_that_was_not_turned_is_turned(make_log, put_frame):
 
 
 @pytest.mark.parametrize("mark", [-(2**31), -(2**31) + 1, -65600])
-def test_corrupt_mark_does_not_lead_out_of_the_term(make_log, mark):
+def test_a_corrupt_mark_does_not_pad_past_the_term(make_log, mark):
     log = make_log()
     log.buffer.put_i32(64, mark)
     move_tail(log, 0, 7, 192)
@@ -99,7 +99,7 @@ def test_term_ids_of_padding_wrap(make_log):
     assert log.buffer.get_i32(65536 + wire.DATA_TERM_ID_OFFSET) == -(2**31)
 
 
-def test_the_first_gap_is_behind_all_frames_that_are_complete(make_log, put_frame):
+def test_the_first_gap_is_after_all_complete_frames(make_log, put_frame):
     log = make_log()
     end = put_frame(log, 0, b"complete")
     log.buffer.put_i32(end, -128)
@@ -108,7 +108,7 @@ def test_the_first_gap_is_behind_all_frames_that_are_complete(make_log, put_fram
     assert first_gap(log, 0, end) == end
 
 
-def test_what_a_last_publisher_has_claimed_is_padded_to_the_tail(make_log, put_frame):
+def test_the_claims_of_a_last_publisher_are_padded_to_the_tail(make_log, put_frame):
     log = make_log()
     end = put_frame(log, 0, b"complete")
     move_tail(log, 0, 7, end + 192)

@@ -1,4 +1,4 @@
-"""Logs of a real driver are read as their capture says."""
+"""Logs of a real driver are read as described by their capture."""
 
 import gzip
 import hashlib
@@ -82,7 +82,7 @@ def test_every_frame_is_read(captured):
         for described in term["frames"]:
             assert offset == described["offset"]
             frame = describe_frame(log.buffer, begin + offset)
-            # Of padding the capture describes the header alone.
+            # The capture describes only the header of padding.
             assert {name: frame[name] for name in described.keys() & frame.keys()} == {
                 name: described[name] for name in described.keys() & frame.keys()
             }
@@ -92,7 +92,7 @@ def test_every_frame_is_read(captured):
             assert log.buffer.get_i32(begin + offset) == term["uncommitted_frame"]["frame_length_field"]
 
 
-def test_same_parameters_make_the_same_metadata_page(captured):
+def test_the_same_parameters_give_the_same_metadata_page(captured):
     old = LogBuffer(AtomicBuffer(captured.data))
     described = old.metadata()
     fixed = {
@@ -104,7 +104,7 @@ def test_same_parameters_make_the_same_metadata_page(captured):
 
     log = LogBuffer.initialize(AtomicBuffer.allocate(len(captured.data)), params)
 
-    # What the driver and the publishers have written since.
+    # Fields that the driver and the publishers wrote later.
     log.set_is_connected(described.is_connected)
     log.set_active_transport_count(described.active_transport_count)
     for index, raw_tail in enumerate(described.raw_tails):
@@ -116,10 +116,10 @@ def test_same_parameters_make_the_same_metadata_page(captured):
 
 def publication_only(captured):
     if captured.described["metadata"]["type"] == wire.LOG_TYPE_IMAGE:
-        pytest.skip("nobody appends to the log of an image")
+        pytest.skip("no publisher appends to the log of an image")
 
 
-def test_same_messages_make_the_same_terms_and_tails(captured):
+def test_the_same_messages_give_the_same_terms_and_tails(captured):
     publication_only(captured)
     old = LogBuffer(AtomicBuffer(captured.data))
     described = old.metadata()
@@ -157,7 +157,7 @@ def fixed_fields(described):
 
 
 def history_of(captured):
-    """Return from which position on the log holds whole frames, up to where, and where its tail is."""
+    """Return the range of positions with complete frames in the log, and the position of its tail."""
     terms = captured.described["terms"]
     count = captured.described["metadata"]["active_term_count"]
     active, before = terms[count % 3], terms[(count - 1) % 3]
@@ -170,14 +170,14 @@ def history_of(captured):
 
 
 def append_again(old, appender, position):
-    """Append the message at a position of another log as its publisher must have; return what follows."""
+    """Append the message at a position of another log as its publisher did; return the position after it."""
     offset, buffer = old.frame_offset(position), old.buffer
     length = buffer.get_i32(offset) - wire.DATA_HEADER_LENGTH
     reserved_value = buffer.get_i64(offset + wire.DATA_RESERVED_VALUE_OFFSET)
     if buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
         following = position + positions.align_frame(length + 32)
         if following & 0xFFFF == 0:
-            # The end of a term: the message that did not fit is the first of the next one.
+            # The end of a term: a message that did not fit is the first of the next term.
             first = AtomicBuffer.allocate(buffer.get_i32(old.frame_offset(following)) - 32)
             assert appender.offer(first, 0, len(first), 0) == -3
         elif buffer.get_bytes(offset + 32, length) == bytes(length):

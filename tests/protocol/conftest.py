@@ -1,4 +1,4 @@
-"""Bytes of real drivers, for the tests of all codecs."""
+"""Bytes of real drivers, for tests of all codecs."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 
 @pytest.fixture(scope="session")
 def datagrams():
-    """Every datagram that was captured, each once."""
+    """Return every captured datagram once."""
     scenarios = [json.loads(path.read_text()) for path in sorted(VECTORS.glob("*.json"))]
     return sorted(
         {bytes.fromhex(datagram["hex"]) for scenario in scenarios for datagram in scenario["datagrams"]}
@@ -19,5 +19,5 @@ def datagrams():
 
 @pytest.fixture(scope="session")
 def steps():
-    """What clients asked a driver and what it answered, step by step."""
+    """Return commands of clients and responses of a driver, step by step."""
     return json.loads((VECTORS / "shm" / "01-commands.json").read_text())["steps"]

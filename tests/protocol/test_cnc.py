@@ -63,7 +63,7 @@ def test_sections_follow_one_another_and_the_file_is_aligned_to_the_page_size():
     assert LAYOUT.file_length == 12288
 
 
-def test_the_header_lies_where_the_format_says(path):
+def test_the_header_fields_are_at_the_offsets_of_the_format(path):
     published(path)
 
     expected = struct.pack("<6i3qi", 512, 1792, 1152, 4096, 1024, 512, 10**10, 1_700_000_000_000, 42, 4096)
@@ -71,7 +71,7 @@ def test_the_header_lies_where_the_format_says(path):
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_an_opened_file_says_what_its_driver_created(path, read_only):
+def test_an_opened_file_has_the_layout_that_its_driver_created(path, read_only):
     driver = published(path)
 
     file = CncFile.open(path, read_only=read_only)
@@ -106,7 +106,7 @@ def test_a_driver_that_has_not_published_is_not_ready(path):
         CncFile.open(path)
 
 
-def test_a_filled_file_has_its_room(path):
+def test_a_filled_file_has_its_space_allocated(path):
     create(path, fill=True)
 
     assert path.stat().st_blocks * 512 >= LAYOUT.file_length
@@ -133,7 +133,7 @@ def test_a_file_that_exists_is_not_created_again(path):
         ({"error_log_length": (1 << 31) - 8}, "all sections together: must be at most 2147483647"),
     ],
 )
-def test_a_layout_that_no_file_can_have_is_refused(path, change, message):
+def test_an_impossible_layout_is_rejected(path, change, message):
     with pytest.raises(ConfigurationError, match=message):
         create(path, CncLayout.of(**{**LENGTHS, **change}))
 
@@ -148,7 +148,7 @@ def test_a_file_that_is_still_growing_is_not_ready(path, length):
         CncFile.open(path)
 
 
-def test_a_file_that_is_not_there_is_not_ready(path):
+def test_a_missing_file_is_not_ready(path):
     with pytest.raises(CncNotReadyError, match=f"^cannot open {path}: No such file"):
         CncFile.open(path)
 
@@ -161,7 +161,7 @@ def test_a_file_shorter_than_its_sections_is_not_ready(path):
         CncFile.open(path)
 
 
-def test_a_file_that_just_holds_its_sections_is_opened(path):
+def test_a_file_of_exactly_the_length_of_its_sections_is_opened(path):
     published(path)
     path.write_bytes(path.read_bytes()[: LAYOUT.end_of_sections])
 
@@ -203,7 +203,7 @@ def test_a_header_without_a_page_size_means_4096(path):
 
 @pytest.mark.parametrize("offset", [4, 8, 12, 16, 20, 48])
 @pytest.mark.parametrize("length", [-1, -8, 12, 1 << 30, 2**31 - 1])
-def test_lengths_that_cannot_be_never_crash(path, offset, length):
+def test_impossible_lengths_raise_a_documented_error(path, offset, length):
     file = published(path)
     file.buffer.put_i32(offset, length)
 
@@ -220,7 +220,7 @@ def test_lengths_that_cannot_be_never_crash(path, offset, length):
     st.binary(),
 )
 @example([776, 136, 512, 128, 8], bytes(4000))
-def test_no_content_of_the_file_reads_outside(lengths, content):
+def test_no_content_of_the_file_causes_a_read_outside_it(lengths, content):
     header = struct.pack("<6i3qi", 512, *lengths, 0, 0, 0, 0).ljust(128, b"\0")
 
     for data in (content, header + content):
@@ -251,7 +251,7 @@ def test_the_file_of_a_real_driver_is_read_as_recorded(tmp_path):
         assert getattr(file, name).capacity == section["length"]
 
 
-def test_the_header_of_a_real_driver_is_the_same_when_created_again(tmp_path, path):
+def test_the_header_of_a_real_driver_is_reproduced_byte_for_byte(tmp_path, path):
     recorded = CncFile.open(recorded_file(tmp_path), read_only=True)
     layout = CncLayout.of(
         to_driver_length=recorded.layout.to_driver_length,

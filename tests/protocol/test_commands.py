@@ -6,7 +6,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.protocol.commands import COMMANDS, RejectImage, RemovePublication, decode_command
 
-# The least that a driver must be given, of commands with empty strings.
+# Minimum lengths that a driver accepts: commands with empty strings.
 MINIMUM_LENGTHS = {
     0x01: 24,
     0x02: 24,
@@ -30,7 +30,7 @@ MINIMUM_LENGTHS = {
 
 
 def fields_of(record):
-    """The fields of a captured record as ours are called: without lengths, and bytes as bytes."""
+    """Return the fields of a captured record by our names: without lengths, and hex converted to bytes."""
     fields = {}
     for name, value in record["fields"].items():
         if name.endswith("_hex"):
@@ -47,7 +47,7 @@ def commands_of(steps):
             yield record, bytes.fromhex(record["message_hex"])
 
 
-def test_commands_of_a_real_client_decode_to_what_is_known_of_them(steps):
+def test_commands_of_a_real_client_decode_to_their_known_fields(steps):
     for record, content in commands_of(steps):
         command = decode_command(record["type_id"], AtomicBuffer(content), 0, len(content))
 
@@ -61,23 +61,23 @@ def test_commands_of_a_real_client_encode_to_the_bytes_they_came_from(steps):
         assert command.encode() == content
 
 
-def test_all_commands_were_captured_and_are_known(steps):
+def test_every_command_has_a_captured_example(steps):
     assert {record["type_id"] for record, _ in commands_of(steps)} == set(COMMANDS)
 
 
 @pytest.mark.parametrize(("type_id", "length"), MINIMUM_LENGTHS.items())
-def test_a_command_of_the_least_length_is_accepted(type_id, length):
+def test_a_command_of_the_minimum_length_is_accepted(type_id, length):
     decode_command(type_id, AtomicBuffer(bytes(length)), 0, length)
 
 
 @pytest.mark.parametrize(("type_id", "length"), MINIMUM_LENGTHS.items())
-def test_a_shorter_command_is_refused(type_id, length):
+def test_a_shorter_command_is_rejected(type_id, length):
     for shorter in range(length):
         with pytest.raises(ProtocolError):
             decode_command(type_id, AtomicBuffer(bytes(length)), 0, shorter)
 
 
-def test_clients_of_old_remove_publications_without_flags():
+def test_old_clients_remove_publications_without_flags():
     content = RemovePublication(1, 2, 3, None).encode()
 
     assert len(content) == 24
@@ -95,20 +95,20 @@ def test_flags_may_revoke_a_publication(flags, revoke):
 
 
 @pytest.mark.parametrize("length", range(25, 32))
-def test_half_flags_are_refused(length):
+def test_truncated_flags_are_rejected(length):
     with pytest.raises(ProtocolError, match="flags at 24 needs 8 bytes"):
         RemovePublication.decode(AtomicBuffer(bytes(32)), 0, length)
 
 
 @pytest.mark.parametrize("reason", ["", "no", "not wanted"])
-def test_rejections_are_as_long_as_drivers_in_c_demand(reason):
+def test_image_rejections_have_the_length_that_c_drivers_demand(reason):
     content = RejectImage(1, 2, 3, 4, reason).encode()
 
     assert len(content) >= 40
     assert len(content) == 36 + len(reason) + 5
 
 
-def test_rejections_of_java_clients_end_with_their_reason():
+def test_image_rejections_of_java_clients_end_with_their_reason():
     content = RejectImage(1, 2, 3, 4, "no").encode()[:38]
 
     assert RejectImage.decode(AtomicBuffer(content), 0, 38).reason == "no"

@@ -20,7 +20,7 @@ MESSAGES = [*COMMANDS.values(), *RESPONSES.values()]
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
-# Any bytes, as a peer may send them; what is not UTF-8 becomes surrogates.
+# Any bytes that a peer may send; those that are not UTF-8 become surrogates.
 TEXT = st.binary(max_size=64).map(lambda content: content.decode("utf-8", "surrogateescape"))
 STRATEGIES = {
     "I16": INT16,
@@ -46,7 +46,7 @@ def decoded(message, content):
 
 @pytest.mark.parametrize("message", MESSAGES)
 @given(data=st.data())
-def test_messages_survive_the_buffer(message, data):
+def test_messages_are_decoded_as_they_were_encoded(message, data):
     sent = drawn(message, data)
 
     assert decoded(message, sent.encode()) == sent
@@ -54,7 +54,7 @@ def test_messages_survive_the_buffer(message, data):
 
 @pytest.mark.parametrize("message", MESSAGES)
 @given(data=st.data())
-def test_messages_are_read_where_they_lie_and_not_beyond(message, data):
+def test_messages_are_decoded_at_their_offset_and_not_beyond(message, data):
     sent = drawn(message, data)
     before = data.draw(st.binary(max_size=16))
     content = before + sent.encode() + b"\xff" * 8
@@ -88,7 +88,7 @@ def test_mutated_messages_give_a_message_or_a_protocol_error(message, data):
     assert decoded(message, result.encode()) == result
 
 
-def test_an_error_says_which_field_is_missing():
+def test_the_error_names_the_missing_field():
     content = AddPublication(1, 2, 3, "aeron:ipc").encode()
 
     with pytest.raises(
@@ -98,7 +98,7 @@ def test_an_error_says_which_field_is_missing():
     assert caught.value.code is ErrorCode.MALFORMED_COMMAND
 
 
-def test_a_negative_length_is_refused():
+def test_a_negative_length_is_rejected():
     content = bytearray(TerminateDriver(1, 2, b"token").encode())
     AtomicBuffer(content).put_i32(16, -1)
 
@@ -122,14 +122,14 @@ def test_names_of_log_files_of_images_are_padded_to_four_bytes(log_file, identit
     assert content[identity_offset:] == b"\x09\0\0\0aeron:ipc"
 
 
-def test_messages_do_not_change():
+def test_messages_are_immutable():
     with pytest.raises(FrozenInstanceError):
         RemovePublication(1, 2, 3).flags = 1
 
 
 @pytest.mark.parametrize("decode", [decode_command, decode_response])
 @pytest.mark.parametrize("type_id", [0, -1, 0x13, 0x0F0E, 2**31 - 1])
-def test_an_unknown_type_is_refused(decode, type_id):
+def test_an_unknown_type_is_rejected(decode, type_id):
     with pytest.raises(ProtocolError, match="unknown type") as caught:
         decode(type_id, AtomicBuffer(bytes(64)), 0, 64)
     assert caught.value.code is ErrorCode.UNKNOWN_COMMAND_TYPE_ID

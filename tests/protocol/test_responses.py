@@ -6,7 +6,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
 from aeron_core.protocol.responses import RESPONSES, OnPublicationError, decode_response
 
-# Of responses with empty strings.
+# Minimum lengths: responses with empty strings.
 MINIMUM_LENGTHS = {
     0x0F01: 16,
     0x0F02: 36,
@@ -22,12 +22,12 @@ MINIMUM_LENGTHS = {
     0x0F0C: 68,
     0x0F0D: 12,
 }
-# What captured records call otherwise than we do.
+# Fields with another name in the captures.
 NAMES = {"offending_command_correlation_id": "offending_correlation_id"}
 
 
 def fields_of(record):
-    """The fields of a captured record as ours are called: without lengths, and bytes as bytes."""
+    """Return the fields of a captured record by our names: without lengths, and hex converted to bytes."""
     fields = {}
     for name, value in record["fields"].items():
         if name.endswith("_hex"):
@@ -49,7 +49,7 @@ def publication_error(address_type, address, message="gone"):
     return OnPublicationError(1, -1, 2, 3, 4, -1, address_type, 24211, address.ljust(16, b"\0"), 13, message)
 
 
-def test_responses_of_a_real_driver_decode_to_what_is_known_of_them(steps):
+def test_responses_of_a_real_driver_decode_to_their_known_fields(steps):
     for record, content in responses_of(steps):
         response = decode_response(record["type_id"], AtomicBuffer(content), 0, len(content))
 
@@ -63,17 +63,17 @@ def test_responses_of_a_real_driver_encode_to_the_bytes_they_came_from(steps):
         assert response.encode() == content
 
 
-def test_all_responses_were_captured_and_are_known(steps):
+def test_every_response_has_a_captured_example(steps):
     assert {record["type_id"] for record, _ in responses_of(steps)} == set(RESPONSES)
 
 
 @pytest.mark.parametrize(("type_id", "length"), MINIMUM_LENGTHS.items())
-def test_a_response_of_the_least_length_is_accepted(type_id, length):
+def test_a_response_of_the_minimum_length_is_accepted(type_id, length):
     decode_response(type_id, AtomicBuffer(bytes(length)), 0, length)
 
 
 @pytest.mark.parametrize(("type_id", "length"), MINIMUM_LENGTHS.items())
-def test_a_shorter_response_is_refused(type_id, length):
+def test_a_shorter_response_is_rejected(type_id, length):
     for shorter in range(length):
         with pytest.raises(ProtocolError):
             decode_response(type_id, AtomicBuffer(bytes(length)), 0, shorter)
@@ -88,10 +88,10 @@ def test_a_shorter_response_is_refused(type_id, length):
         (3, b"", None),
     ],
 )
-def test_publication_errors_tell_where_they_came_from(address_type, address, source):
+def test_publication_errors_have_the_source_address(address_type, address, source):
     assert publication_error(address_type, address).source == source
 
 
 @pytest.mark.parametrize(("message", "length"), [("", 72), ("no", 72), ("gone", 72), ("gone!", 73)])
-def test_publication_errors_are_as_long_as_clients_in_c_demand(message, length):
+def test_publication_errors_have_the_length_that_c_clients_demand(message, length):
     assert len(publication_error(0, b"", message).encode()) == length

@@ -1,7 +1,7 @@
-"""What real drivers said to one another, and what they decided by it.
+"""Captures of the traffic between real drivers, and the decisions that they made.
 
-`Decisions` reduces what a party said to what it decided: how often something was repeated depends on how fast a machine
-was.
+`Decisions` reduces the frames of a party to its decisions: the number of repetitions depends on the speed of the
+machine.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ SETUP_FLAG = wire.SM_FLAG_SEND_SETUP
 
 @dataclass(frozen=True)
 class Frame:
-    """One frame, with what it carries."""
+    """One frame with its payload."""
 
     header: Any
     payload: bytes = b""
 
     @property
     def is_data(self) -> bool:
-        """Whether it takes room in a stream; a heartbeat takes none."""
+        """Whether it occupies bytes of the stream; a heartbeat does not."""
         return isinstance(self.header, DataHeader) and self.header.frame_length > 0
 
     @property
@@ -51,7 +51,7 @@ class Frame:
 
     @property
     def room(self) -> int:
-        """The bytes of the stream that it takes."""
+        """The range of the stream that it occupies."""
         return (self.header.frame_length + 31) // 32 * 32
 
     def fields(self, *names: str) -> tuple[Any, ...]:
@@ -59,7 +59,7 @@ class Frame:
 
 
 def frames_in(data: bytes) -> Iterator[Frame]:
-    """Yield the frames of a datagram; a PAD travels without what it pads."""
+    """Yield the frames of a datagram; of a PAD only the header is sent."""
     buffer, offset = AtomicBuffer(data), 0
     while offset < len(data):
         header: Any = FRAMES[buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET)]()
@@ -73,14 +73,14 @@ def frames_in(data: bytes) -> Iterator[Frame]:
 
 
 def data_of(like: Any, term_offset: int, frame_length: int) -> bytes:
-    """Return a frame of zeros at another place of the stream."""
+    """Return a frame of zeros at another position of the stream."""
     fields = {name: getattr(like, name) for name in like.names()}
     fields |= {"term_offset": term_offset, "frame_length": frame_length}
     return encode_frame(DataHeader(**fields)).ljust((frame_length + 31) // 32 * 32, b"\0")
 
 
 class Datagram(NamedTuple):
-    """One line of a capture, or of what our driver sent."""
+    """One datagram of a capture, or one that our driver sent."""
 
     time_ns: int
     who: str
@@ -95,9 +95,9 @@ class Datagram(NamedTuple):
 
 
 class Capture:
-    """What went over the wire in one scenario.
+    """The datagrams of one scenario.
 
-    Long ones were shortened for the file; where frames are missing from a stream, `fills_holes` puts zeros there.
+    Long streams are shortened in the file; `fills_holes` replaces missing frames by zeros.
     """
 
     def __init__(self, name: str, *, fills_holes: bool = False) -> None:
@@ -119,7 +119,7 @@ class Capture:
             )
 
     def _fillings(self) -> Iterator[Datagram]:
-        """Yield frames of the length of the one before a hole, from its sender to whom it sent that."""
+        """Yield frames of the same length, source and destination as the frame before a hole."""
         for datagram in self.datagrams:
             frame = datagram.frames[-1]
             if not frame.is_data:
@@ -135,7 +135,7 @@ class Capture:
         return [datagram for datagram in self.datagrams if datagram.who == who]
 
     def holes(self, session_id: int) -> list[tuple[int, int, int]]:
-        """Return (term id, from, to) of what was left out where a stream was shortened for the file."""
+        """Return (term id, from, to) of the ranges that are missing from a shortened stream."""
         spans = sorted(
             {
                 (*frame.fields("term_id", "term_offset"), frame.room)
@@ -151,14 +151,14 @@ class Capture:
         ]
 
     def setup_of(self, who: str) -> Setup:
-        """Return what a sender said of its stream."""
+        """Return a sender's description of its stream."""
         return next(f.header for d in self.sent_by(who) for f in d.frames if isinstance(f.header, Setup))
 
 
 def was_lost(capture: Capture, datagram: Datagram) -> bool:
-    """Return whether a receiver that lost some on purpose lost this one.
+    """Return whether a receiver with deliberate loss dropped this datagram.
 
-    So it did with what it asked for afterwards and got again, and with a setup that was repeated before it answered.
+    It did if it requested the data later and received it again, or if a setup was repeated before it responded.
     """
     later = [one for one in capture.datagrams if one.time_ns > datagram.time_ns]
     first = datagram.frames[0].header
@@ -184,19 +184,19 @@ def was_lost(capture: Capture, datagram: Datagram) -> bool:
 
 
 def distinct(items: Iterable[Any]) -> list[Any]:
-    """Return each once, in the order in which they came first."""
+    """Return each item once, in the order of first occurrence."""
     return list(dict.fromkeys(items))
 
 
 class Decisions:
-    """What one party decided, whatever it repeated."""
+    """The decisions of one party, without repetitions."""
 
     def __init__(self, datagrams: Iterable[Datagram]) -> None:
         self.datagrams = list(datagrams)
         self.frames = [frame for datagram in self.datagrams for frame in datagram.frames]
 
     def of(self, kind: type, *names: str, where: Callable[[Any], bool] = lambda _: True) -> list[Any]:
-        """Return these fields of all frames of a kind, each combination once."""
+        """Return these fields of all frames of a type, each combination once."""
         return distinct(
             frame.fields(*names)
             for frame in self.frames
@@ -208,7 +208,7 @@ class Decisions:
 
     @property
     def windows(self) -> list[Any]:
-        """What receivers allowed, by session and position."""
+        """The positions and windows of receivers, by session."""
         return self.of(
             StatusMessage, "session_id", "stream_id", "consumption_term_id", "consumption_term_offset",
             "receiver_window", "has_group_tag", "group_tag", where=lambda sm: not sm.flags & SETUP_FLAG,
@@ -216,12 +216,12 @@ class Decisions:
 
     @property
     def ended(self) -> list[Any]:
-        """The sessions of which receivers said that they have ended."""
+        """The sessions whose receivers reported the end of stream."""
         return self.of(StatusMessage, "session_id", where=lambda sm: sm.flags & wire.SM_FLAG_EOS)
 
     @property
     def elicitations(self) -> list[Any]:
-        """The status messages that asked for a setup."""
+        """The status messages that requested a setup."""
         return self.of(
             StatusMessage, *StatusMessage().names()[:7], "has_group_tag", "group_tag",
             where=lambda sm: sm.flags & SETUP_FLAG,
@@ -245,7 +245,7 @@ class Decisions:
 
     @property
     def data(self) -> list[Any]:
-        """Each piece of the stream, in the order in which it was sent first."""
+        """Each range of the stream, in the order of its first transmission."""
         names = (
             "session_id",
             "term_id",
@@ -259,7 +259,7 @@ class Decisions:
 
     @property
     def repeated(self) -> list[Any]:
-        """What was sent more than once."""
+        """The ranges that were sent more than once."""
         places = [
             (*frame.fields("session_id", "term_id", "term_offset"), *datagram.destination)
             for datagram in self.datagrams
@@ -270,7 +270,7 @@ class Decisions:
 
     @property
     def destinations(self) -> list[Any]:
-        """Whom each piece of the stream was sent to."""
+        """The destinations of each range of the stream."""
         return sorted(
             {
                 (*frame.fields("session_id", "term_id", "term_offset"), *datagram.destination)

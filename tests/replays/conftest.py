@@ -1,4 +1,4 @@
-"""A folder in memory for the driver that takes a place in a capture."""
+"""A folder in memory for the driver that replaces a party of a capture."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ def memory_path() -> Iterator[Path]:
 
 @pytest.fixture
 def start_replay(memory_path):
-    """Put our driver in the place of a party of a capture; it is closed after the test."""
+    """Return a function that starts our driver as a party of a capture; it is closed after the test."""
     replays = []
 
     def start(capture, party, **arguments):

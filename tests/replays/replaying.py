@@ -1,4 +1,4 @@
-"""Our driver in the place of one party of a capture, and a client that publishes what the captured one did."""
+"""Our driver as one party of a capture, with a client that publishes the same messages as the captured one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Replay:
         self.simulation = Simulation(directory, busy_step_ns=STEP_NS, idle_step_ns=STEP_NS)
         network = self.simulation.network
         self._host = network.host("127.0.0.1", "::1")
-        # The others have their ports before the driver may take one of them.
+        # Bind the ports of the other parties before the driver can choose one of them.
         self._others: dict[tuple[str, int], DatagramProbe] = {}
         for datagram in capture.datagrams:
             if datagram.who != party and datagram.source not in self._others:
@@ -63,16 +63,16 @@ class Replay:
 
     @property
     def now_ns(self) -> int:
-        """The time of the capture."""
+        """The current time of the capture."""
         return self.simulation.now_ns - self.start_ns
 
     @property
     def decided(self) -> Decisions:
-        """What our driver has said until now."""
+        """The decisions of our driver so far."""
         return Decisions(self.sent)
 
     def said_by_capture(self) -> Decisions:
-        """Return what the real driver said in that place."""
+        """Return the decisions of the real driver."""
         return Decisions(self.capture.sent_by(self.party))
 
     def subscribe(self, channel: str, stream_id: int) -> Subscription:
@@ -95,7 +95,7 @@ class Replay:
             self.step()
 
     def start_when(self, condition: Callable[[], object]) -> None:
-        """Let the time of the capture begin when `condition` holds."""
+        """Start the time of the capture when `condition` is true."""
         while not condition():
             self.step()
         self.start_ns = self.simulation.now_ns
@@ -113,7 +113,7 @@ class Replay:
         begin_ns: int = 0,
         end_ns: int = FOREVER_NS,
     ) -> None:
-        """Let the others say what they said in that time; `on_own` is called at the turns of the party itself."""
+        """Send the other parties' datagrams at their times; call `on_own` for those of the replaced party."""
         for datagram in self.capture.datagrams:
             if not begin_ns <= datagram.time_ns < end_ns:
                 continue
@@ -126,7 +126,7 @@ class Replay:
         self.run_until(min(self.capture.datagrams[-1].time_ns + 10 * STEP_NS, end_ns))
 
     def _await_naks(self, datagram: Datagram) -> None:
-        """Hold back what the real receiver had asked for until ours has, too: it may be some microseconds slower."""
+        """Delay requested retransmissions until our receiver has requested them: it may be microseconds slower."""
         first = datagram.frames[0]
         if not self._naks or not first.is_data:
             return
@@ -138,14 +138,14 @@ class Replay:
             self.step()
 
     def say(self, datagram: Datagram) -> None:
-        """Let another party send this, to where our driver is now."""
+        """Send a datagram of another party to the current address of our driver."""
         self._collect()
         destination = self._place_of(datagram)
         self._others[datagram.source].send([(datagram.data, max(len(datagram.data), 1))], destination)
         self._logged = len(self.simulation.network.log)
 
     def _place_of(self, datagram: Datagram) -> SocketAddress:
-        """Return the address that our driver has instead of the captured one: its port may be another."""
+        """Return the address of our driver for a captured one: its port may differ."""
         host, port = datagram.destination
         mine = [one.source for one in self.sent if one.destination == datagram.source]
         if datagram.destination in self._own_sources and mine and mine[-1] not in self._own_sources:
@@ -200,11 +200,11 @@ class Publisher:
         header = frame.header
         place = header.term_id, header.term_offset
         if place <= self._last:
-            return  # sent again, or to another destination
+            return  # a retransmission, or sent to another destination
         self._last = place
         if header.frame_type == wire.TYPE_PAD:
             if header.term_offset + frame.room == self.publication.term_buffer_length:
-                return  # what is too long for the rest of a term makes it
+                return  # created by a message too long for the rest of the term
             self.publication.append_padding(header.frame_length - wire.DATA_HEADER_LENGTH)
             return
         self._parts += frame.payload
@@ -214,7 +214,7 @@ class Publisher:
             self.offer()
 
     def offer(self) -> None:
-        """Offer what is to be sent; the file leaves out some of what allows it, so that it may have to wait."""
+        """Offer the next messages; retry later if flow control does not allow it, as the file omits some frames."""
         while self._waiting:
             assert self.publication is not None
             message, reserved_value = self._waiting[0]

@@ -1,4 +1,4 @@
-"""Scenarios in which a client did more than to publish or to subscribe."""
+"""Scenarios in which a client did more than publish or subscribe."""
 
 import pytest
 from captures import Capture
@@ -20,10 +20,10 @@ def frames_by(capture, who, kind):
     ]
 
 
-# 05: round trip time measurement
+# 05: round-trip time measurement
 
 
-def test_05_a_sender_answers_each_measurement_as_the_real_one(start_replay):
+def test_05_a_sender_replies_to_each_measurement_as_the_real_one(start_replay):
     capture = Capture("05-rttm", fills_holes=True)
     replay = start_replay(capture, "pub")
 
@@ -34,14 +34,14 @@ def test_05_a_sender_answers_each_measurement_as_the_real_one(start_replay):
     assert ours.data == theirs.data
 
 
-def test_05_a_receiver_measures_until_it_knows_and_opens_its_window_as_the_real_one(start_replay):
+def test_05_a_receiver_measures_the_rtt_and_opens_its_window_as_the_real_one(start_replay):
     capture = Capture("05-rttm", fills_holes=True)
     replay = start_replay(capture, "sub", cubic_measure_rtt=True, congestion_control="cubic")
     replay.subscribe("aeron:udp?endpoint=127.0.0.1:24041", 1005)
     sender = capture.datagrams[0].source
 
     def answer():
-        """Say at once what the sender would: its captured answers are of other times."""
+        """Send the sender's reply at once: the captured replies belong to other times."""
         before = len(replay.sent)
         replay.step()
         for datagram in replay.sent[before:]:
@@ -60,7 +60,7 @@ def test_05_a_receiver_measures_until_it_knows_and_opens_its_window_as_the_real_
     assert ours.windows[0] == theirs.windows[0]
     windows = [window for *_, window, _, _ in ours.windows]
     captured = [window for *_, window, _, _ in theirs.windows]
-    # How often it grew before it was said depends on how often the receiver's cycle came round.
+    # How often the window grew before it was sent depends on the number of the receiver's duty cycles.
     for grown in (windows, captured):
         assert grown == sorted(grown)
         assert all(window % MTU == 0 for window in grown)
@@ -111,17 +111,17 @@ def test_06_the_publication_is_connected_after_as_many_receivers_as_the_real_one
     assert connected == [entry["publication_connected"] for entry in capture.facts["connected_after"]]
 
 
-# 07a: destinations that the client names
+# 07a: destinations set by the client
 
 
-def test_07a_each_destination_gets_what_the_real_sender_sent_to_it(start_replay):
+def test_07a_each_destination_receives_the_same_as_from_the_real_sender(start_replay):
     capture = Capture("07a-mdc-manual")
     replay = start_replay(capture, "pub")
     publisher = Publisher(replay, "aeron:udp?control-mode=manual|term-length=64k")
     publisher.publish(capture.setup_of("pub"))
     first, second = (f"aeron:udp?endpoint=127.0.0.1:{port}" for port in (24071, 24072))
     replay.simulation.result(publisher.publication.add_destination_async(first))
-    # The capture begins with the first setup that somebody got.
+    # The capture begins with the first setup that was received.
     replay.start_when(lambda: replay.sent)
     actions = {
         first_to(capture, 24072).time_ns - 10 * MS: ("add", second),
@@ -167,7 +167,7 @@ def test_08_one_image_of_two_senders_and_a_second_of_another_session(start_repla
     for channel in (first, second):
         replay.simulation.result(subscription.add_destination_async(channel))
     new_session = next(at for at, setup in frames_by(capture, "pub2", Setup) if setup.session_id == 4242)
-    # Nothing is said on the first destination from then on.
+    # Nothing is sent on the first destination from then on.
     removed = [one.time_ns for one in capture.sent_by("sub") if one.source[1] == 24111][-1] + 10 * MS
 
     replay.run(end_ns=new_session - MS)
@@ -190,7 +190,7 @@ def test_08_one_image_of_two_senders_and_a_second_of_another_session(start_repla
 
 
 def answered(decisions):
-    """Return which destination answered whom about which session."""
+    """Return the destination, the address and the session of each response."""
     return {
         (frame.header.session_id, datagram.source, datagram.destination)
         for datagram in decisions.datagrams
@@ -212,7 +212,7 @@ def answered(decisions):
         ),
     ],
 )
-def test_13_a_receiver_whose_client_rejects_an_image_tells_the_sender_so(start_replay, name, channel):
+def test_13_a_receiver_whose_client_rejects_an_image_sends_an_error(start_replay, name, channel):
     capture = Capture(name)
     replay = start_replay(capture, "sub")
     subscription = replay.subscribe(channel, 1013)
@@ -228,7 +228,7 @@ def test_13_a_receiver_whose_client_rejects_an_image_tells_the_sender_so(start_r
 
 
 def reject(replay, image, reason):
-    """Do what `Image.reject` does, which waits for a driver that nobody would step meanwhile."""
+    """Do the same as `Image.reject`, which would wait for a driver that only this test steps."""
     operations = replay.client._operations
     replay.simulation.result(
         operations._command(
@@ -237,10 +237,10 @@ def reject(replay, image, reason):
     )
 
 
-# 14c: a subscription for which what is lost stays lost
+# 14c: a subscription without retransmission
 
 
-def test_14c_gaps_are_filled_where_the_real_receiver_filled_them_and_nothing_is_asked_for_again(start_replay):
+def test_14c_gaps_are_filled_as_by_the_real_receiver_and_no_nak_is_sent(start_replay):
     capture = Capture("14c-unreliable")
     arrived = {one["position"] for one in capture.facts["received"]}
     initial_term_id = capture.setup_of("pub").initial_term_id
@@ -261,10 +261,10 @@ def test_14c_gaps_are_filled_where_the_real_receiver_filled_them_and_nothing_is_
     assert replay.decided.naks == replay.said_by_capture().naks == []
 
 
-# 17b: times of channels
+# 17b: channel timestamps
 
 
-def test_17b_a_sender_puts_the_time_where_the_real_one_put_it(start_replay):
+def test_17b_a_sender_stores_timestamps_at_the_same_offset_as_the_real_one(start_replay):
     capture = Capture("17b-channel-timestamps")
     replay = start_replay(capture, "pub")
     publisher = Publisher(
@@ -283,7 +283,7 @@ def test_17b_a_sender_puts_the_time_where_the_real_one_put_it(start_replay):
         assert header.reserved_value - epoch_ns == pytest.approx(at, abs=200 * US)
 
 
-def test_17b_a_receiver_puts_the_time_where_the_real_one_put_it(start_replay):
+def test_17b_a_receiver_stores_timestamps_at_the_same_offset_as_the_real_one(start_replay):
     capture = Capture("17b-channel-timestamps")
     replay = start_replay(capture, "sub")
     replay.subscribe("aeron:udp?endpoint=127.0.0.1:24281|channel-rcv-ts-offset=0", 1018)

@@ -1,9 +1,9 @@
-"""Our driver in the place of a real one that received.
+"""Our driver in place of a real receiver.
 
-What is compared is which positions and windows it allowed, what it asked for again, what it asked setups of, which
-errors it told, of which streams it said that they have ended, and what its client got. Old drivers (16b, 16c) repeat a
-status message with where they are, newer ones with where they were when they last moved on, and their other delays
-give other windows: of them only what they asked for again is compared.
+Compared are the positions and windows in status messages, NAKs, setup requests, error frames, ends of streams, and the
+messages that the client received. Old drivers (16b, 16c) repeat a status message with their current position, newer
+ones with the position of their last advance, and other delays give other windows: of the old ones only the NAKs are
+compared.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from captures import Capture, was_lost
 from aeron_core._native import wire
 from aeron_core.testing.pair import MS, S
 
-TIMER_NS = S  # what ends is noticed by the conductor's timer
+TIMER_NS = S  # ends are detected by the conductor's timer
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ SCENARIOS = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_what_a_real_receiver_decided_we_decide_too(start_replay, scenario):
+def test_our_receiver_makes_the_same_decisions_as_the_real_one(start_replay, scenario):
     capture = Capture(scenario.name, fills_holes=scenario.fills_holes)
     loses = {"is_lost": was_lost} if scenario.loses else {}
     replay = start_replay(capture, scenario.party, **loses, **scenario.settings)
@@ -83,7 +83,7 @@ def test_what_a_real_receiver_decided_we_decide_too(start_replay, scenario):
     replay.subscribe(scenario.channel, setup.stream_id)
 
     replay.run(begin_ns=begin_ns)
-    # What may wait for a timer has been said then.
+    # After this time, timers have fired.
     replay.run_until(replay.now_ns + TIMER_NS + 300 * MS)
 
     ours, theirs = replay.decided, replay.said_by_capture()
@@ -102,7 +102,7 @@ def test_what_a_real_receiver_decided_we_decide_too(start_replay, scenario):
 
 
 def has_ended(capture, scenario):
-    """Return whether the stream came to its end, which it does not where it is revoked."""
+    """Return whether the stream reached its end; a revoked one does not."""
     ends = [
         frame.header.flags & wire.DATA_FLAG_REVOKED
         for datagram in capture.sent_by("pub")
@@ -113,7 +113,7 @@ def has_ended(capture, scenario):
 
 
 def messages_from(capture, scenario, setup, window, holes):
-    """Return the fragments that the client must get, in order, as far as the file has all of them."""
+    """Return the fragments that the client must receive, in order, up to the first that the file omits."""
     first = window[2:4]
     frames = {
         frame.fields("term_id", "term_offset"): frame
@@ -130,7 +130,7 @@ def messages_from(capture, scenario, setup, window, holes):
 
 
 def is_within(nak, holes):
-    """Return whether a receiver asked for what the file of the capture leaves out."""
+    """Return whether a receiver requested data that the file omits."""
     _, _, term_id, term_offset, length = nak
     return any(
         term == term_id and begin <= term_offset and term_offset + length <= end for term, begin, end in holes
@@ -138,5 +138,5 @@ def is_within(nak, holes):
 
 
 def begin_of(capture, scenario):
-    """Return when it subscribed."""
+    """Return the time of the subscription."""
     return max(capture.sent_by(scenario.party)[0].time_ns - 20 * MS, 0)

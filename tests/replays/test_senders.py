@@ -1,7 +1,7 @@
-"""Our driver in the place of a real one that sent.
+"""Our driver in place of a real sender.
 
-What is compared is the setups, every byte of the stream in the order in which it was sent first, what was sent again
-and whom it was sent to, and the heartbeats. The client offers what the captured one did, at the same time.
+Compared are the setups, every byte of the stream in the order of first transmission, the retransmissions with their
+destinations, and the heartbeats. The client offers the same messages as the captured one, at the same times.
 """
 
 from dataclasses import dataclass
@@ -56,12 +56,12 @@ SCENARIOS = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_what_a_real_sender_decided_we_decide_too(start_replay, scenario):
+def test_our_sender_makes_the_same_decisions_as_the_real_one(start_replay, scenario):
     capture = Capture(scenario.name, fills_holes=scenario.fills_holes)
     replay = start_replay(capture, scenario.party)
     publisher = Publisher(replay, scenario.channel)
     if "dynamic" in scenario.channel:
-        # What receivers said from the start was heard.
+        # Frames of receivers from before the start were received.
         publisher.publish(capture.setup_of(scenario.party))
 
     replay.run(publisher.on_own)

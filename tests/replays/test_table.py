@@ -1,4 +1,4 @@
-"""No scenario is forgotten."""
+"""The table of scenarios is complete."""
 
 from pathlib import Path
 

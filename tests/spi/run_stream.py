@@ -1,4 +1,4 @@
-"""Run a stream with one of the stranger's strategies; print how often it was called and what went wrong."""
+"""Run a stream with one third-party strategy; print how often it was called and the errors."""
 
 import json
 import sys

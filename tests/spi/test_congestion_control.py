@@ -67,7 +67,7 @@ def test_a_strategy_in_plain_python_is_called_through_an_adapter():
     assert strategy.calls == [("sent", 1), ("measured", 2, 3)]
 
 
-def test_what_a_strategy_in_plain_python_was_not_told_it_is_told_an_interval_later():
+def test_a_python_strategy_gets_skipped_progress_an_interval_later():
     class Listening(Complete):
         def on_track_rebuild(self, state):
             self.calls.append(
@@ -99,7 +99,7 @@ def test_what_a_strategy_in_plain_python_was_not_told_it_is_told_an_interval_lat
     assert [probe.should_measure_rtt(now_ns) for now_ns, *_ in steps] == [True, False, False, True]
 
 
-def test_a_strategy_that_raises_is_reported_once_and_its_last_window_stays():
+def test_a_strategy_that_raises_is_reported_once_and_its_last_window_stands():
     strategy = Complete()
     errors = []
     probe = probe_of(strategy, errors.append)
@@ -119,7 +119,7 @@ def test_a_compiled_strategy_is_used_as_it_is():
     assert adapt_congestion_control(strategy, pytest.fail) is strategy
 
 
-def test_a_python_subclass_keeps_the_compiled_methods_that_it_leaves_out():
+def test_a_python_subclass_keeps_the_compiled_methods_that_it_omits():
     class Measuring(StaticWindowCongestionControl):
         def should_measure_rtt(self, now_ns):
             return True
@@ -131,7 +131,7 @@ def test_a_python_subclass_keeps_the_compiled_methods_that_it_leaves_out():
     assert probe.max_window_length() == 4096
 
 
-def test_the_initial_window_stays_what_it_was():
+def test_the_initial_window_does_not_change():
     probe = probe_of(Complete())
 
     probe.on_track_rebuild(state_of(hwm_position=64))
@@ -139,12 +139,12 @@ def test_the_initial_window_stays_what_it_was():
     assert probe.initial_window_length() == initial_window_length_of(probe.strategy) == 100
 
 
-def test_an_object_without_the_methods_is_refused():
+def test_an_object_without_the_methods_is_rejected():
     with pytest.raises(PluginError, match="lacks initial_window_length, max_window_length, on_track_rebuild"):
         adapt_congestion_control(object(), pytest.fail)
 
 
-def test_the_base_offers_nothing():
+def test_the_base_offers_no_window():
     probe = probe_of(CongestionControl())
 
     assert [probe.initial_window_length(), probe.on_track_rebuild(RebuildState())] == [0, 0]

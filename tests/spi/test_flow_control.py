@@ -47,11 +47,11 @@ def probe_of(strategy, report=None):
 
 
 @pytest.mark.parametrize(("position", "limit", "expected"), NOT_BELOW_LIMIT)
-def test_the_base_never_takes_back_what_was_allowed(position, limit, expected):
+def test_the_base_never_lowers_the_limit(position, limit, expected):
     assert probe_of(FlowControl()).on_status_message(SM, position, limit, 0) == expected
 
 
-def test_the_base_leaves_all_else_alone():
+def test_the_other_base_methods_change_nothing():
     probe = probe_of(FlowControl())
 
     assert probe.on_setup(SETUP, 7, 0) == 7
@@ -82,7 +82,7 @@ def test_a_strategy_in_plain_python_is_called_through_an_adapter():
     assert probe.strategy.retransmit_window_multiple == 3
 
 
-def test_a_strategy_in_plain_python_is_asked_by_the_clock_once_an_interval():
+def test_timed_calls_of_a_python_strategy_are_made_once_per_interval():
     class Clocked(Complete):
         def on_idle(self, limit, sender_position, is_end_of_stream, now_ns):
             return now_ns
@@ -101,7 +101,7 @@ def test_a_strategy_in_plain_python_is_asked_by_the_clock_once_an_interval():
 
 
 @pytest.mark.parametrize("event", ["status message", "error"])
-def test_what_a_receiver_said_may_change_who_is_required_at_once(event):
+def test_a_frame_of_a_receiver_may_change_the_required_receivers_at_once(event):
     strategy = Complete()
     probe = probe_of(strategy)
     assert not probe.has_required_receivers(5)
@@ -114,7 +114,7 @@ def test_what_a_receiver_said_may_change_who_is_required_at_once(event):
     assert probe.has_required_receivers(6)
 
 
-def test_what_a_strategy_in_plain_python_leaves_out_the_base_does():
+def test_methods_omitted_by_a_python_strategy_are_those_of_the_base():
     class Short:
         def on_status_message(self, sm, position, limit, now_ns):
             return limit + 1
@@ -179,11 +179,11 @@ def test_a_strategy_that_raises_is_reported_once_and_left_to_the_base(method):
 
     assert [getattr(probe, method)(*arguments) for _ in range(3)] == [by_base] * 3
     assert [str(error) for error in errors] == [method]
-    # Nothing of it is asked any more, not even what has not failed.
+    # No method of it is called any more, not even one that did not fail.
     assert probe.on_setup(SETUP, 70, 0) == 70
 
 
-def test_an_answer_that_is_no_number_is_a_fault_of_the_strategy():
+def test_a_result_that_is_not_a_number_is_an_error_of_the_strategy():
     class Wrong:
         def on_status_message(self, sm, position, limit, now_ns):
             return "far"
@@ -193,12 +193,12 @@ def test_an_answer_that_is_no_number_is_a_fault_of_the_strategy():
     assert isinstance(errors[0], TypeError)
 
 
-def test_an_object_without_the_methods_is_refused():
+def test_an_object_without_the_methods_is_rejected():
     with pytest.raises(PluginError, match=r"builtins\.object is no flow control: it lacks on_status_message"):
         adapt_flow_control(object(), pytest.fail)
 
 
-def test_the_page_tells_of_every_method_and_which_one_is_required():
+def test_the_documentation_has_every_method_and_the_required_one():
     page = Path(__file__).parents[2] / "docs" / "how-to" / "write-a-flow-control.md"
     rows = re.findall(r"^\| `(\w+)\(.*", page.read_text(encoding="utf-8"), re.M)
     required = re.findall(r"^\| `(\w+)\(.*\*\*required\*\*", page.read_text(encoding="utf-8"), re.M)

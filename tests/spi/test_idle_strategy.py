@@ -27,7 +27,7 @@ def test_a_strategy_written_in_python_is_called(base):
     assert strategy.counts == [3]
 
 
-def test_what_a_strategy_raises_comes_back():
+def test_an_exception_of_a_strategy_is_raised_to_the_caller():
     class Broken:
         def idle(self, work_count):
             raise ZeroDivisionError
@@ -36,6 +36,6 @@ def test_what_a_strategy_raises_comes_back():
         IdleStrategyProbe(adapt_idle_strategy(Broken())).idle(0)
 
 
-def test_an_object_without_the_method_is_refused():
+def test_an_object_without_the_method_is_rejected():
     with pytest.raises(PluginError, match="is no idle strategy: it lacks idle"):
         adapt_idle_strategy(object())

@@ -1,4 +1,4 @@
-"""Name resolvers of strangers: that of the how-to page, one that works by itself, and ones that fail."""
+"""Third-party name resolvers: that of the how-to page, one with work of its own, and failing ones."""
 
 import json
 import re
@@ -44,9 +44,7 @@ class TestInventoryNameResolver(NameResolverConformance):
         return how_to_module().InventoryNameResolver(params)
 
 
-def test_the_resolver_of_the_page_stands_for_host_and_port_and_may_change_while_the_driver_runs(
-    tmp_path, inventory
-):
+def test_the_documented_resolver_resolves_host_and_port_and_may_change_at_run_time(tmp_path, inventory):
     with DriverUnderTest(
         tmp_path,
         plugins=[how_to_module()],
@@ -63,7 +61,7 @@ def test_the_resolver_of_the_page_stands_for_host_and_port_and_may_change_while_
 
 
 class Working:
-    """A resolver that counts its own duty cycles, and may fail in every way."""
+    """A resolver that counts its duty cycles, and whose methods can be made to fail."""
 
     def __init__(self, params, fault=None):
         self.params = params
@@ -118,7 +116,7 @@ def start(tmp_path):
         simulation.close()
 
 
-def test_a_resolver_that_works_is_called_in_each_duty_cycle_and_closed_at_the_end(start):
+def test_a_working_resolver_is_called_in_each_duty_cycle_and_closed_at_the_end(start):
     plugin = Stranger()
     simulation = start(plugin)
     (resolver,) = plugin.made
@@ -132,7 +130,7 @@ def test_a_resolver_that_works_is_called_in_each_duty_cycle_and_closed_at_the_en
     assert resolver.is_closed
 
 
-def test_a_resolver_is_made_from_the_settings(start):
+def test_a_resolver_is_created_from_the_settings(start):
     plugin = Stranger()
 
     start(
@@ -154,7 +152,7 @@ def test_a_resolver_is_made_from_the_settings(start):
     )
 
 
-def test_names_that_the_resolver_of_the_page_does_not_know_are_for_the_operating_system(tmp_path, inventory):
+def test_names_unknown_to_the_documented_resolver_are_resolved_by_the_operating_system(tmp_path, inventory):
     with DriverUnderTest(
         tmp_path,
         plugins=[how_to_module()],
@@ -176,14 +174,14 @@ def test_a_resolver_may_fall_back_to_the_one_that_the_settings_name(start):
     assert plugin.made[0].params.fallback.resolve("service", "endpoint", False) == "10.0.0.3"
 
 
-def test_a_resolver_that_is_made_by_a_test_falls_back_to_one_that_knows_nothing():
+def test_a_resolver_outside_a_driver_falls_back_to_one_that_resolves_nothing():
     fallback = NameResolverParams().fallback
 
     assert fallback.lookup("a:1", "endpoint", False) == "a:1"
     assert fallback.resolve("localhost", "endpoint", False) is None
 
 
-def test_a_resolver_that_raises_in_its_work_is_told_once_and_the_driver_goes_on(start):
+def test_a_resolver_that_raises_in_do_work_is_reported_once_and_the_driver_continues(start):
     simulation = start(Stranger("do_work"))
 
     simulation.run_for(1 * S)
@@ -194,7 +192,7 @@ def test_a_resolver_that_raises_in_its_work_is_told_once_and_the_driver_goes_on(
 
 
 @pytest.mark.parametrize("fault", ["lookup", "resolve"])
-def test_a_look_up_that_fails_refuses_the_command_and_the_driver_goes_on(start, fault):
+def test_a_failed_look_up_rejects_the_command_and_the_driver_continues(start, fault):
     simulation = start(Stranger(fault))
     registration = simulation.client.add_publication_async("aeron:udp?endpoint=somewhere:20121", 1001)
     simulation.run_until(lambda: registration.is_done)

@@ -1,4 +1,4 @@
-"""A distribution of a stranger is built, installed and used, as any user would."""
+"""A third-party distribution is built, installed and used as by any user."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parent / "third_party"
 
 @pytest.fixture(scope="module")
 def stranger_python(tmp_path_factory) -> Path:
-    """A Python that sees this installation, with the stranger's distribution installed."""
+    """Return a Python that has this installation and the third-party distribution."""
     root = tmp_path_factory.mktemp("stranger")
     shutil.copytree(SOURCE, root / "source")
     environment = root / "environment"
@@ -29,7 +29,7 @@ def stranger_python(tmp_path_factory) -> Path:
         [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
-    # The installation under test, without building it anew. `site` also runs the .pth of an editable install.
+    # The installation under test, without another build. `site` also processes the .pth of an editable install.
     Path(site, "under_test.pth").write_text(
         f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n", encoding="utf-8"
     )
@@ -59,7 +59,7 @@ def run_stream(python: Path, name: str) -> dict:
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])
-def test_a_strangers_flow_control_runs_a_stream(stranger_python, name):
+def test_a_third_party_flow_control_runs_a_stream(stranger_python, name):
     result = run_stream(stranger_python, name)
 
     assert result["in_order"]
@@ -67,7 +67,7 @@ def test_a_strangers_flow_control_runs_a_stream(stranger_python, name):
     assert result["errors"] == []
 
 
-def test_a_flow_control_that_raises_is_reported_once_and_its_stream_goes_on(stranger_python):
+def test_a_flow_control_that_raises_is_reported_once_and_its_stream_continues(stranger_python):
     result = run_stream(stranger_python, "raising")
 
     assert result["in_order"]
@@ -77,7 +77,7 @@ def test_a_flow_control_that_raises_is_reported_once_and_its_stream_goes_on(stra
     assert "a stranger's mistake" in result["errors"][0]
 
 
-def test_the_distribution_is_named_among_the_plugins(stranger_python):
+def test_the_third_party_distribution_is_listed(stranger_python):
     script = (
         "from aeron_core.registry import Registry\n"
         "print([(p.name, p.distribution, p.version) for p in Registry.load().plugins()])"

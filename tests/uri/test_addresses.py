@@ -46,12 +46,12 @@ def test_address_is_split_into_host_and_port(text, host, port):
         "a:b:1",
     ],
 )
-def test_address_without_a_host_and_a_port_is_refused(text):
+def test_an_address_without_host_or_port_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be host:port or"):
         parse_address(text)
 
 
-def test_ipv6_literals_are_known_by_their_colons():
+def test_ipv6_literals_are_recognized_by_their_colons():
     assert parse_address("[::1]:1").is_ipv6
     assert not parse_address("localhost:1").is_ipv6
 
@@ -102,12 +102,12 @@ def test_interface_is_an_address_with_a_prefix_or_a_name(text, interface):
         "localhost/x",
     ],
 )
-def test_interface_that_fits_no_form_is_refused(text):
+def test_an_interface_of_no_valid_form_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be address"):
         InterfaceSpec.parse(text)
 
 
-def test_named_interfaces_say_so():
+def test_named_interfaces_are_recognized():
     assert InterfaceSpec.parse("{eth0}").is_named
     assert not InterfaceSpec.parse("localhost").is_named
     assert InterfaceSpec.parse("[::]/0").is_ipv6

@@ -48,7 +48,7 @@ SAMPLES = {
 }
 
 
-def test_builder_reads_like_the_uri_it_makes():
+def test_the_builder_methods_are_named_like_the_keys():
     uri = ChannelUriBuilder().media("udp").endpoint("localhost:20121").mtu(1408).put("key", "value").build()
 
     assert str(uri) == "aeron:udp?endpoint=localhost:20121|mtu=1408|key=value"
@@ -86,7 +86,7 @@ def test_durations_in_nanoseconds_are_written_with_a_unit():
 
 
 @pytest.mark.parametrize("reserved", ["?", "|", "="])
-def test_reserved_letters_are_refused_in_keys_and_values(reserved):
+def test_reserved_characters_are_rejected_in_keys_and_values(reserved):
     with pytest.raises(ChannelUriError, match="must be neither empty nor contain"):
         ChannelUriBuilder().alias(f"a{reserved}b")
     with pytest.raises(ChannelUriError, match="must be neither empty nor contain"):
@@ -103,7 +103,9 @@ def test_builder_continues_an_existing_uri():
     ("position", "initial_term_id", "term_id", "term_offset"),
     [(0, 7, 7, 0), (65536 * 3 + 96, 7, 10, 96), (65536, 2**31 - 1, -(2**31), 0)],
 )
-def test_initial_position_is_told_by_terms_that_wrap_around(position, initial_term_id, term_id, term_offset):
+def test_an_initial_position_is_expressed_by_wrapping_term_ids(
+    position, initial_term_id, term_id, term_offset
+):
     uri = ChannelUriBuilder().initial_position(position, initial_term_id, 65536).build()
 
     assert uri.get_int32("init-term-id", None) == initial_term_id

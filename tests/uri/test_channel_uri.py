@@ -61,7 +61,7 @@ def test_uri_is_split_into_prefix_media_and_parameters(text, prefix, media, para
         ("aeron:udp?a=b\0c", "nor contain '|' or NUL"),
     ],
 )
-def test_faults_of_the_grammar_are_told_as_invalid_channel(text, reason):
+def test_syntax_errors_have_the_code_invalid_channel(text, reason):
     with pytest.raises(ChannelUriError) as caught:
         ChannelUri.parse(text)
 
@@ -77,7 +77,7 @@ def test_uri_may_be_4095_bytes_long_and_no_longer():
         ChannelUri.parse(longest + "x")
 
 
-def test_length_is_counted_in_bytes_not_in_letters():
+def test_the_length_is_counted_in_bytes_not_in_characters():
     with pytest.raises(ChannelUriError, match="exceeds max supported length"):
         ChannelUri.parse("aeron:ipc?alias=" + "é" * 2040)
 
@@ -113,7 +113,7 @@ def test_written_uri_is_read_back(prefix, media, params):
 
 
 @given(st.text(max_size=80), st.sampled_from(["", "aeron:", "aeron:udp?", "aeron:ipc?a=b|"]))
-def test_any_text_is_parsed_or_refused_with_a_channel_uri_error(text, start):
+def test_any_text_is_parsed_or_rejected_with_a_channel_uri_error(text, start):
     try:
         uri = ChannelUri.parse(start + text)
     except ChannelUriError:
@@ -153,7 +153,7 @@ def test_typed_getters_convert_the_text_and_fall_back_to_the_default(getter, tex
         ("get_interface", "{", "must be address"),
     ],
 )
-def test_faults_of_a_value_name_key_value_uri_and_what_is_allowed(getter, text, allowed):
+def test_the_error_for_a_value_has_key_value_uri_and_allowed_values(getter, text, allowed):
     uri = ChannelUri.parse(f"aeron:udp?key={text}")
 
     with pytest.raises(ChannelUriError) as caught:
@@ -180,27 +180,27 @@ def test_uri_without_tags_has_invalid_tags():
     assert (uri.channel_tag, uri.entity_tag) == (INVALID_TAG, INVALID_TAG)
 
 
-def test_wrong_channel_tag_is_told_as_invalid_channel():
+def test_a_wrong_channel_tag_has_the_code_invalid_channel():
     with pytest.raises(ChannelUriError, match="channel tag 'x'") as caught:
         _ = ChannelUri.parse("aeron:udp?tags=x").channel_tag
     assert caught.value.code is ErrorCode.INVALID_CHANNEL
 
 
 @pytest.mark.parametrize("tag", ["x", "7x", "1,2", str(2**63)])
-def test_wrong_entity_tag_is_told_as_generic_error(tag):
+def test_a_wrong_entity_tag_has_the_code_generic_error(tag):
     with pytest.raises(ChannelUriError, match="entity tag") as caught:
         _ = ChannelUri.parse(f"aeron:udp?tags=1,{tag}").entity_tag
     assert caught.value.code is ErrorCode.GENERIC_ERROR
 
 
-def test_kind_of_channel_is_told_by_prefix_and_media():
+def test_the_kind_of_channel_follows_from_prefix_and_medium():
     assert ChannelUri.parse("aeron:ipc").is_ipc
     assert ChannelUri.parse("aeron:udp?").is_udp
     assert ChannelUri.parse("aeron-spy:aeron:udp?").is_spy
     assert not ChannelUri.parse("aeron:sp").is_udp
 
 
-def test_uri_never_changes():
+def test_a_uri_is_immutable():
     params = {"a": "b"}
     uri = ChannelUri("ipc", params)
 
@@ -230,12 +230,12 @@ def test_replace_changes_media_and_prefix():
 
 
 @pytest.mark.parametrize("value", ["a|b", "a=b", "a?b", ""])
-def test_with_params_refuses_values_that_would_break_the_uri(value):
+def test_with_params_rejects_values_with_separators(value):
     with pytest.raises(ChannelUriError, match="must be neither empty nor contain"):
         ChannelUri.parse("aeron:ipc").with_params({"alias": value})
 
 
 @pytest.mark.parametrize(("media", "prefix"), [("UDP", ""), ("", ""), ("udp", "spy")])
-def test_constructor_refuses_what_parse_would(media, prefix):
+def test_the_constructor_rejects_what_parse_rejects(media, prefix):
     with pytest.raises(ChannelUriError):
         ChannelUri(media, {}, prefix)

@@ -5,7 +5,7 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import (
     RESERVED_VALUE_OFFSET,
     ControlMode,
-    EndpointParams,
+    EndpointParameters,
     check_destination,
 )
 
@@ -13,11 +13,11 @@ UDP = "aeron:udp?endpoint=localhost:20121"
 
 
 def endpoint(text):
-    return EndpointParams.parse(ChannelUri.parse(text))
+    return EndpointParameters.parse(ChannelUri.parse(text))
 
 
-def test_endpoint_without_parameters_leaves_all_to_the_driver():
-    assert endpoint(UDP) == EndpointParams()
+def test_an_endpoint_without_parameters_uses_the_drivers_defaults():
+    assert endpoint(UDP) == EndpointParameters()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_endpoint_takes_its_parameters_from_the_uri(param, field, value):
         ("channel-rcv-ts-offset=reserved|channel-snd-ts-offset=reserved", "overlap"),
     ],
 )
-def test_faults_of_an_endpoint_are_told_as_generic_error(param, allowed):
+def test_errors_of_an_endpoint_have_the_code_generic_error(param, allowed):
     with pytest.raises(ChannelUriError) as caught:
         endpoint(f"{UDP}|{param}")
 
@@ -91,7 +91,7 @@ def test_timestamps_eight_bytes_apart_do_not_overlap():
         ("aeron:udp?endpoint=a:1|tags=x", "channel tag 'x'"),
     ],
 )
-def test_udp_channel_without_a_distinction_is_an_invalid_channel(text, reason):
+def test_a_udp_channel_without_an_identifying_key_is_an_invalid_channel(text, reason):
     with pytest.raises(ChannelUriError, match=reason) as caught:
         endpoint(text)
     assert caught.value.code is ErrorCode.INVALID_CHANNEL
@@ -100,14 +100,14 @@ def test_udp_channel_without_a_distinction_is_an_invalid_channel(text, reason):
 @pytest.mark.parametrize(
     "text", ["aeron:udp?control-mode=manual", "aeron:udp?tags=5", "aeron:udp?control=a:1"]
 )
-def test_udp_channel_may_do_without_an_endpoint(text):
+def test_a_udp_channel_may_omit_the_endpoint(text):
     assert endpoint(text).ttl == 0
 
 
-def test_ipc_looks_at_nothing_but_the_control_mode():
+def test_ipc_ignores_all_keys_except_the_control_mode():
     params = endpoint("aeron:ipc?control-mode=response|so-sndbuf=x|ttl=x|ats=true")
 
-    assert params == EndpointParams(ControlMode.RESPONSE)
+    assert params == EndpointParameters(ControlMode.RESPONSE)
     assert params.is_response
 
 
@@ -129,7 +129,7 @@ def test_destination_must_not_contain_keys_of_the_whole_channel(key, is_send):
         ("aeron:udp?control=a:1", True, "incorrect URI format for destination"),
     ],
 )
-def test_destination_that_cannot_be_one_is_refused(text, is_send, reason):
+def test_an_invalid_destination_is_rejected(text, is_send, reason):
     with pytest.raises(ChannelUriError, match=reason):
         check_destination(ChannelUri.parse(text), is_send=is_send)
 

@@ -1,4 +1,4 @@
-"""Arguments of the interceptors that lose what comes in."""
+"""Arguments of the interceptors that drop received packets."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from aeron_core.settings import DriverSettings
 from aeron_core.uri.packet_loss import FixedLoss, IncomingLosses, MultiGapLoss, RandomLoss
 
 
-def test_a_share_is_of_the_types_in_the_mask():
+def test_random_loss_applies_to_the_types_in_the_mask():
     assert RandomLoss.parse("rate=0.25|seed=7|recv-msg-mask=2a") == RandomLoss(0.25, 7, 0x2A)
     assert RandomLoss.parse("recv-msg-mask=0xF|unknown=1") == RandomLoss(0.0, 0, 0xF)
 
 
-def test_a_range_needs_to_say_where_it_begins():
+def test_a_fixed_loss_needs_a_term_offset():
     assert FixedLoss.parse("term-id=-3|term-offset=64|length=128") == FixedLoss(-3, 64, 128)
     with pytest.raises(ConfigurationError, match="must have term-offset"):
         FixedLoss.parse("term-id=1|length=128")
@@ -41,7 +41,7 @@ def test_a_radix_is_rounded_up_to_a_power_of_two(radix, rounded):
         ),
     ],
 )
-def test_what_cannot_be_meant_stops_the_start(settings, fault):
+def test_invalid_loss_settings_stop_the_start(settings, fault):
     with pytest.raises(ConfigurationError, match=fault):
         DriverSettings(**settings)
 

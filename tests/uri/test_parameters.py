@@ -12,9 +12,9 @@ from aeron_core.uri.defaults import (
 )
 from aeron_core.uri.parameters import (
     PROTOTYPE_CORRELATION_ID,
-    PublicationParams,
+    PublicationParameters,
     StartPosition,
-    SubscriptionParams,
+    SubscriptionParameters,
     UntetheredTimeouts,
 )
 
@@ -23,11 +23,11 @@ SECOND_NS = 1_000_000_000
 
 
 def publication(text, defaults=None, find_tagged=None):
-    return PublicationParams.parse(ChannelUri.parse(text), defaults or PublicationDefaults(), find_tagged)
+    return PublicationParameters.parse(ChannelUri.parse(text), defaults or PublicationDefaults(), find_tagged)
 
 
 def subscription(text, defaults=None):
-    return SubscriptionParams.parse(ChannelUri.parse(text), defaults or SubscriptionDefaults())
+    return SubscriptionParameters.parse(ChannelUri.parse(text), defaults or SubscriptionDefaults())
 
 
 def test_publication_without_parameters_has_the_defaults_of_the_reference():
@@ -109,7 +109,7 @@ def test_publication_takes_its_parameters_from_the_uri(param, field, value):
         ("so-sndbuf=1k", "MTU greater than SO_SNDBUF for channel: mtu=1408 so-sndbuf=1024"),
     ],
 )
-def test_faults_of_a_publication_tell_what_is_allowed_as_generic_error(param, allowed):
+def test_errors_of_a_publication_have_the_allowed_values_and_the_code_generic_error(param, allowed):
     with pytest.raises(ChannelUriError) as caught:
         publication(f"{UDP}|{param}")
 
@@ -119,7 +119,7 @@ def test_faults_of_a_publication_tell_what_is_allowed_as_generic_error(param, al
     assert caught.value.code is ErrorCode.GENERIC_ERROR
 
 
-def test_first_fault_in_the_order_of_the_reference_wins():
+def test_the_first_error_in_the_order_of_the_reference_is_raised():
     faults = [
         "session-id=x",
         "tags=1,x",
@@ -170,7 +170,7 @@ def test_start_position_may_be_the_end_of_a_term():
         ("init-term-id=0|term-id=0|term-offset=x", "must be a decimal"),
     ],
 )
-def test_start_position_that_cannot_be_is_refused(query, allowed):
+def test_an_impossible_start_position_is_rejected(query, allowed):
     with pytest.raises(ChannelUriError) as caught:
         publication(f"{UDP}|{query}")
 
@@ -178,7 +178,7 @@ def test_start_position_that_cannot_be_is_refused(query, allowed):
     assert caught.value.code is ErrorCode.GENERIC_ERROR
 
 
-def test_tagged_session_id_brings_mtu_and_term_length_along():
+def test_a_tagged_session_id_also_copies_mtu_and_term_length():
     lender = TaggedPublication(session_id=77, mtu=8192, term_length=65536)
 
     params = publication(f"{UDP}|session-id=tag:5|pub-wnd=32k", find_tagged={5: lender}.get)
@@ -192,7 +192,7 @@ def test_tagged_session_id_must_name_a_publication():
         publication(f"{UDP}|session-id=tag:5", find_tagged={}.get)
 
 
-def test_tag_is_kept_where_nobody_can_look_it_up():
+def test_a_tag_is_kept_if_it_cannot_be_resolved():
     params = publication(f"{UDP}|session-id=tag:5")
 
     assert (params.session_id, params.session_tag) == (None, 5)
@@ -302,7 +302,7 @@ def test_subscription_takes_its_parameters_from_the_uri(param, field, value):
         ("untethered-linger-timeout=x", "suffix ns, us, ms or s"),
     ],
 )
-def test_faults_of_a_subscription_tell_what_is_allowed_as_generic_error(param, allowed):
+def test_errors_of_a_subscription_have_the_allowed_values_and_the_code_generic_error(param, allowed):
     with pytest.raises(ChannelUriError) as caught:
         subscription(f"{UDP}|{param}")
 
@@ -327,7 +327,7 @@ def test_spies_have_no_sockets_to_compare_with():
     assert subscription(f"aeron-spy:{UDP}|rcv-wnd=1m").initial_window_length == 1024 * 1024
 
 
-def test_spies_watch_udp_and_not_ipc():
+def test_spies_subscribe_to_udp_but_not_to_ipc():
     assert subscription("aeron-spy:" + UDP).is_tether
     with pytest.raises(ChannelUriError, match="UDP channels must use UDP URIs") as caught:
         subscription("aeron-spy:aeron:ipc")

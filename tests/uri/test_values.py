@@ -52,7 +52,7 @@ def test_size_counts_in_powers_of_1024(text, length):
         "9" * 5000,
     ],
 )
-def test_size_refuses_what_is_not_wholly_a_size(text):
+def test_a_text_that_is_not_completely_a_size_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be a decimal number of bytes"):
         values.parse_size(text)
 
@@ -76,14 +76,14 @@ def test_duration_counts_in_nanoseconds(text, duration_ns):
 
 
 @pytest.mark.parametrize("text", ["9223372037s", "9223372036855ms", str(2**63), "9" * 5000 + "s"])
-def test_duration_beyond_an_int64_is_cut_to_its_maximum(text):
+def test_a_duration_beyond_int64_becomes_its_maximum(text):
     assert values.parse_duration_ns(text) == 2**63 - 1
 
 
 @pytest.mark.parametrize(
     "text", ["", "s", "-5s", "5m", "5mx", "5sec", "5 s", "5h", "1.5s", "5s ", "5u", "5n"]
 )
-def test_duration_refuses_what_is_not_wholly_a_duration(text):
+def test_a_text_that_is_not_completely_a_duration_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be a decimal number with a suffix ns, us, ms or s"):
         values.parse_duration_ns(text)
 
@@ -94,7 +94,7 @@ def test_bool_is_true_or_false(text, value):
 
 
 @pytest.mark.parametrize("text", ["", "True", "1", "on", "trueish", "yes"])
-def test_bool_refuses_other_words(text):
+def test_text_other_than_a_bool_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must be true or false"):
         values.parse_bool(text)
 
@@ -111,12 +111,12 @@ def test_bool_refuses_other_words(text):
         ("false ", False),
     ],
 )
-def test_environment_bool_looks_at_the_beginning_only(text, value):
+def test_an_environment_bool_is_parsed_from_its_prefix(text, value):
     assert values.parse_environment_bool(text) is value
 
 
 @pytest.mark.parametrize("text", ["", "yes", "TRUE", "no"])
-def test_environment_bool_refuses_other_words(text):
+def test_text_other_than_an_environment_bool_is_rejected(text):
     with pytest.raises(ConfigurationError, match="must start with"):
         values.parse_environment_bool(text)
 
@@ -125,7 +125,7 @@ def test_environment_bool_refuses_other_words(text):
     ("text", "value"),
     [("0", 0), ("-1", -1), ("+7", 7), ("0x1F", 31), ("-0x10", -16), ("010", 8), (str(2**31 - 1), 2**31 - 1)],
 )
-def test_integers_are_read_in_the_bases_of_c(text, value):
+def test_integers_are_parsed_in_c_notation(text, value):
     assert values.parse_int32(text) == value
     assert values.parse_int64(text) == value
 
@@ -139,14 +139,14 @@ def test_integers_must_be_consumed_to_the_end(text):
 
 
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2**63 - 1])
-def test_int32_refuses_what_needs_more_bits(value):
+def test_an_int32_rejects_values_out_of_range(value):
     with pytest.raises(ConfigurationError, match="from -2147483648 to 2147483647"):
         values.parse_int32(str(value))
     assert values.parse_int64(str(value)) == value
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1])
-def test_int64_refuses_what_needs_more_bits(value):
+def test_an_int64_rejects_values_out_of_range(value):
     with pytest.raises(ConfigurationError):
         values.parse_int64(str(value))
 
@@ -163,7 +163,7 @@ def test_int64_refuses_what_needs_more_bits(value):
         (1_500_000_000, "1500ms"),
     ],
 )
-def test_duration_is_written_in_its_largest_whole_unit(duration_ns, text):
+def test_a_duration_is_formatted_in_its_largest_whole_unit(duration_ns, text):
     assert values.format_duration_ns(duration_ns) == text
 
 
@@ -171,22 +171,22 @@ def test_duration_is_written_in_its_largest_whole_unit(duration_ns, text):
     ("length", "text"),
     [(0, "0"), (1408, "1408"), (65536, "64k"), (3 << 19, "1536k"), (16 << 20, "16m"), (1 << 30, "1g")],
 )
-def test_size_is_written_in_its_largest_whole_unit(length, text):
+def test_a_size_is_formatted_in_its_largest_whole_unit(length, text):
     assert values.format_size(length) == text
 
 
 @given(st.integers(0, 2**63 - 1))
-def test_written_sizes_and_durations_are_read_back(number):
+def test_formatted_sizes_and_durations_are_parsed_back(number):
     assert values.parse_size(values.format_size(number)) == number
     assert values.parse_duration_ns(values.format_duration_ns(number)) == number
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.sampled_from(["{}", "{:#x}"]))
-def test_written_integers_are_read_back(number, form):
+def test_formatted_integers_are_parsed_back(number, form):
     assert values.parse_int64(form.format(number)) == number
 
 
-def test_message_quotes_the_value_and_shortens_a_long_one():
+def test_the_message_quotes_the_value_and_truncates_a_long_one():
     with pytest.raises(ConfigurationError, match="'64kb': must be"):
         values.parse_size("64kb")
     with pytest.raises(ConfigurationError) as caught:

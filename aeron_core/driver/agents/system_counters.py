@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from aeron_core._native import wire
 from aeron_core._native.counter import Counter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.uri.values import format_duration_ns
-from aeron_core.version import CONTROL_PROTOCOL_VERSION, SOFTWARE_VERSION, software_version_number
+from aeron_core.version import SOFTWARE_VERSION, software_version_number
 
 SYSTEM_COUNTER_TYPE_ID: Final = 0
 
@@ -150,7 +151,7 @@ class SystemCounters:
         self.status_messages_rejected = made["status_messages_rejected"]
         self.native_resource_agent_fails = made["native_resource_agent_fails"]
         self.aeron_version.set(software_version_number())
-        self.control_protocol_version.set(CONTROL_PROTOCOL_VERSION)
+        self.control_protocol_version.set(wire.CONTROL_PROTOCOL_VERSION)
 
     def by_name(self) -> dict[str, Counter]:
         """Return all counters by attribute name, for those who take only a few."""

@@ -1,15 +1,15 @@
-"""Frames as they travel: each is one module with one class, decoded into again and again.
+"""Frames of the wire protocol: one module and one class each, reused for decoding.
 
-`decode(buffer, offset, length)` answers `wire.FRAME_ACCEPTED` or a negative that says why not;
-`encode(buffer, offset)` answers the bytes written. Compiled modules cimport each class from its own module
-and need no GIL to call it.
+`decode(buffer, offset, length)` returns `wire.FRAME_ACCEPTED` or a negative `wire.FRAME_…`; `encode(buffer, offset)`
+returns the number of bytes written. Compiled modules cimport each class from its own module and need no GIL to call
+it.
 """
 
 from aeron_core.protocol.frames.data import DataHeader, is_heartbeat, validate_data_packet
 from aeron_core.protocol.frames.error import ErrorFrame
 from aeron_core.protocol.frames.header import Frame, FrameHeader, validate
 from aeron_core.protocol.frames.nak import Nak
-from aeron_core.protocol.frames.resolution import Resolution, ResolutionEntry, decode_entries
+from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame, decode_entries
 from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
@@ -21,8 +21,8 @@ __all__ = [
     "Frame",
     "FrameHeader",
     "Nak",
-    "Resolution",
     "ResolutionEntry",
+    "ResolutionFrame",
     "ResponseSetup",
     "Rttm",
     "Setup",

@@ -1,9 +1,8 @@
 # cython: nonecheck=True
-"""DATA and PAD: the messages of a stream, what fills the end of a term, and heartbeats.
+"""DATA and PAD: messages of a stream, padding at the end of a term, and heartbeats.
 
-Not here: how frames get into a term (`aeron_core.logbuffer`) and which image a packet belongs to.
-Invariant: a packet is whole frames, one after the other, of one term; only its last may be a PAD, of which no
-more than the header travels.
+Not here: how frames are put into a term (`aeron_core.logbuffer`) and which image a packet belongs to.
+Invariant: a packet consists of whole frames of one term; only the last may be a PAD, of which only the header is sent.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class DataHeader(Frame):
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
         """Read the header at `offset`, where the packet has `length` bytes left; return a `wire.FRAME_…`.
 
-        The payload is not looked at: `validate_data_packet` says whether it is all there.
+        Does not check the payload; see `validate_data_packet`.
         """
         result = validate(buffer, offset, length)
         if result < 0:
@@ -57,7 +56,7 @@ class DataHeader(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the header at `offset` and return its length, whatever `frame_length` says."""
+        """Write the header at `offset` and return the header's length, independent of `frame_length`."""
         put_header(buffer, offset, self.frame_length, self.flags, self.frame_type)
         buffer.put_i32(offset + wire.DATA_TERM_OFFSET_OFFSET, self.term_offset)
         buffer.put_i32(offset + wire.DATA_SESSION_ID_OFFSET, self.session_id)
@@ -68,19 +67,19 @@ class DataHeader(Frame):
 
 
 def is_heartbeat(buffer: AtomicBuffer, offset: int, length: int) -> bool:
-    """Return whether a packet of `length` bytes only says where the sender is."""
+    """Return whether a packet of `length` bytes is a heartbeat: it announces the sender's position without data."""
     return length == wire.DATA_HEADER_LENGTH and buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET) == 0
 
 
 def validate_data_packet(
     buffer: AtomicBuffer, offset: int, length: int, term_offset: int, term_length: int
 ) -> int:
-    """Return how far the packet at `term_offset` fills its term, in bytes, or a negative `wire.FRAME_…`.
+    """Return how many bytes of the term the packet at `term_offset` fills, or a negative `wire.FRAME_…`.
 
-    0 for a heartbeat; a last PAD counts in full, though only its header is there. The caller has validated
-    the packet (`validate`) and knows that its term is not older than the first.
-    Source: aeron_publication_image.c, aeron_publication_image_validate_packet; unlike it, refuses a frame that is
-    shorter than its header, which no reader could step over.
+    0 for a heartbeat; a final PAD counts in full, though only its header was sent. The caller has validated the packet
+    (`validate`) and that its term is not before the first.
+    Source: aeron_publication_image.c, aeron_publication_image_validate_packet. Unlike it, rejects a frame shorter than
+    its header, which no reader could skip.
     """
     if term_offset < 0 or term_offset >= term_length or term_offset & (wire.FRAME_ALIGNMENT - 1):
         return wire.FRAME_BAD_FIELD
@@ -107,7 +106,7 @@ def _frame_type(buffer: AtomicBuffer, offset: int) -> int:
 
 def _aligned_length(buffer: AtomicBuffer, offset: int, term_offset: int, term_length: int) -> int:
     frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
-    # A peer chose the length, so compare it before it is aligned and added: nothing can wrap.
+    # The peer chose the length: compare it before aligning and adding, so that nothing overflows.
     if frame_length < wire.DATA_HEADER_LENGTH or frame_length > term_length - term_offset:
         return wire.FRAME_BAD_LENGTH
     if _frame_type(buffer, offset) not in (wire.TYPE_DATA, wire.TYPE_PAD):

@@ -11,10 +11,10 @@ cdef class ErrorFrame(Frame):
     cdef public int32_t session_id
     cdef public int32_t stream_id
     cdef public int64_t receiver_id
-    cdef public int64_t group_tag           # means something with wire.ERR_FLAG_HAS_GROUP_TAG only
+    cdef public int64_t group_tag           # valid only with wire.ERR_FLAG_HAS_GROUP_TAG
     cdef public int32_t error_code
-    cdef public int32_t error_length        # bytes of text, as the frame states them
-    cdef readonly int32_t text_length       # bytes of text that are kept
+    cdef public int32_t error_length        # bytes of text, as stated by the frame
+    cdef readonly int32_t text_length       # bytes of text that were kept
     cdef AtomicBuffer _text                 # wire.ERR_MAX_TEXT_LENGTH bytes
 
     @cython.locals(result=int32_t)

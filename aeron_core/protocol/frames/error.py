@@ -1,8 +1,7 @@
 # cython: nonecheck=True
-"""ERR: a receiver refuses a stream and says why.
+"""ERR: a receiver rejects a stream and sends the reason.
 
-Invariant: the text is copied out of the packet, so it outlives the packet's buffer. A frame that is not
-valid is not believed to have a text.
+Invariant: the text is copied out of the packet and outlives the packet's buffer. An invalid frame has an empty text.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class ErrorFrame(Frame):
-    """From receiver to sender, in place of status messages, while an image is rejected."""
+    """From receiver to sender, instead of status messages, while an image is rejected."""
 
     session_id: int
     stream_id: int
@@ -24,7 +23,7 @@ class ErrorFrame(Frame):
     text_length: int
 
     def __init__(self, **values: int) -> None:
-        """Set the named fields, all others to zero; the text is empty."""
+        """Set the named fields; all others are zero, and the text is empty."""
         super().__init__(**values)
         self.text_length = 0
         self._text = AtomicBuffer.allocate(wire.ERR_MAX_TEXT_LENGTH)
@@ -44,12 +43,12 @@ class ErrorFrame(Frame):
 
     @property
     def text(self) -> str:
-        """The reason, in words; bytes that are not UTF-8 are replaced."""
+        """The reason; bytes that are not UTF-8 are replaced."""
         return self._text.get_bytes(0, self.text_length).decode("utf-8", "replace")
 
     @text.setter
     def text(self, reason: str) -> None:
-        # What came as bytes that are no UTF-8 goes as it came.
+        # Bytes that were not UTF-8 when decoded are encoded as they were received.
         encoded = reason.encode("utf-8", "surrogateescape")
         if len(encoded) > wire.ERR_MAX_TEXT_LENGTH:
             raise ValueError(f"text of {len(encoded)} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH}")
@@ -85,7 +84,7 @@ class ErrorFrame(Frame):
         return put_header(buffer, offset, frame_length, self.flags, wire.TYPE_ERR)
 
     def is_valid(self) -> bool:
-        """Return whether the frame holds the text it announces.
+        """Return whether the frame contains the text that it announces.
 
         Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_is_valid_error.
         """
@@ -98,7 +97,7 @@ class ErrorFrame(Frame):
 def _copy(
     target: AtomicBuffer, target_offset: int, source: AtomicBuffer, source_offset: int, length: int
 ) -> int:
-    # Byte by byte: at most 1023 of them, a few times a second.
+    # Byte by byte: at most 1023, a few times per second.
     for index in range(length):
         target.put_u8(target_offset + index, source.get_u8(source_offset + index))
     return length

@@ -6,8 +6,8 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 
 cdef class Frame:
-    cdef public int32_t frame_length    # bytes, as the frame states them
-    cdef public uint8_t flags           # what they mean depends on the type
+    cdef public int32_t frame_length    # bytes, as stated by the frame
+    cdef public uint8_t flags           # their meaning depends on the type
 
 
 @cython.final

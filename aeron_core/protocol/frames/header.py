@@ -1,9 +1,9 @@
 # cython: nonecheck=True
-"""What all frames have in common: the eight bytes at their start, and which packets may be looked at at all.
+"""The eight-byte header common to all frames, and the check that a packet may be decoded.
 
-Not here: whether the fields of a frame make sense (`is_valid` of each frame) and what a frame asks for.
-Invariant: no bytes of a peer make a codec raise; they are answered with one of the negative `wire.FRAME_…`.
-An exception means that the caller's own range does not lie within the buffer.
+Not here: the meaning of a frame and the ranges of its fields (`is_valid` of each frame).
+Invariant: no bytes from a peer make a codec raise: it returns a negative `wire.FRAME_…`. An exception means that the
+caller's range does not lie within the buffer.
 
 https://github.com/aeron-io/aeron/wiki/Transport-Protocol-Specification
 """
@@ -15,13 +15,13 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 class Frame:
-    """Base of all frames: one object is decoded into again and again, so that nothing is allocated."""
+    """Base of all frames; an object is reused for decoding, so that nothing is allocated."""
 
     frame_length: int
     flags: int
 
     def __init__(self, **values: int) -> None:
-        """Set the named fields, all others to zero."""
+        """Set the named fields; all others are zero."""
         for name in self.names():
             setattr(self, name, values.pop(name, 0))
         if values:
@@ -32,7 +32,7 @@ class Frame:
         return ("frame_length", "flags")
 
     def fields(self) -> dict[str, int]:
-        """Return the fields by name, to be printed or compared; codecs use the attributes."""
+        """Return the fields by name, for printing and comparing; codecs use the attributes."""
         return {name: getattr(self, name) for name in self.names()}
 
     def __repr__(self) -> str:
@@ -41,7 +41,7 @@ class Frame:
 
 
 class FrameHeader(Frame):
-    """The common header alone, of a frame of any type, even an unknown one."""
+    """The common header alone, of a frame of any type, known or not."""
 
     version: int
     frame_type: int
@@ -51,7 +51,7 @@ class FrameHeader(Frame):
         return ("frame_length", "version", "flags", "frame_type")
 
     def decode(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Peek at the header at `offset` of a packet that has `length` bytes from there."""
+        """Read the header at `offset` of a packet with `length` bytes left; return a `wire.FRAME_…`."""
         if length < wire.FRAME_HEADER_LENGTH:
             return wire.FRAME_TOO_SHORT
         self.frame_length = buffer.get_i32(offset + wire.FRAME_LENGTH_OFFSET)
@@ -61,14 +61,14 @@ class FrameHeader(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the header as it is and return its length."""
+        """Write the header and return its length."""
         put_header(buffer, offset, self.frame_length, self.flags, self.frame_type)
         buffer.put_u8(offset + wire.FRAME_VERSION_OFFSET, self.version)
         return wire.FRAME_HEADER_LENGTH
 
 
 def minimum_length(frame_type: int) -> int:
-    """Return the bytes that a packet starting with this type must have, 0 where the type is not known."""
+    """Return the minimum length of a packet that starts with this type, 0 for an unknown type."""
     if frame_type in (wire.TYPE_DATA, wire.TYPE_PAD):
         return wire.DATA_HEADER_LENGTH
     if frame_type == wire.TYPE_SM:
@@ -89,14 +89,14 @@ def _minimum_length_of_rare(frame_type: int) -> int:
         return wire.RSP_SETUP_HEADER_LENGTH
     if frame_type == wire.TYPE_RES:
         return wire.RES_MIN_LENGTH
-    # ATS_… belong to the encrypted transport of others, EXT is reserved: all are refused.
+    # ATS_… belong to an encrypted transport that is not implemented here, EXT is reserved: all are rejected.
     return 0
 
 
 def validate(buffer: AtomicBuffer, offset: int, length: int) -> int:
     """Return the type of the packet of `length` bytes at `offset`, or a negative `wire.FRAME_…`.
 
-    Of a data packet, which is whole aligned frames, only the length is looked at; see `validate_data_packet`.
+    Of a data packet, which is whole aligned frames, only the length is checked; see `validate_data_packet`.
     Source: aeron_udp_protocol.h, aeron_is_frame_valid.
     """
     if length < wire.FRAME_HEADER_LENGTH:
@@ -118,7 +118,7 @@ def validate(buffer: AtomicBuffer, offset: int, length: int) -> int:
 
 
 def expect(buffer: AtomicBuffer, offset: int, length: int, frame_type: int) -> int:
-    """Return `wire.FRAME_ACCEPTED` for a valid packet of this type, else a negative `wire.FRAME_…`."""
+    """Return `wire.FRAME_ACCEPTED` for a valid packet of this type, otherwise a negative `wire.FRAME_…`."""
     result = validate(buffer, offset, length)
     if result < 0:
         return result

@@ -11,7 +11,7 @@ cdef class Nak(Frame):
     cdef public int32_t session_id
     cdef public int32_t stream_id
     cdef public int32_t term_id
-    cdef public int32_t term_offset     # where the gap starts
+    cdef public int32_t term_offset     # start of the gap
     cdef public int32_t length          # of the gap, in bytes
 
     @cython.locals(result=int32_t)

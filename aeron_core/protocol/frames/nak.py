@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-"""NAK: a receiver asks for the bytes of a gap once more."""
+"""NAK: a receiver requests the retransmission of a gap."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Nak(Frame):
-    """From receiver to sender: the one gap that is to be filled next."""
+    """From receiver to sender: the next gap to fill."""
 
     session_id: int
     stream_id: int
@@ -49,7 +49,7 @@ class Nak(Frame):
 
         Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_is_valid_nak.
         """
-        end = self.term_offset  # in 64 bits, as a peer chose both summands
+        end = self.term_offset  # in 64 bits: the peer chose both summands
         end += self.length
         return (
             0 <= self.term_offset < term_length

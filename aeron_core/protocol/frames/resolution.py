@@ -1,8 +1,8 @@
-"""RES: drivers tell one another which host answers to which name.
+"""RES: drivers exchange host names and addresses (gossip).
 
-Plain Python, unlike its neighbours: it is read and written on the conductor, a few times a second. Here the
-bytes of a peer do raise, a `ProtocolError`.
-Invariant: no entry reaches beyond its packet.
+Plain Python, unlike the other frames: read and written on the conductor, a few times per second. Here, bytes from a
+peer do raise: a `ProtocolError`.
+Invariant: no entry exceeds its packet.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from aeron_core.protocol.frames.header import FrameHeader, put_header
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What differs between the families of addresses; offsets are from the start of an entry."""
+    """The differences between the address families; offsets are from the start of an entry."""
 
     res_type: int
     address_length: int
@@ -47,24 +47,24 @@ _BY_ADDRESS_LENGTH = {layout.address_length: layout for layout in _LAYOUTS}
 
 @dataclass(frozen=True, slots=True)
 class ResolutionEntry:
-    """One name and the UDP address that its driver can be reached at."""
+    """One name and the UDP address of its driver."""
 
     name: str
     address: bytes
-    """4 or 16 bytes in network order; all zero: the address that the packet came from."""
+    """4 or 16 bytes in network byte order; all zero stands for the source address of the packet."""
     udp_port: int
     age_ms: int = 0
-    """Since the named driver was last heard of."""
+    """Time since the last packet from the named driver."""
     flags: int = 0
 
     @property
     def is_self(self) -> bool:
-        """Whether the sender of the packet speaks of itself."""
+        """Whether the entry describes the sender of the packet."""
         return bool(self.flags & wire.RES_FLAG_SELF)
 
     @property
     def encoded_length(self) -> int:
-        """Bytes of the entry in a frame, with its padding."""
+        """Length of the entry in a frame, padding included."""
         return _aligned(self._layout().name_offset + len(self._encoded_name()))
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
@@ -93,14 +93,14 @@ class ResolutionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class ResolutionFrame:
     """A whole frame; it always fills its packet."""
 
     entries: tuple[ResolutionEntry, ...]
 
     @classmethod
     def decode(cls, buffer: AtomicBuffer, offset: int, length: int) -> Self:
-        """Read the packet of `length` bytes at `offset`; ProtocolError says which entry is wrong."""
+        """Read the packet of `length` bytes at `offset`; raise ProtocolError that names a wrong entry."""
         return cls(tuple(decode_entries(buffer, offset, length)))
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
@@ -112,9 +112,9 @@ class Resolution:
 
 
 def decode_entries(buffer: AtomicBuffer, offset: int, length: int) -> Iterator[ResolutionEntry]:
-    """Yield the entries of the packet of `length` bytes at `offset`; a wrong one raises ProtocolError.
+    """Yield the entries of the packet of `length` bytes at `offset`; raise ProtocolError at a wrong one.
 
-    What came before the wrong one is good: drivers to come may add types of entries behind those known today.
+    Entries before the wrong one are valid: later drivers may add types of entries after those known today.
     """
     header = FrameHeader()
     if header.decode(buffer, offset, length) != wire.FRAME_ACCEPTED:

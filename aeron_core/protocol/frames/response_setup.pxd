@@ -8,7 +8,7 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 
 @cython.final
 cdef class ResponseSetup(Frame):
-    cdef public int32_t session_id              # of the stream whose sender asked for responses
+    cdef public int32_t session_id              # of the stream whose sender requested responses
     cdef public int32_t stream_id
     cdef public int32_t response_session_id     # of the publication that carries the responses
 

@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-"""RSP_SETUP: a receiver names the session in which responses will come back."""
+"""RSP_SETUP: a receiver announces the session on which responses will arrive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class ResponseSetup(Frame):
-    """From receiver to sender, in answer to a SETUP with `wire.SETUP_FLAG_SEND_RESPONSE`."""
+    """From receiver to sender, in response to a SETUP with `wire.SETUP_FLAG_SEND_RESPONSE`."""
 
     session_id: int
     stream_id: int

@@ -10,9 +10,9 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 cdef class Rttm(Frame):
     cdef public int32_t session_id
     cdef public int32_t stream_id
-    cdef public int64_t echo_timestamp      # ns of the clock of the one that asked
-    cdef public int64_t reception_delta     # ns between reception of the request and this answer
-    cdef public int64_t receiver_id         # 0: meant for all receivers
+    cdef public int64_t echo_timestamp      # ns, of the requester's clock
+    cdef public int64_t reception_delta     # ns between reception of the request and this reply
+    cdef public int64_t receiver_id         # 0: addressed to all receivers
 
     @cython.locals(result=int32_t)
     cpdef int32_t decode(self, AtomicBuffer buffer, int64_t offset, int32_t length) except? -1 nogil

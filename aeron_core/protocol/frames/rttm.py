@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-"""RTTM: measures the round trip between a receiver and its sender."""
+"""RTTM: measures the round-trip time between a receiver and its sender."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Rttm(Frame):
-    """A request where `flags` has `wire.RTTM_FLAG_REPLY`; the answer echoes its timestamp and receiver id."""
+    """A request if `flags` has `wire.RTTM_FLAG_REPLY`; the reply echoes its timestamp and receiver id."""
 
     session_id: int
     stream_id: int
@@ -53,5 +53,5 @@ class Rttm(Frame):
         return put_header(buffer, offset, wire.RTTM_HEADER_LENGTH, self.flags, wire.TYPE_RTTM)
 
     def is_for(self, receiver_id: int) -> bool:
-        """Return whether the receiver of this id is meant."""
+        """Return whether the frame is addressed to the receiver with this id."""
         return self.receiver_id in (receiver_id, 0)

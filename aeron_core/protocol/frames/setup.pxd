@@ -8,14 +8,14 @@ from aeron_core.protocol.frames.header cimport Frame, expect, put_header
 
 @cython.final
 cdef class Setup(Frame):
-    cdef public int32_t term_offset         # where the sender is in its active term
+    cdef public int32_t term_offset         # the sender's offset in its active term
     cdef public int32_t session_id
     cdef public int32_t stream_id
     cdef public int32_t initial_term_id
     cdef public int32_t active_term_id
     cdef public int32_t term_length
     cdef public int32_t mtu
-    cdef public int32_t ttl                 # of the sender's multicast socket, 0 where it does not matter
+    cdef public int32_t ttl                 # of the sender's multicast socket, otherwise 0
 
     @cython.locals(result=int32_t)
     cpdef int32_t decode(self, AtomicBuffer buffer, int64_t offset, int32_t length) except? -1 nogil

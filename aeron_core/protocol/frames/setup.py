@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-"""SETUP: a sender describes its stream, so that a receiver can make an image of it."""
+"""SETUP: a sender describes its stream, so that a receiver can create an image of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class Setup(Frame):
-    """From sender to receiver, every 100 ms until a status message answers, and whenever one asks for it."""
+    """From sender to receiver: every 100 ms until the first status message, and whenever one requests it."""
 
     term_offset: int
     session_id: int
@@ -65,7 +65,7 @@ class Setup(Frame):
         return put_header(buffer, offset, wire.SETUP_HEADER_LENGTH, self.flags, wire.TYPE_SETUP)
 
     def is_valid(self) -> bool:
-        """Return whether an image may be made from the fields.
+        """Return whether an image can be created from the fields.
 
         Source: aeron_receive_channel_endpoint.c, aeron_receive_channel_endpoint_is_valid_setup.
         """

@@ -12,10 +12,10 @@ cdef class StatusMessage(Frame):
     cdef public int32_t stream_id
     cdef public int32_t consumption_term_id
     cdef public int32_t consumption_term_offset
-    cdef public int32_t receiver_window     # bytes beyond the consumption position that may be sent
+    cdef public int32_t receiver_window     # bytes after the consumption position that may be sent
     cdef public int64_t receiver_id
     cdef public bint has_group_tag
-    cdef public int64_t group_tag           # 0 without one
+    cdef public int64_t group_tag           # 0 for none
 
     @cython.locals(result=int32_t)
     cpdef int32_t decode(self, AtomicBuffer buffer, int64_t offset, int32_t length) except? -1 nogil

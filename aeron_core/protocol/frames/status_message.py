@@ -1,8 +1,8 @@
 # cython: nonecheck=True
-"""SM: a receiver says how far it has consumed and how much more may be sent.
+"""SM (status message): a receiver reports its consumption position and how many more bytes may be sent.
 
-Invariant: `group_tag` is read only where exactly its eight bytes follow. Receivers of old put bytes of their
-own there, of any length.
+Invariant: `group_tag` is read only if exactly eight bytes follow the fixed fields. Old receivers send application
+feedback of any length there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from aeron_core.protocol.frames.header import Frame, expect, put_header
 
 
 class StatusMessage(Frame):
-    """From receiver to sender, every 200 ms and whenever consumption has moved on; see `wire.SM_FLAG_…`."""
+    """From receiver to sender, every 200 ms and whenever consumption has advanced; see `wire.SM_FLAG_…`."""
 
     session_id: int
     stream_id: int
@@ -57,7 +57,7 @@ class StatusMessage(Frame):
         return wire.FRAME_ACCEPTED
 
     def encode(self, buffer: AtomicBuffer, offset: int) -> int:
-        """Write the frame at `offset`, with its tag where it has one, and return its length."""
+        """Write the frame at `offset`, with its tag if it has one, and return its length."""
         buffer.put_i32(offset + wire.SM_SESSION_ID_OFFSET, self.session_id)
         buffer.put_i32(offset + wire.SM_STREAM_ID_OFFSET, self.stream_id)
         buffer.put_i32(offset + wire.SM_CONSUMPTION_TERM_ID_OFFSET, self.consumption_term_id)
@@ -70,7 +70,7 @@ class StatusMessage(Frame):
         return put_header(buffer, offset, wire.SM_TAGGED_HEADER_LENGTH, self.flags, wire.TYPE_SM)
 
     def is_valid(self, term_length: int) -> bool:
-        """Return whether offset and window fit terms of `term_length` bytes; TERM_MAX_LENGTH if unknown.
+        """Return whether offset and window fit terms of `term_length` bytes (TERM_MAX_LENGTH if unknown).
 
         Source: aeron_send_channel_endpoint.c, aeron_send_channel_endpoint_is_valid_status_message.
         """
@@ -82,7 +82,7 @@ class StatusMessage(Frame):
 
     def position(self, initial_term_id: int, position_bits_to_shift: int) -> int:
         """Return the consumption position in bytes of the stream; negative for a term before the first."""
-        # Term ids wrap in 32 bits, so their distance does; widened, as C does not define signed overflow.
+        # Term ids wrap in 32 bits, and so does their distance; 64 bits, because C does not define signed overflow.
         half_range = 0x80000000
         term_count = self.consumption_term_id
         term_count -= initial_term_id
@@ -90,7 +90,7 @@ class StatusMessage(Frame):
         return term_count * (1 << position_bits_to_shift) + self.consumption_term_offset
 
     def is_near(self, sender_position: int, initial_term_id: int, position_bits_to_shift: int) -> bool:
-        """Return whether the position lies within half a term of the sender's; of no use with SEND_SETUP.
+        """Return whether the position is within half a term of the sender's; not meaningful with SEND_SETUP.
 
         Source: aeron_network_publication.c, aeron_network_publication_is_valid_status_message.
         """

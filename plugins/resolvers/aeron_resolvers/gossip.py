@@ -19,7 +19,7 @@ from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
-from aeron_core.protocol.frames.resolution import Resolution, ResolutionEntry, decode_entries
+from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame, decode_entries
 
 # Invented, all four: the reference has no limits. A thousand drivers are beyond any real cluster that gossips, for
 # each tells each; a host name has at most 253 bytes; who joins a cluster of fifty learns all of them in one second.
@@ -240,5 +240,5 @@ def _is_acceptable(entry: ResolutionEntry, place: Place) -> bool:
 def _encode(entries: list[ResolutionEntry]) -> bytes:
     length = wire.RES_ENTRIES_OFFSET + sum(entry.encoded_length for entry in entries)
     buffer = AtomicBuffer.allocate(length)
-    Resolution(tuple(entries)).encode(buffer, 0)
+    ResolutionFrame(tuple(entries)).encode(buffer, 0)
     return buffer.get_bytes(0, length)

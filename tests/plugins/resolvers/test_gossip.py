@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
-from aeron_core.protocol.frames.resolution import Resolution, ResolutionEntry
+from aeron_core.protocol.frames.resolution import ResolutionEntry, ResolutionFrame
 
 HERE = Place(bytes([10, 0, 0, 1]), 8050)
 THERE = Place(bytes([10, 0, 0, 2]), 8050)
@@ -36,7 +36,7 @@ def make(name="here", place=HERE, **params):
 
 def packet(*entries):
     buffer = AtomicBuffer.allocate(65536)
-    return buffer.get_bytes(0, Resolution(entries).encode(buffer, 0))
+    return buffer.get_bytes(0, ResolutionFrame(entries).encode(buffer, 0))
 
 
 def entry(name, place, age_ms=0, flags=0):
@@ -44,7 +44,7 @@ def entry(name, place, age_ms=0, flags=0):
 
 
 def entries_of(data):
-    return Resolution.decode(AtomicBuffer(data), 0, len(data)).entries
+    return ResolutionFrame.decode(AtomicBuffer(data), 0, len(data)).entries
 
 
 def test_who_tells_its_name_is_known_and_a_neighbor():

@@ -8,7 +8,7 @@ TERM_LENGTH = 65536
 
 
 def packet(*frames, term_offset=0, packet_length=None):
-    """A packet of (type, frame length) one after the other; as long as its last frame starts, or as told."""
+    """Return a packet of frames given as (type, frame length); by default up to the header of the last."""
     buffer = AtomicBuffer.allocate(4096)
     offset = 0
     for frame_type, frame_length in frames:
@@ -42,19 +42,19 @@ def test_a_heartbeat_fills_nothing():
     assert check((buffer, 32)) == 0
 
 
-def test_a_packet_with_a_payload_is_no_heartbeat():
+def test_a_packet_with_a_payload_is_not_a_heartbeat():
     buffer, length = packet((wire.TYPE_DATA, 32))
 
     assert not is_heartbeat(buffer, 0, length)
 
 
-def test_a_last_pad_counts_in_full_though_only_its_header_travels():
+def test_a_last_pad_counts_in_full_though_only_its_header_is_sent():
     frames = packet((wire.TYPE_DATA, 40), (wire.TYPE_PAD, 1024), packet_length=96)
 
     assert check(frames) == 64 + 1024
 
 
-def test_a_pad_that_travels_whole_may_have_frames_behind_it():
+def test_a_pad_sent_completely_may_have_frames_after_it():
     assert check(packet((wire.TYPE_PAD, 64), (wire.TYPE_DATA, 32))) == 96
 
 
@@ -82,26 +82,26 @@ def test_a_pad_may_fill_its_term_to_the_end():
         ([(wire.TYPE_DATA, 32)], 16, wire.FRAME_TOO_SHORT),
     ],
 )
-def test_packets_that_are_not_whole_frames_are_refused(frames, packet_length, reason):
+def test_packets_that_are_not_whole_frames_are_rejected(frames, packet_length, reason):
     assert check(packet(*frames, packet_length=packet_length)) == reason
 
 
 @pytest.mark.parametrize("term_offset", [-32, 1, 31, TERM_LENGTH, TERM_LENGTH + 32])
-def test_a_term_offset_outside_the_term_or_not_aligned_is_refused(term_offset):
+def test_a_term_offset_outside_the_term_or_not_aligned_is_rejected(term_offset):
     assert check(packet((wire.TYPE_DATA, 32)), term_offset) == wire.FRAME_BAD_FIELD
 
 
-def test_a_frame_at_another_offset_than_its_place_in_the_packet_is_refused():
+def test_a_frame_at_another_offset_than_its_place_in_the_packet_is_rejected():
     assert check(packet((wire.TYPE_DATA, 32), term_offset=64), term_offset=32) == wire.FRAME_BAD_FIELD
 
 
-def test_a_frame_that_would_reach_beyond_its_term_is_refused():
+def test_a_frame_that_would_reach_beyond_its_term_is_rejected():
     frames = packet((wire.TYPE_DATA, 64), term_offset=TERM_LENGTH - 32)
 
     assert check(frames, term_offset=TERM_LENGTH - 32) == wire.FRAME_BAD_LENGTH
 
 
-def test_a_header_of_another_type_is_refused():
+def test_a_header_of_another_type_is_rejected():
     buffer, _ = packet((wire.TYPE_NAK, 28))
 
     assert DataHeader().decode(buffer, 0, 32) == wire.FRAME_BAD_TYPE

@@ -1,4 +1,4 @@
-"""No bytes of a peer make a codec raise, read outside the packet, or answer what is not documented."""
+"""No bytes from a peer make a codec raise, read outside the packet, or return an undocumented result."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ from aeron_core.protocol.frames import (
     ErrorFrame,
     FrameHeader,
     Nak,
-    Resolution,
+    ResolutionFrame,
     ResponseSetup,
     Rttm,
     Setup,
@@ -47,7 +47,7 @@ RANGES = {
 
 @st.composite
 def headed(draw):
-    """Random bytes behind a common header that is right more often than chance would have it."""
+    """Random bytes after a common header that is often valid."""
     content = bytearray(draw(st.binary(min_size=8, max_size=256)))
     header = FrameHeader(
         frame_length=draw(st.one_of(st.just(len(content)), st.integers(0, 300), INT32)),
@@ -75,7 +75,7 @@ def check_all(content):
     else:
         assert result in REFUSALS or result in range(12)
     with contextlib.suppress(ProtocolError):
-        Resolution.decode(buffer, 0, length)
+        ResolutionFrame.decode(buffer, 0, length)
 
 
 def check_methods(frame):
@@ -91,20 +91,20 @@ def check_methods(frame):
 
 
 @given(st.binary(max_size=256))
-def test_random_bytes_are_answered(content):
+def test_random_bytes_never_raise(content):
     check_all(content)
 
 
 @given(headed())
-def test_random_bytes_behind_a_plausible_header_are_answered(content):
+def test_random_bytes_after_a_plausible_header_never_raise(content):
     check_all(content)
 
 
 @given(st.data())
-def test_mutated_packets_of_real_drivers_are_answered(datagrams, data):
+def test_mutated_packets_of_real_drivers_never_raise(datagrams, data):
     content = bytearray(data.draw(st.sampled_from(datagrams)))
     for _ in range(data.draw(st.integers(1, 4))):
-        # The headers are where it matters, payloads are not read.
+        # Mutate headers: payloads are not decoded.
         content[data.draw(st.integers(0, min(len(content), 64) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.one_of(st.just(len(content)), st.integers(0, len(content))))
 
@@ -113,7 +113,7 @@ def test_mutated_packets_of_real_drivers_are_answered(datagrams, data):
 
 @pytest.mark.parametrize("codec", CODECS)
 @given(data=st.data())
-def test_fields_survive_the_wire(codec, data):
+def test_fields_are_decoded_as_they_were_encoded(codec, data):
     values = {name: data.draw(RANGES.get(name, INT32), name) for name in codec().names()}
     if codec is DataHeader:
         values["frame_type"] = data.draw(st.sampled_from([wire.TYPE_DATA, wire.TYPE_PAD]))

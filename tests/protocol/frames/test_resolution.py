@@ -3,7 +3,7 @@ import pytest
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
-from aeron_core.protocol.frames import FrameHeader, Resolution, ResolutionEntry, decode_entries
+from aeron_core.protocol.frames import FrameHeader, ResolutionEntry, ResolutionFrame, decode_entries
 
 V4 = ResolutionEntry("node-a", bytes([127, 0, 0, 1]), 24151, age_ms=12, flags=wire.RES_FLAG_SELF)
 V6 = ResolutionEntry("node-b", bytes([*range(16)]), 65535)
@@ -11,14 +11,14 @@ V6 = ResolutionEntry("node-b", bytes([*range(16)]), 65535)
 
 def encoded(*entries):
     buffer = AtomicBuffer.allocate(512)
-    return buffer, Resolution(entries).encode(buffer, 0)
+    return buffer, ResolutionFrame(entries).encode(buffer, 0)
 
 
 @pytest.mark.parametrize("entries", [(), (V4,), (V6,), (V4, V6, V4)])
 def test_entries_arrive_as_they_were_sent(entries):
     buffer, length = encoded(*entries)
 
-    assert Resolution.decode(buffer, 0, length) == Resolution(entries)
+    assert ResolutionFrame.decode(buffer, 0, length) == ResolutionFrame(entries)
 
 
 @pytest.mark.parametrize(("name", "length"), [("", 16), ("ab", 16), ("abc", 24), ("node-a", 24)])
@@ -27,14 +27,14 @@ def test_entries_are_padded_to_eight_bytes(name, length):
 
 
 @pytest.mark.parametrize("missing", range(1, 24))
-def test_an_entry_that_its_packet_does_not_hold_is_refused(missing):
+def test_an_entry_that_its_packet_does_not_hold_is_rejected(missing):
     buffer, length = encoded(V4)
 
     with pytest.raises(ProtocolError):
-        Resolution.decode(buffer, 0, length - missing)
+        ResolutionFrame.decode(buffer, 0, length - missing)
 
 
-def test_entries_before_a_wrong_one_are_good():
+def test_entries_before_a_wrong_one_are_valid():
     buffer, length = encoded(V4, V4)
     buffer.put_u8(wire.RES_ENTRIES_OFFSET + V4.encoded_length + wire.RES_TYPE_OFFSET, 9)
     entries = decode_entries(buffer, 0, length)
@@ -45,21 +45,21 @@ def test_entries_before_a_wrong_one_are_good():
 
 
 @pytest.mark.parametrize("name_length", [-1, -32768, 32767])
-def test_a_name_length_beyond_the_entry_is_refused(name_length):
+def test_a_name_length_beyond_the_entry_is_rejected(name_length):
     buffer, length = encoded(V4)
     buffer.put_i16(wire.RES_ENTRIES_OFFSET + wire.RES_IP4_NAME_LENGTH_OFFSET, name_length)
 
     with pytest.raises(ProtocolError, match=f"name of {name_length} bytes"):
-        Resolution.decode(buffer, 0, length)
+        ResolutionFrame.decode(buffer, 0, length)
 
 
 @pytest.mark.parametrize(("version", "frame_type"), [(1, wire.TYPE_RES), (0, wire.TYPE_SM)])
-def test_other_frames_are_refused(version, frame_type):
+def test_other_frames_are_rejected(version, frame_type):
     buffer, length = encoded(V4)
     FrameHeader(frame_length=length, version=version, frame_type=frame_type).encode(buffer, 0)
 
     with pytest.raises(ProtocolError, match="is not a resolution frame"):
-        Resolution.decode(buffer, 0, length)
+        ResolutionFrame.decode(buffer, 0, length)
 
 
 def test_an_address_of_neither_family_cannot_be_sent():

@@ -30,7 +30,7 @@ def test_exactly_eight_bytes_more_are_a_group_tag():
     assert (sm.has_group_tag, sm.group_tag, sm.receiver_id) == (True, 77, -5)
 
 
-def test_a_tag_does_not_stay_from_the_message_before():
+def test_a_tag_of_the_previous_message_is_cleared():
     sm = StatusMessage()
     sm.decode(encoded(44, 44), 0, 44)
 
@@ -39,7 +39,7 @@ def test_a_tag_does_not_stay_from_the_message_before():
     assert (sm.has_group_tag, sm.group_tag) == (False, 0)
 
 
-def test_a_tag_that_the_packet_does_not_hold_is_refused():
+def test_a_tag_that_the_packet_does_not_hold_is_rejected():
     assert StatusMessage().decode(encoded(44, 64), 0, 43) == wire.FRAME_BAD_LENGTH
 
 

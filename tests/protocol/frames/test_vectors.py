@@ -1,4 +1,4 @@
-"""Every frame that real drivers sent decodes to what is known of it, and encodes to the same bytes again."""
+"""Every frame of real drivers decodes to its known fields and encodes to the same bytes."""
 
 import hashlib
 import ipaddress
@@ -14,7 +14,7 @@ from aeron_core.protocol.frames import (
     ErrorFrame,
     FrameHeader,
     Nak,
-    Resolution,
+    ResolutionFrame,
     ResponseSetup,
     Rttm,
     Setup,
@@ -34,7 +34,7 @@ CODECS = {
     wire.TYPE_RTTM: Rttm,
     wire.TYPE_RSP_SETUP: ResponseSetup,
 }
-# What a file says of a frame beside its fields.
+# Entries of a captured frame that are not fields.
 DERIVED = {
     "aligned_length",
     "alignment_bytes_zero",
@@ -62,7 +62,7 @@ def packets(scenario):
 
 
 def frames_of(scenario, *types):
-    """Yield (expected, buffer, offset, remaining) for the frames of the types; of all but RES by default."""
+    """Yield (expected, buffer, offset, remaining) for the frames of these types, by default all except RES."""
     contents = packets(scenario)
     for frame in scenario["frames"]:
         if frame["type_id"] in (types or CODECS):
@@ -102,7 +102,7 @@ def test_common_header_of_each_frame_is_read(scenario):
         }
 
 
-def test_frames_decode_to_what_is_known_of_them(scenario):
+def test_frames_decode_to_their_known_fields(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario):
         codec = CODECS[frame["type_id"]]()
 
@@ -139,7 +139,7 @@ def test_data_packets_fill_a_term_as_far_as_their_frames_reach(scenario):
         assert result == end - frames[0]["term_offset"]
 
 
-def test_payloads_lie_behind_the_header(scenario):
+def test_payloads_lie_after_the_header(scenario):
     for frame, buffer, offset, _ in frames_of(scenario, wire.TYPE_DATA):
         payload = buffer.get_bytes(offset + wire.DATA_HEADER_LENGTH, frame["payload_length"])
 
@@ -165,9 +165,9 @@ def test_texts_of_errors_are_read(scenario):
         assert error.text == frame["error_text"]
 
 
-def test_resolution_entries_decode_to_what_is_known_of_them(scenario):
+def test_resolution_entries_decode_to_their_known_fields(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario, wire.TYPE_RES):
-        entries = Resolution.decode(buffer, offset, remaining).entries
+        entries = ResolutionFrame.decode(buffer, offset, remaining).entries
 
         assert len(entries) == len(frame["entries"])
         for entry, expected in zip(entries, frame["entries"], strict=True):
@@ -179,7 +179,7 @@ def test_resolution_entries_decode_to_what_is_known_of_them(scenario):
 
 
 def with_padding_cleared(frame, content):
-    """The reference driver leaves bytes of earlier packets in the padding behind a name; ours is zero."""
+    """The reference driver leaves bytes of earlier packets in the padding after a name; here it is zero."""
     cleared = bytearray(content)
     for entry in frame["entries"]:
         end = entry["entry_offset"] + entry["entry_length"]
@@ -189,11 +189,11 @@ def with_padding_cleared(frame, content):
     return bytes(cleared)
 
 
-def test_resolution_frames_encode_to_the_bytes_they_came_from_but_for_padding(scenario):
+def test_resolution_frames_encode_to_the_bytes_they_came_from_except_for_padding(scenario):
     for frame, buffer, offset, remaining in frames_of(scenario, wire.TYPE_RES):
         target = AtomicBuffer.allocate(remaining)
 
-        written = Resolution.decode(buffer, offset, remaining).encode(target, 0)
+        written = ResolutionFrame.decode(buffer, offset, remaining).encode(target, 0)
 
         assert written == frame["frame_length"]
         assert target.get_bytes(0, written) == with_padding_cleared(frame, buffer.get_bytes(offset, written))

@@ -45,8 +45,8 @@ class CommandHandler:
         self._resources = resources
         self._terminate = terminate
         # By client, as what follows.
-        self._unfinished: dict[int, tuple[commands.Command, Unfinished]] = {}
-        self._waiting: dict[int, deque[commands.Command]] = {}
+        self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
+        self._waiting: dict[int, deque[commands.DriverCommand]] = {}
         self._waiting_count = 0
 
     def do_work(self) -> int:
@@ -81,7 +81,7 @@ class CommandHandler:
             self._begin(command)
         return ReadAction.CONTINUE
 
-    def _begin(self, command: commands.Command) -> None:
+    def _begin(self, command: commands.DriverCommand) -> None:
         try:
             unfinished = self._execute(command)
         except Exception as error:
@@ -94,7 +94,7 @@ class CommandHandler:
         else:
             self._unfinished[command.client_id] = (command, unfinished)
 
-    def _finish(self, command: commands.Command, unfinished: Unfinished) -> None:
+    def _finish(self, command: commands.DriverCommand, unfinished: Unfinished) -> None:
         future, resolved = unfinished
         try:
             resolved(future.result())
@@ -120,7 +120,7 @@ class CommandHandler:
             work += 1
         return work
 
-    def _execute(self, command: commands.Command) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
+    def _execute(self, command: commands.DriverCommand) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
         match command:
             case commands.AddPublication() | commands.AddExclusivePublication():
                 return self._resources.add_publication(self._client(command), command)
@@ -151,7 +151,7 @@ class CommandHandler:
                 self._execute_without_a_client(command)
         return None
 
-    def _execute_without_a_client(self, command: commands.Command) -> None:
+    def _execute_without_a_client(self, command: commands.DriverCommand) -> None:
         # Commands for which nobody becomes a client who is none yet.
         match command:
             case commands.RejectImage():
@@ -169,10 +169,10 @@ class CommandHandler:
                     f"{type(command).__name__} is not supported by this driver", ErrorCode.NOT_SUPPORTED
                 )
 
-    def _client(self, command: commands.Command) -> Client:
+    def _client(self, command: commands.DriverCommand) -> Client:
         return self._clients.get_or_add(command.client_id)
 
-    def _refuse(self, command: commands.Command, error: BaseException) -> None:
+    def _refuse(self, command: commands.DriverCommand, error: BaseException) -> None:
         code = code_of(error)
         if code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
             self._context.errors.record_exception(error, type(command).__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -110,7 +110,7 @@ class EndpointEntry:
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
         """Refuse to share the endpoint with a channel that wants its timestamps elsewhere."""
-        asked, existing = (EndpointParams.parse(each.uri) for each in (channel, self.channel))
+        asked, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
             if asked.timestamp_offset(key) != existing.timestamp_offset(key):
                 raise CommandRefusedError(

@@ -15,7 +15,7 @@ from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
 from aeron_core.protocol import responses
-from aeron_core.uri.parameters import PublicationParams
+from aeron_core.uri.parameters import PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.client import Client
@@ -44,7 +44,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         is_exclusive: bool,
     ) -> None:
         """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
-        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self.find_tagged)
+        params = PublicationParameters.parse(
+            uri, self.context.settings.publication_defaults, self.find_tagged
+        )
         stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
         if stream is None:
             stream = self._create(command, uri, params, is_exclusive=is_exclusive)
@@ -66,7 +68,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         self,
         command: AddPublication | AddExclusivePublication,
         uri: ChannelUri,
-        params: PublicationParams,
+        params: PublicationParameters,
         *,
         is_exclusive: bool,
     ) -> IpcPublicationLifecycle:
@@ -124,7 +126,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         stream.start()
         return stream
 
-    def _asking(self, params: PublicationParams, stream_id: int) -> SubscriptionEntry | None:
+    def _asking(self, params: PublicationParameters, stream_id: int) -> SubscriptionEntry | None:
         """Return the subscription to which a new stream brings responses, of which that is the latest.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
@@ -140,7 +142,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             stream.stop()
 
 
-def start_position(stored: StoredLog, params: PublicationParams) -> int:
+def start_position(stored: StoredLog, params: PublicationParameters) -> int:
     """Return the stream position at which a publication starts."""
     if params.start is None:
         return 0

@@ -29,7 +29,7 @@ from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
 from aeron_core.uri.channel_uri import INVALID_TAG
 from aeron_core.uri.defaults import TaggedPublication
-from aeron_core.uri.parameters import NULL_CORRELATION_ID, PublicationParams
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.client import Client
@@ -71,7 +71,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     ) -> NetworkPublicationLifecycle | None:
         """Make or share a publication and tell its client; return it if it is new."""
         uri = channel.uri
-        params = PublicationParams.parse(
+        params = PublicationParameters.parse(
             uri,
             self.context.settings.publication_defaults,
             self.find_tagged,
@@ -121,7 +121,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         return None
 
     def _check_sockets(
-        self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParams
+        self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParameters
     ) -> None:
         settings = self.context.settings
         check_socket_lengths(
@@ -144,7 +144,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def _create(
         self,
         command: AddPublication | AddExclusivePublication,
-        params: PublicationParams,
+        params: PublicationParameters,
         endpoint: SendEndpointEntry,
         session_id: int,
         *,
@@ -198,7 +198,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def _flow_control(
         self,
         command: AddPublication | AddExclusivePublication,
-        params: PublicationParams,
+        params: PublicationParameters,
         stream: NetworkPublicationLifecycle,
         initial_term_id: int,
     ) -> FlowControl:
@@ -236,7 +236,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def _publication_params(
         self,
         command: AddPublication | AddExclusivePublication,
-        params: PublicationParams,
+        params: PublicationParameters,
         stream: NetworkPublicationLifecycle,
         stored: StoredLog,
         flow_control: FlowControl,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.log_storage import StoredLog
     from aeron_core.driver.sender.ipc_publication import IpcPublication
     from aeron_core.driver.sender.network_publication import NetworkPublication
-    from aeron_core.uri.parameters import PublicationParams, UntetheredTimeouts
+    from aeron_core.uri.parameters import PublicationParameters, UntetheredTimeouts
 
 
 class PublicationLifecycle(StreamLifecycle):
@@ -40,7 +40,7 @@ class PublicationLifecycle(StreamLifecycle):
         self,
         context: DriverContext,
         stored: StoredLog,
-        params: PublicationParams,
+        params: PublicationParameters,
         *,
         registration_id: int,
         session_id: int,

@@ -17,13 +17,13 @@ from aeron_core.logbuffer.metadata import LogBufferParams
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
-    from aeron_core.uri.parameters import PublicationParams
+    from aeron_core.uri.parameters import PublicationParameters
 
 
 def publication_log_params(  # noqa: PLR0913
     context: DriverContext,
     command: AddPublication | AddExclusivePublication,
-    params: PublicationParams,
+    params: PublicationParameters,
     session_id: int,
     *,
     is_exclusive: bool,

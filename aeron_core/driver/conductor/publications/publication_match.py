@@ -11,10 +11,10 @@ from aeron_core.errors import ErrorCode
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.uri.channel_uri import ChannelUri
-    from aeron_core.uri.parameters import PublicationParams
+    from aeron_core.uri.parameters import PublicationParameters
 
 
-def check_match(stream: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
+def check_match(stream: PublicationLifecycle, params: PublicationParameters, uri: ChannelUri) -> None:
     """Refuse a URI that explicitly asks for something else than the publication is.
 
     Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
@@ -37,7 +37,9 @@ def check_match(stream: PublicationLifecycle, params: PublicationParams, uri: Ch
             )
 
 
-def _start_of(stream: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
+def _start_of(
+    stream: PublicationLifecycle, params: PublicationParameters
+) -> list[tuple[str, object, object]]:
     assert params.start is not None
     log = stream.stored.log
     position = log.producer_position()

@@ -10,7 +10,7 @@ from aeron_core.driver.conductor.publications.publication_links import Publicati
 from aeron_core.driver.conductor.publications.publication_match import check_match
 from aeron_core.driver.conductor.publications.session_ids import SessionIds
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.parameters import FindTagged, PublicationParams
+from aeron_core.uri.parameters import FindTagged, PublicationParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ class PublicationRegistrar:
 
     def session_id_for(
         self,
-        params: PublicationParams,
+        params: PublicationParameters,
         streams: Iterable[PublicationLifecycle],
         stream_id: int,
         uri: ChannelUri,
@@ -63,7 +63,7 @@ class PublicationRegistrar:
 
     @staticmethod
     def find_shared(
-        streams: Iterable[_Stream], stream_id: int, params: PublicationParams, uri: ChannelUri
+        streams: Iterable[_Stream], stream_id: int, params: PublicationParameters, uri: ChannelUri
     ) -> _Stream | None:
         """Return the publication that a client can share, after checking that it is what the URI asks for."""
         for stream in streams:

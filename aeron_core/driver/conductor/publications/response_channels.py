@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
@@ -53,7 +53,7 @@ class ResponseChannels:
 
     def check(self, channel: Channel) -> ImageLifecycle | None:
         """Refuse a publication whose other direction is not there; return the image that it answers."""
-        params = PublicationParams.parse(
+        params = PublicationParameters.parse(
             channel.uri,
             self.context.settings.publication_defaults,
             has_datagrams=self.context.media_of(channel.uri).has_datagrams,

@@ -30,7 +30,7 @@ from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.congestion_control import CongestionControlParams, initial_window_length_of
 from aeron_core.uri.defaults import Inferable
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,7 +159,7 @@ class ImageRegistrar:
         stream.start(when_removed=partial(self._on_removed, endpoint))
 
     def _check_ttl(self, channel: Channel, sender_ttl: int) -> None:
-        ttl = EndpointParams.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
+        ttl = EndpointParameters.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
         if channel.is_multicast and ttl < sender_ttl:
             # What we say may not come as far as what the sender says.
             self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.names.resolution import Resolution
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.uri.parameters import SubscriptionParams
+    from aeron_core.uri.parameters import SubscriptionParameters
 
 
 class ReceiveDestinations:
@@ -113,7 +113,7 @@ class ReceiveDestinations:
         self._context.clients.on_success(command.correlation_id)
         self._resources.subscriptions.remove(beside, self._resources.streams(), notify=True)
 
-    def _params(self, uri: ChannelUri) -> SubscriptionParams:
+    def _params(self, uri: ChannelUri) -> SubscriptionParameters:
         return self._resources.subscriptions.params_of(uri)
 
     def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpointEntry:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.lifecycle import StreamLifecycle
     from aeron_core.spi.media import Channel
-    from aeron_core.uri.parameters import SubscriptionParams
+    from aeron_core.uri.parameters import SubscriptionParameters
 
 
 class SubscriptionKind(Enum):
@@ -30,7 +30,7 @@ class SubscriptionEntry:
     client_id: int
     channel: str
     stream_id: int
-    params: SubscriptionParams
+    params: SubscriptionParameters
     endpoint: ReceiveEndpointEntry | None = None
     spied: Channel | None = None  # of publications of this driver
     #: Whether it takes the session of the responses to a request, whichever that will be.

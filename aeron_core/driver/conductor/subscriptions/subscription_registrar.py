@@ -20,7 +20,7 @@ from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionE
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
-from aeron_core.uri.parameters import SubscriptionParams
+from aeron_core.uri.parameters import SubscriptionParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +116,7 @@ class SubscriptionRegistrar:
         command: AddSubscription,
         transport: MediaTransport,
         channel: Channel,
-        params: SubscriptionParams,
+        params: SubscriptionParameters,
     ) -> ReceiveEndpointEntry:
         self._next_receiver_id += 1
         with self._closing.opening(channel):
@@ -132,16 +132,16 @@ class SubscriptionRegistrar:
         self.endpoints[endpoint.key] = endpoint
         return endpoint
 
-    def params_of(self, uri: ChannelUri) -> SubscriptionParams:
+    def params_of(self, uri: ChannelUri) -> SubscriptionParameters:
         """Return what a URI and the settings say of a subscription."""
-        return SubscriptionParams.parse(
+        return SubscriptionParameters.parse(
             uri,
             self.context.settings.subscription_defaults,
             self.find_tagged,
             has_datagrams=self.context.media_of(uri).has_datagrams,
         )
 
-    def _check_congestion_control(self, params: SubscriptionParams) -> None:
+    def _check_congestion_control(self, params: SubscriptionParameters) -> None:
         # Unlike the reference, which finds out with the first image and has nobody to tell.
         if params.congestion_control is not None:
             self.context.registry.check("aeron_congestion_controls", params.congestion_control)
@@ -165,7 +165,7 @@ class SubscriptionRegistrar:
         client.subscriptions[subscription.registration_id] = subscription
 
     def _check_clash(
-        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, params: SubscriptionParams
+        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, params: SubscriptionParameters
     ) -> None:
         for other in self.all:
             if (
@@ -285,7 +285,7 @@ class SubscriptionRegistrar:
 
 def _subscription(
     command: AddSubscription,
-    params: SubscriptionParams,
+    params: SubscriptionParameters,
     kind: SubscriptionKind,
     endpoint: ReceiveEndpointEntry | None = None,
 ) -> SubscriptionEntry:

@@ -15,7 +15,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ErrorCode
 from aeron_core.spi.media import Channel, Resolve
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
-from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParams
+from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParameters
 from aeron_media._native.interfaces import list_interfaces
 from aeron_media.udp.interfaces import find_interface, find_unicast_interface, index_of, wildcard
 
@@ -26,7 +26,7 @@ _unique_number = itertools.count()
 class UdpChannel(Channel):
     """Addresses of a UDP channel: `local` and `remote` carry data, the other two what receivers say."""
 
-    params: EndpointParams
+    params: EndpointParameters
     local: SocketAddress
     remote: SocketAddress
     local_control: SocketAddress
@@ -57,7 +57,7 @@ class _Names:
 
 def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
     """Return the addresses of `uri` in any of its modes; raises ChannelUriError."""
-    params = EndpointParams.parse(uri)
+    params = EndpointParameters.parse(uri)
     # The text goes to the resolver as it is: a name alone may stand for host and port.
     names = _Names(
         control=resolve(uri.params["control"], "control") if "control" in uri else None,
@@ -89,7 +89,7 @@ def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAd
     return SocketAddress.of(str(host), group.port, group.scope_id)
 
 
-def _check_ports(uri: ChannelUri, params: EndpointParams, names: _Names, *, is_publication: bool) -> None:
+def _check_ports(uri: ChannelUri, params: EndpointParameters, names: _Names, *, is_publication: bool) -> None:
     if uri.is_spy:
         # It opens no socket: the publication has been checked, or will be.
         return
@@ -101,7 +101,9 @@ def _check_ports(uri: ChannelUri, params: EndpointParams, names: _Names, *, is_p
         raise uri.fault("control", "control has port=0 for subscription: must be a port from 1 to 65535")
 
 
-def _multicast(uri: ChannelUri, params: EndpointParams, group: SocketAddress, resolve: Resolve) -> UdpChannel:
+def _multicast(
+    uri: ChannelUri, params: EndpointParameters, group: SocketAddress, resolve: Resolve
+) -> UdpChannel:
     remote_control = multicast_control_address(uri, group)
     interfaces = list_interfaces()
     local = find_interface(uri, group.family, resolve, interfaces)
@@ -122,7 +124,7 @@ def _multicast(uri: ChannelUri, params: EndpointParams, group: SocketAddress, re
 
 
 def _unicast(
-    uri: ChannelUri, params: EndpointParams, names: _Names, resolve: Resolve, *, is_publication: bool
+    uri: ChannelUri, params: EndpointParameters, names: _Names, resolve: Resolve, *, is_publication: bool
 ) -> UdpChannel:
     remote = names.endpoint or wildcard(names.family)
     bind_family = names.control.family if names.control is not None else remote.family

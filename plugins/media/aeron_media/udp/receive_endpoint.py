@@ -20,7 +20,7 @@ from aeron_core.protocol.frames.header import validate
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_media.udp.fault import FaultSlot
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
@@ -69,7 +69,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
         self._incoming_loss = IncomingLoss(params.incoming_losses)
-        stamps = EndpointParams.parse(params.channel.uri)
+        stamps = EndpointParameters.parse(params.channel.uri)
         self._clock = params.clock
         self._stamps_media = stamps.media_rcv_timestamp_offset is not None
         self._stamps_channel = stamps.channel_rcv_timestamp_offset is not None

@@ -27,7 +27,7 @@ from aeron_core.protocol.frames.response_setup import ResponseSetup
 from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_media._native.destination_table import FanOut
 from aeron_media.udp.destinations import Destinations
 from aeron_media.udp.fault import FaultSlot
@@ -71,7 +71,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         control: DatagramChannel | None = None,
         destinations: Destinations | None = None,
     ) -> None:
-        asked = EndpointParams.parse(params.channel.uri)
+        asked = EndpointParameters.parse(params.channel.uri)
         self._channel = datagrams
         self._control = datagrams if control is None else control
         self._remote = remote.copy()

@@ -80,7 +80,7 @@ def refusal(lone, registration):
         (commands.AddSubscription(CLIENT_ID, 7, -1, 1, "aeron:udp?endpoint="), ErrorCode.INVALID_CHANNEL),
         (commands.AddSubscription(CLIENT_ID, 7, -1, 1, "aeron:ipc?session-id=x"), ErrorCode.GENERIC_ERROR),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, commands.Command) else value.name,
+    ids=lambda value: type(value).__name__ if isinstance(value, commands.DriverCommand) else value.name,
 )
 def test_a_command_that_cannot_be_carried_out_is_refused_with_its_code(raw, command, code):
     answers = raw.ask(command.TYPE_ID, command.encode())

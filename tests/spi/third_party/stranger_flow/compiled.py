@@ -1,4 +1,4 @@
-"""Lets a sender go as far as its receiver says, and counts how often it was asked."""
+"""A flow control that follows its receiver, and counts its calls."""
 
 from aeron_core.spi.flow_control import FlowControl
 

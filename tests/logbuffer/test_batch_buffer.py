@@ -1,13 +1,13 @@
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 
 SOURCE = AtomicBuffer(b"abcdef")
 
 
-def test_message_may_be_put_together_from_pieces():
-    batch = MessageBatch(2, 16)
+def test_a_message_may_be_assembled_from_pieces():
+    batch = BatchBuffer(2, 16)
 
     batch.append(SOURCE, 0, 2)
     batch.append(SOURCE, 4, 2)
@@ -23,8 +23,8 @@ def test_message_may_be_put_together_from_pieces():
     assert [batch.session_ids.get_i32(at) for at in (0, 4)] == [7, 8]
 
 
-def test_room_is_of_messages_and_of_bytes():
-    batch = MessageBatch(1, 4)
+def test_capacity_is_limited_in_messages_and_in_bytes():
+    batch = BatchBuffer(1, 4)
 
     assert batch.has_room(4)
     assert not batch.has_room(5)
@@ -32,8 +32,8 @@ def test_room_is_of_messages_and_of_bytes():
     assert not batch.has_room(0)
 
 
-def test_cleared_batch_is_filled_from_the_start():
-    batch = MessageBatch(1, 4)
+def test_a_cleared_batch_is_filled_from_the_start():
+    batch = BatchBuffer(1, 4)
     batch.append(SOURCE, 0, 4)
     batch.finish(64, 0, 0)
 
@@ -43,12 +43,12 @@ def test_cleared_batch_is_filled_from_the_start():
     assert batch.has_room(4)
 
 
-def test_bytes_without_room_raise():
+def test_bytes_that_do_not_fit_raise():
     with pytest.raises(IndexError):
-        MessageBatch(1, 4).append(SOURCE, 0, 5)
+        BatchBuffer(1, 4).append(SOURCE, 0, 5)
 
 
 @pytest.mark.parametrize(("capacity", "data_capacity"), [(0, 1), (1, 0), (-1, 1)])
-def test_batch_without_capacity_is_refused(capacity, data_capacity):
+def test_a_batch_without_capacity_is_rejected(capacity, data_capacity):
     with pytest.raises(ValueError, match=f"capacity={capacity}, data capacity={data_capacity}"):
-        MessageBatch(capacity, data_capacity)
+        BatchBuffer(capacity, data_capacity)

@@ -5,11 +5,11 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 
 @cython.final
-cdef class MessageBatch:
-    cdef readonly AtomicBuffer data             # the messages, one behind the other
-    cdef readonly AtomicBuffer boundaries       # capacity + 1 int64: message i lies from entry i up to entry i + 1
-    cdef readonly AtomicBuffer positions        # capacity int64: the position behind each message
-    cdef readonly AtomicBuffer reserved_values  # capacity int64: that of the first frame of each message
+cdef class BatchBuffer:
+    cdef readonly AtomicBuffer data             # the messages, contiguous
+    cdef readonly AtomicBuffer boundaries       # capacity + 1 int64: message i is from entry i up to entry i + 1
+    cdef readonly AtomicBuffer positions        # capacity int64: the stream position after each message
+    cdef readonly AtomicBuffer reserved_values  # capacity int64: of the first frame of each message
     cdef readonly AtomicBuffer session_ids      # capacity int32
     cdef readonly int64_t capacity              # messages
     cdef readonly int64_t count                 # messages

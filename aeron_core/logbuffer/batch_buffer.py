@@ -1,8 +1,8 @@
-"""Messages laid out as Arrow lays out binary columns: their bytes in one piece, and where each begins.
+"""Memory for a batch of messages in the layout of Arrow binary columns: contiguous bytes and boundaries.
 
-Not here: where messages come from; several images may fill one batch.
-Invariant: the first `count` + 1 boundaries do not decrease, begin with 0 and end with `data_length`, except
-between `append` and `finish`.
+Not here: the source of the messages; several images may fill one batch.
+Invariant: the first `count` + 1 boundaries do not decrease, begin with 0 and end with `data_length`, except between
+`append` and `finish`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from aeron_core._native.buffer import AtomicBuffer
 
 
-class MessageBatch:
-    """Room for `capacity` messages of `data_capacity` bytes together; all numbers in it are little-endian.
+class BatchBuffer:
+    """Space for `capacity` messages with `data_capacity` bytes in total; all numbers in it are little-endian.
 
-    One thread uses it at a time. Raises ValueError for a capacity that is not positive.
+    One thread uses it at a time. Raises ValueError unless both capacities are positive.
     """
 
     def __init__(self, capacity: int, data_capacity: int) -> None:
@@ -29,7 +29,7 @@ class MessageBatch:
         self.data_length = 0
 
     def clear(self) -> int:
-        """Forget all messages; their memory is used again."""
+        """Discard all messages; their memory is reused."""
         self.count = 0
         self.data_length = 0
         return 0
@@ -39,13 +39,13 @@ class MessageBatch:
         return self.count < self.capacity and length <= self.data.capacity - self.data_length
 
     def append(self, source: AtomicBuffer, source_offset: int, length: int) -> int:
-        """Add bytes to the message that `finish` will end. Raises IndexError where there is no room."""
+        """Add bytes to the message that `finish` completes. Raises IndexError if the batch is full."""
         self.data.copy_from(self.data_length, source, source_offset, length)
         self.data_length += length
         return 0
 
     def finish(self, position: int, reserved_value: int, session_id: int) -> int:
-        """End a message, whose stream goes on at `position`."""
+        """Complete a message that ends at `position` of its stream."""
         self.positions.put_i64(self.count * 8, position)
         self.reserved_values.put_i64(self.count * 8, reserved_value)
         self.session_ids.put_i32(self.count * 4, session_id)

@@ -1,0 +1,82 @@
+"""The source distribution and the wheel have every file that they need; `make dist-check` also installs the wheel.
+
+Built without compiling, from a copy of the tracked files: what is missing here is missing after any build.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+pytestmark = [pytest.mark.system, pytest.mark.skipif(shutil.which("git") is None, reason="no git")]
+
+ROOT = Path(__file__).parents[1]
+BUILD = "import sys; from setuptools import build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
+SOURCES = {".py", ".pyi", ".pyx", ".pxd", ".h", ".typed"}
+
+
+def tracked() -> list[PurePosixPath]:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [PurePosixPath(name) for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def packaged() -> set[PurePosixPath]:
+    """Return the tracked sources of the packages, with their paths in a wheel."""
+    return {
+        path if path.parts[0] == "aeron_core" else path.relative_to(*path.parts[:2])
+        for path in tracked()
+        if path.suffix in SOURCES
+        and (path.parts[0] == "aeron_core" or (path.parts[0] == "plugins" and len(path.parts) > 3))
+    }
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Path:
+    """Copy the tracked files."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for path in tracked():
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / path, copy / path)
+    return copy
+
+
+def build(checkout: Path, kind: str) -> Path:
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, f"build_{kind}", "dist"],
+        cwd=checkout,
+        env=os.environ | {"AERON_CORE_COMPILED_ELSEWHERE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return checkout / "dist" / done.stdout.splitlines()[-1]
+
+
+def test_the_source_distribution_has_every_source_and_the_build_rule(checkout):
+    with tarfile.open(build(checkout, "sdist")) as archive:
+        names = {PurePosixPath(*PurePosixPath(name).parts[1:]) for name in archive.getnames()}
+
+    sources = {
+        path for path in tracked() if path.parts[0] in {"aeron_core", "plugins"} and path.suffix in SOURCES
+    }
+    assert len(sources) > 400
+    assert sources - names == set()
+    assert {PurePosixPath(name) for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE")} <= names
+
+
+def test_the_wheel_has_every_source_that_third_parties_import_or_cimport(checkout):
+    with zipfile.ZipFile(build(checkout, "wheel")) as archive:
+        names = {PurePosixPath(name) for name in archive.namelist()}
+
+    assert packaged() - names == set()
+    assert not any(name.parts[0] in {"tests", "benchmarks", "docs", "tools"} for name in names)

@@ -1,0 +1,170 @@
+"""Rules about the shape of the product that no linter checks: names, folders, imports, lengths of functions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = (ROOT / "aeron_core", *sorted(ROOT.glob("plugins/*/*_*/")))
+
+MAX_MODULES = 20
+MAX_FUNCTION_LINES = 60
+
+_NATIVE_CLASS = re.compile(r"^\s*(?:cdef |cpdef )?class (\w+)", re.M)
+_NATIVE_FUNCTION = re.compile(
+    r"^( *)(?:def|cdef|cpdef)\s(?!class|struct|enum|extern|union).*?\b(\w+)\(", re.M
+)
+
+
+def files(package: Path, *suffixes: str) -> list[Path]:
+    return sorted(path for suffix in suffixes for path in package.rglob(f"*{suffix}"))
+
+
+def shown(path: Path, line: int) -> str:
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
+def line_of(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.start(match.lastindex or 0)) + 1
+
+
+def classes_of(node: ast.AST) -> Iterator[ast.ClassDef]:
+    """Yield the classes of a module and of its classes, without protocols and classes local to functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(child, ast.ClassDef) and not any(
+            "Protocol" in ast.unparse(base) for base in child.bases
+        ):
+            yield child
+        yield from classes_of(child)
+
+
+def test_no_two_classes_share_a_name():
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for package in PACKAGES:
+        for path in files(package, ".py"):
+            for node in classes_of(ast.parse(path.read_text(encoding="utf-8"))):
+                found[node.name].append(shown(path, node.lineno))
+        for path in files(package, ".pyx"):
+            text = path.read_text(encoding="utf-8")
+            for match in _NATIVE_CLASS.finditer(text):
+                found[match[1]].append(shown(path, line_of(text, match)))
+
+    assert "AtomicBuffer" in found
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+def test_no_folder_has_more_than_twenty_modules():
+    counts: defaultdict[Path, int] = defaultdict(int)
+    for package in PACKAGES:
+        for path in files(package, ".py", ".pyx"):
+            counts[path.parent] += path.name != "__init__.py"
+
+    assert counts[ROOT / "aeron_core" / "uri"] > 0
+    assert {str(folder.relative_to(ROOT)): n for folder, n in counts.items() if n > MAX_MODULES} == {}
+
+
+def top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield what runs when a module is imported or checked: `if TYPE_CHECKING` counts, functions do not."""
+    for node in body:
+        yield node
+        for field in ("body", "orelse", "finalbody"):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield from top_level(getattr(node, field, []))
+        for handler in getattr(node, "handlers", []):
+            yield from top_level(handler.body)
+
+
+def imports_of(path: Path, names: set[str]) -> Iterator[str]:
+    """Yield the modules among `names` that a module imports."""
+    for node in top_level(ast.parse(path.read_text(encoding="utf-8")).body):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                target = submodule if submodule in names else node.module
+                if target in names:
+                    yield target
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one node (Tarjan's algorithm)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in graph[node]:
+            if target not in index:
+                visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], index[target])
+        if low[node] == index[node]:
+            start = stack.index(node)
+            component = stack[start:]
+            del stack[start:]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for node in graph:
+        if node not in index:
+            visit(node)
+    return found
+
+
+def test_cycles_of_a_graph_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a"}}
+
+    assert cycles(graph) == [["b", "c"]]
+
+
+def test_no_modules_of_a_package_import_each_other_in_a_cycle():
+    for package in PACKAGES:
+        modules = {
+            ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__"): path
+            for path in files(package, ".py")
+        }
+        graph = {name: set(imports_of(path, set(modules))) - {name} for name, path in modules.items()}
+
+        assert sum(map(len, graph.values())) > 0
+        assert cycles(graph) == []
+
+
+def native_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield name, first line and length of the functions of a `.pyx`: up to the next line indented no deeper."""
+    lines = text.splitlines()
+    for match in _NATIVE_FUNCTION.finditer(text):
+        first = line_of(text, match)
+        end = first
+        for number, line in enumerate(lines[first:], first + 1):
+            indent = len(line) - len(line.lstrip())
+            if line.strip() and indent <= len(match[1]) and not line.lstrip().startswith(")"):
+                break
+            end = number if line.strip() else end
+        yield match[2], first, end - first + 1
+
+
+def test_no_function_is_longer_than_sixty_lines():
+    lengths: dict[str, int] = {}
+    for package in PACKAGES:
+        for path in files(package, ".py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    assert node.end_lineno is not None
+                    lengths[f"{shown(path, node.lineno)} {node.name}"] = node.end_lineno - node.lineno + 1
+        for path in files(package, ".pyx"):
+            for name, line, length in native_functions(path.read_text(encoding="utf-8")):
+                lengths[f"{shown(path, line)} {name}"] = length
+
+    assert len(lengths) > 1000
+    assert {function: length for function, length in lengths.items() if length > MAX_FUNCTION_LINES} == {}
