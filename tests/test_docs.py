@@ -55,7 +55,7 @@ def test_every_system_counter_is_documented():
 
 
 def test_every_stream_counter_type_is_documented():
-    module = GENERATOR["stream_counters"]
+    module = GENERATOR["counter_types"]
     types = {
         name
         for name, value in vars(module).items()

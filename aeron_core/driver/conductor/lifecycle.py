@@ -12,10 +12,11 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from aeron_core.concurrent import counter_types
+from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
@@ -91,7 +92,7 @@ class StreamLifecycle(ABC):
         )
         counter = stream_counters.allocate_stream_counter(
             self.context.counters,
-            stream_counters.SUBSCRIBER_POSITION,
+            counter_types.SUBSCRIBER_POSITION,
             "sub-pos",
             owner,
             reference_id=self.registration_id,

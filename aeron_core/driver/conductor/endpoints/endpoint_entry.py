@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.uri.endpoint_parameters import EndpointParams
@@ -42,17 +43,17 @@ class EndpointEntry:
 
     def allocate_status(self, type_id: int, name: str) -> Counter:
         """Return the new channel status; it is active once the endpoint is open."""
-        return stream_counters.allocate_channel_status(
+        return stream_counters.allocate_channel_counter(
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
 
     def new_counter(self, name: str) -> Counter:
         """Return one more counter of the endpoint, for its medium; `free_counters` frees it."""
-        return self._new_counter(stream_counters.MEDIA, name)
+        return self._new_counter(counter_types.MEDIA, name)
 
     def new_refusal_counter(self, name: str) -> Counter:
         """Do the same for a counter of peers that were turned away, or have turned us away, for one reason."""
-        return self._new_counter(stream_counters.REFUSALS, name)
+        return self._new_counter(counter_types.REFUSALS, name)
 
     def new_peer_counter(self, name: str) -> PeerCounter:
         """Do the same for a counter that tells clients of a peer, as long as there is one."""
@@ -64,7 +65,7 @@ class EndpointEntry:
 
     def _new_counter(self, type_id: int, name: str) -> Counter:
         self._media_counters.append(
-            stream_counters.allocate_media_counter(
+            stream_counters.allocate_channel_counter(
                 self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
             )
         )
@@ -84,7 +85,7 @@ class EndpointEntry:
             self.transport.close_endpoint(self.native)
             self.free_counters(status)
             raise
-        status.set_release(stream_counters.CHANNEL_STATUS_ACTIVE)
+        status.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
 
     def update_addresses(self, status: Counter, name: str) -> None:
         """State where the endpoint is bound now, if that is another address than was stated."""

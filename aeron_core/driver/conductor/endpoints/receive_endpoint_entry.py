@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from typing import TYPE_CHECKING, Final
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
@@ -57,7 +57,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         )
         self._receiver_id = receiver_id
         self.destinations: list[ReceiveDestination] = []
-        self.status = self.allocate_status(stream_counters.RECEIVE_CHANNEL_STATUS, "rcv-channel")
+        self.status = self.allocate_status(counter_types.RECEIVE_CHANNEL_STATUS, "rcv-channel")
         try:
             if self.has_destinations:
                 # Only its destinations have sockets.
@@ -230,7 +230,7 @@ class ReceiveEndpointEntry(EndpointEntry):
         for destination in list(self.destinations):
             self.remove_destination(destination)
         self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
-        self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
+        self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
@@ -43,13 +43,11 @@ class SendEndpointEntry(EndpointEntry):
         self.silent_since_ns: int | None = context.clock.nano_time()
         #: Those that clients named, by registration id; the sender has them, too.
         self.destinations: dict[int, SendDestination] = {}
-        self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
+        self.status = self.allocate_status(counter_types.SEND_CHANNEL_STATUS, "snd-channel")
         self._destination_count: Counter | None = None
         try:
             if channel.is_multi_destination:
-                self._destination_count = self.allocate_status(
-                    stream_counters.MDC_DESTINATIONS, "mdc-num-dest"
-                )
+                self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
             self.native = transport.open_send_endpoint(self._params())
         except BaseException:
             self.free_counters(self.status)
@@ -119,7 +117,7 @@ class SendEndpointEntry(EndpointEntry):
     def close(self) -> None:
         """Take the endpoint from the sender, then close it."""
         self.context.events.note(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
-        self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
+        self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions
-from aeron_core.driver.conductor import stream_counters
+from aeron_core.concurrent import counter_types
+from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
-from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
 from aeron_core.protocol import responses
@@ -91,8 +91,8 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         )
         kind = "exclusive" if is_exclusive else "concurrent"
         names = (
-            (stream_counters.PUBLISHER_POSITION, f"pub-pos ({kind})"),
-            (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
+            (counter_types.PUBLISHER_POSITION, f"pub-pos ({kind})"),
+            (counter_types.PUBLISHER_LIMIT, "pub-lmt"),
         )
         with ExitStack() as undo:
             undo.callback(stream.close)

@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.conductor import stream_counters
+from aeron_core.concurrent import counter_types
+from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
@@ -20,7 +21,6 @@ from aeron_core.driver.conductor.publications.ipc_publication_registrar import s
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
-from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
 from aeron_core.driver.sender.network_publication import NetworkPublication
 from aeron_core.driver.sender.publication_params import NetworkPublicationParams
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 #: Type and name of the counters of a publication, in the order in which they are allocated.
 _COUNTERS = (
-    (stream_counters.PUBLISHER_POSITION, "pub-pos ({kind})"),
-    (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
-    (stream_counters.SENDER_POSITION, "snd-pos"),
-    (stream_counters.SENDER_LIMIT, "snd-lmt"),
-    (stream_counters.SENDER_BPE, "snd-bpe"),
-    (stream_counters.SENDER_NAKS_RECEIVED, "snd-naks-received"),
+    (counter_types.PUBLISHER_POSITION, "pub-pos ({kind})"),
+    (counter_types.PUBLISHER_LIMIT, "pub-lmt"),
+    (counter_types.SENDER_POSITION, "snd-pos"),
+    (counter_types.SENDER_LIMIT, "snd-lmt"),
+    (counter_types.SENDER_BPE, "snd-bpe"),
+    (counter_types.SENDER_NAKS_RECEIVED, "snd-naks-received"),
 )
 
 

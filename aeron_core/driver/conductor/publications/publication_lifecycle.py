@@ -11,11 +11,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.lifecycle import StreamLifecycle
-from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.logbuffer.unblocker import unblock, unblock_for_good
 
 if TYPE_CHECKING:

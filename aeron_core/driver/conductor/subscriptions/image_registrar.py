@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aeron_core._native import positions, wire
+from aeron_core.concurrent import counter_types
+from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.one_way_latency import OneWayEstimate
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
-from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.driver.receiver.image_params import ImageParams
@@ -48,9 +49,9 @@ if TYPE_CHECKING:
 
 #: Type and name of the counters of an image, in the order in which they are allocated.
 _COUNTERS = (
-    (stream_counters.RECEIVER_HWM, "rcv-hwm"),
-    (stream_counters.RECEIVER_POSITION, "rcv-pos"),
-    (stream_counters.RECEIVER_NAKS_SENT, "rcv-naks-sent"),
+    (counter_types.RECEIVER_HWM, "rcv-hwm"),
+    (counter_types.RECEIVER_POSITION, "rcv-pos"),
+    (counter_types.RECEIVER_NAKS_SENT, "rcv-naks-sent"),
 )
 
 
@@ -109,7 +110,7 @@ class ImageRegistrar:
             hwm_position, rebuild_position, naks_sent = self._allocate_counters(
                 counters, subscription, setup, correlation_id
             )
-            one_way = self._one_way(partial(new_counter, stream_counters.PER_IMAGE))
+            one_way = self._one_way(partial(new_counter, counter_types.PER_IMAGE))
             image = PublicationImage(
                 ImageParams(
                     correlation_id=correlation_id,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aeron_core.driver.conductor import stream_counters
+from aeron_core.concurrent import counter_types
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -67,7 +67,7 @@ def test_each_destination_states_its_address_with_the_id_of_the_subscription(pai
 
     assert [record.label.split()[-1] for record in records] == ["10.0.0.2:20121", "10.0.0.2:20122"]
     assert {record.registration_id for record in records} == {mds.registration_id}
-    assert {record.type_id for record in records} == {stream_counters.LOCAL_SOCKADDR}
+    assert {record.type_id for record in records} == {counter_types.LOCAL_SOCKADDR}
     assert mds.local_addresses() == ["10.0.0.2:20121", "10.0.0.2:20122"]
 
 
