@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
+from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
-from aeron_core.driver.conductor.commands.resources import Resources
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.protocol import responses
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.agent_proxy import AgentProxy
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
 #: Events of an agent that are handled in one duty cycle.
@@ -35,14 +35,14 @@ class Conductor:
     def __init__(
         self,
         context: DriverContext,
-        resolution: Resolution,
+        resolution: NameResolution,
         duty_cycle: DutyCycleTracker,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._context = context
         self._duty_cycle = duty_cycle
         self._resolution = resolution
-        self.resources = Resources(context, resolution)
+        self.resources = ClientResources(context, resolution)
         self._re_resolution = ReResolution(context, resolution, self.resources)
         self.clients = Clients(context, self._release)
         self._commands = CommandHandler(context, self.clients, self.resources, terminate)

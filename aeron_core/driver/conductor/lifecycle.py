@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.agent_proxy import Linked
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.uri.parameters import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 
-_Stream = TypeVar("_Stream", bound="StreamLifecycle")
+_Lifecycle = TypeVar("_Lifecycle", bound="StreamLifecycle")
 
 
 class StreamLifecycle(ABC):
@@ -246,45 +246,45 @@ class StreamLifecycle(ABC):
         self.context.counters.free(position.counter.id)
 
 
-def take_ended(streams: list[_Stream], now_ns: int) -> list[_Stream]:
+def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
     """Go on with the life of all streams; return those that are over, which are taken from the list.
 
     One that fails is recorded, and keeps no other from going on.
     """
     ended = []
-    for stream in list(streams):
+    for lifecycle in list(lifecycles):
         try:
-            if stream.on_timer(now_ns):
-                ended.append(stream)
+            if lifecycle.on_timer(now_ns):
+                ended.append(lifecycle)
         except Exception as error:
-            stream.context.errors.record_exception(
-                error, f"timer of session {stream.session_id}, stream {stream.stream_id}"
+            lifecycle.context.errors.record_exception(
+                error, f"timer of session {lifecycle.session_id}, stream {lifecycle.stream_id}"
             )
-    for stream in ended:
-        streams.remove(stream)
+    for lifecycle in ended:
+        lifecycles.remove(lifecycle)
     return ended
 
 
-class Link(NamedTuple):
+class SubscriberLink(NamedTuple):
     """A subscription that is to take part in a stream, and the position that is reserved for it."""
 
-    stream: StreamLifecycle
+    lifecycle: StreamLifecycle
     subscription: SubscriptionEntry
     position: SubscriberPosition
 
     def establish(self) -> None:
         """See `Stream.link`."""
-        self.stream.link(self.subscription, self.position)
+        self.lifecycle.link(self.subscription, self.position)
 
 
-def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[Link]:
+def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
     """Return a link for each pair, or raise and reserve none: a command is carried out as a whole or not at all."""
-    links: list[Link] = []
+    links: list[SubscriberLink] = []
     try:
-        for stream, subscription in pairs:
-            links.append(Link(stream, subscription, stream.reserve(subscription)))
+        for lifecycle, subscription in pairs:
+            links.append(SubscriberLink(lifecycle, subscription, lifecycle.reserve(subscription)))
     except BaseException:
         for link in links:
-            link.stream.free_counter_of(link.position)
+            link.lifecycle.free_counter_of(link.position)
         raise
     return links

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.client_resources import ClientResources, Unfinished
     from aeron_core.driver.conductor.commands.clients import Clients
-    from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
     from aeron_core.driver.conductor.context import DriverContext
 
 #: Commands that wait behind unfinished ones; with so many, no more are read. Invented: a few hundred kB.
@@ -37,7 +37,7 @@ class CommandHandler:
         self,
         context: DriverContext,
         clients: Clients,
-        resources: Resources,
+        resources: ClientResources,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._context = context

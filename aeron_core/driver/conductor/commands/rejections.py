@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import RejectImage
 
-S = TypeVar("S", bound=StreamLifecycle)
+_Lifecycle = TypeVar("_Lifecycle", bound=StreamLifecycle)
 
 #: Whom a publisher over IPC is told that the refusal comes from.
 _LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(16, b"\0")
@@ -57,24 +57,24 @@ class Rejections:
             raise CommandRefusedError(
                 f"reason of {length} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH} bytes"
             )
-        image = _find(self._images.streams, command.image_correlation_id)
+        image = _find(self._images.lifecycles, command.image_correlation_id)
         if image is not None:
             image.image.reject(command.reason)
         else:
-            stream = _find(self._ipc.streams, command.image_correlation_id)
-            if stream is None:
+            lifecycle = _find(self._ipc.lifecycles, command.image_correlation_id)
+            if lifecycle is None:
                 raise CommandRefusedError(f"unknown image correlation id={command.image_correlation_id}")
-            self._reject_ipc(stream, command.reason)
+            self._reject_ipc(lifecycle, command.reason)
         self._context.system_counters.images_rejected.get_and_add(1)
         self._context.clients.on_success(command.correlation_id)
 
-    def _reject_ipc(self, stream: IpcPublicationLifecycle, reason: str) -> None:
+    def _reject_ipc(self, lifecycle: IpcPublicationLifecycle, reason: str) -> None:
         self._context.clients.send(
             responses.OnPublicationError(
-                stream.registration_id,
+                lifecycle.registration_id,
                 -1,
-                stream.session_id,
-                stream.stream_id,
+                lifecycle.session_id,
+                lifecycle.stream_id,
                 -1,
                 -1,
                 wire.RESPONSE_ADDRESS_TYPE_IP4,
@@ -84,31 +84,31 @@ class Rejections:
                 reason,
             )
         )
-        stream.is_cooling_down = True
-        stream.unlink_all(notify=True)
+        lifecycle.is_cooling_down = True
+        lifecycle.unlink_all(notify=True)
         now_ns = self._context.clock.nano_time()
-        self._cool_downs[stream] = now_ns + self._context.settings.image_liveness_timeout_ns
+        self._cool_downs[lifecycle] = now_ns + self._context.settings.image_liveness_timeout_ns
 
     def on_timer(self, now_ns: int) -> None:
         """Link the streams again that have been away for long enough."""
-        over = [stream for stream, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
-        for stream in over:
-            del self._cool_downs[stream]
-            stream.is_cooling_down = False
-            if stream.accepts_subscriptions:
-                self._link(stream)
+        over = [lifecycle for lifecycle, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
+        for lifecycle in over:
+            del self._cool_downs[lifecycle]
+            lifecycle.is_cooling_down = False
+            if lifecycle.accepts_subscriptions:
+                self._link(lifecycle)
 
-    def _link(self, stream: IpcPublicationLifecycle) -> None:
+    def _link(self, lifecycle: IpcPublicationLifecycle) -> None:
         try:
-            links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
+            links = reserve_links((lifecycle, each) for each in self._subscriptions.of_ipc(lifecycle))
         except AeronError as error:
             self._context.errors.record_exception(
-                error, f"cannot link subscriptions again to rejected stream {stream.registration_id}"
+                error, f"cannot link subscriptions again to rejected stream {lifecycle.registration_id}"
             )
             return
         for link in links:
             link.establish()
 
 
-def _find(streams: list[S], registration_id: int) -> S | None:
-    return next((stream for stream in streams if stream.registration_id == registration_id), None)
+def _find(lifecycles: list[_Lifecycle], registration_id: int) -> _Lifecycle | None:
+    return next((lifecycle for lifecycle in lifecycles if lifecycle.registration_id == registration_id), None)

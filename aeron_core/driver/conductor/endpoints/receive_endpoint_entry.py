@@ -18,7 +18,7 @@ from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 

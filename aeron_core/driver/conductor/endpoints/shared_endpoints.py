@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.spi.media import Channel
 
-E = TypeVar("E", bound="EndpointEntry")
+_Entry = TypeVar("_Entry", bound="EndpointEntry")
 
 
-def find_endpoint(endpoints: Mapping[str, E], channel: Channel) -> E | None:
+def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry | None:
     """Return the endpoint that `channel` is to share; ChannelUriError where its tag and its text disagree."""
     tag = channel.uri.channel_tag
     if tag != INVALID_TAG:

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.conductor.commands.resources import Resources
+    from aeron_core.driver.conductor.commands.client_resources import ClientResources
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.conductor.publications.network_publication_registrar import (
         NetworkPublicationRegistrar,
     )
@@ -50,7 +50,9 @@ class Search:
 class ReResolution:
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, resolution: Resolution, resources: Resources) -> None:
+    def __init__(
+        self, context: DriverContext, resolution: NameResolution, resources: ClientResources
+    ) -> None:
         self._context = context
         self._resolution = resolution
         self._silence = (
@@ -105,9 +107,9 @@ class SilentPublications:
     def searches(self, now_ns: int) -> Iterator[Search]:
         """Yield what to look up."""
         heard = {
-            stream.endpoint
-            for stream in self._publications.streams
-            if stream.publication.has_receivers.get_acquire()
+            lifecycle.endpoint
+            for lifecycle in self._publications.lifecycles
+            if lifecycle.publication.has_receivers.get_acquire()
         }
         for endpoint in heard:
             endpoint.silent_since_ns = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.log_storage import StoredLog
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
@@ -33,7 +33,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         super().__init__(context)
         self._subscriptions = subscriptions
-        self.streams: list[IpcPublicationLifecycle] = []
+        self.lifecycles: list[IpcPublicationLifecycle] = []
 
     def add(
         self,
@@ -45,20 +45,22 @@ class IpcPublicationRegistrar(PublicationRegistrar):
     ) -> None:
         """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
         params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self.find_tagged)
-        stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
-        if stream is None:
-            stream = self._create(command, uri, params, is_exclusive=is_exclusive)
-        self.use(client, command, stream)
+        lifecycle = (
+            None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
+        )
+        if lifecycle is None:
+            lifecycle = self._create(command, uri, params, is_exclusive=is_exclusive)
+        self.use(client, command, lifecycle)
         ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
         self.context.clients.send(
             ready(
                 command.correlation_id,
-                stream.registration_id,
-                stream.session_id,
-                stream.stream_id,
-                stream.counters[1].id,
+                lifecycle.registration_id,
+                lifecycle.session_id,
+                lifecycle.stream_id,
+                lifecycle.counters[1].id,
                 -1,
-                str(stream.log_path),
+                str(lifecycle.log_path),
             )
         )
 
@@ -70,13 +72,13 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         *,
         is_exclusive: bool,
     ) -> IpcPublicationLifecycle:
-        session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
+        session_id = self.session_id_for(params, self.lifecycles, command.stream_id, uri)
         stored = self.context.logs.create(
             "publications",
             command.correlation_id,
             publication_log_params(self.context, command, params, session_id, is_exclusive=is_exclusive),
         )
-        stream = IpcPublicationLifecycle(
+        lifecycle = IpcPublicationLifecycle(
             self.context,
             stored,
             params,
@@ -95,9 +97,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
             (counter_types.PUBLISHER_LIMIT, "pub-lmt"),
         )
         with ExitStack() as undo:
-            undo.callback(stream.close)
-            stream.allocate_counters(names, owner)
-            stream.publication = IpcPublication(
+            undo.callback(lifecycle.close)
+            lifecycle.allocate_counters(names, owner)
+            lifecycle.publication = IpcPublication(
                 IpcPublicationParams(
                     registration_id=command.correlation_id,
                     session_id=session_id,
@@ -105,39 +107,39 @@ class IpcPublicationRegistrar(PublicationRegistrar):
                     log=stored.log,
                     position=start_position(stored, params),
                     publisher_window_length=params.publication_window_length,
-                    publisher_position=stream.counters[0],
-                    publisher_limit=stream.counters[1],
+                    publisher_position=lifecycle.counters[0],
+                    publisher_limit=lifecycle.counters[1],
                 )
             )
             asking = self._asking(params, command.stream_id)
-            waiting = self._subscriptions.of_ipc(stream)
+            waiting = self._subscriptions.of_ipc(lifecycle)
             if asking is not None and asking not in waiting:
                 waiting.append(asking)
-            links = reserve_links((stream, each) for each in waiting)
+            links = reserve_links((lifecycle, each) for each in waiting)
             undo.pop_all()
         if asking is not None:
             asking.take_responses_of(session_id)
-        self.streams.append(stream)
+        self.lifecycles.append(lifecycle)
         # Before the sender looks after the stream: whoever waited for it sees it from its start.
         for link in links:
             link.establish()
-        stream.start()
-        return stream
+        lifecycle.start()
+        return lifecycle
 
     def _asking(self, params: PublicationParams, stream_id: int) -> SubscriptionEntry | None:
         """Return the subscription to which a new stream brings responses, of which that is the latest.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """
-        for requests in self.streams:
+        for requests in self.lifecycles:
             if requests.registration_id == params.response_correlation_id:
                 return self._subscriptions.of_responses(requests.params.response_correlation_id, stream_id)
         return None
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""
-        for stream in take_ended(self.streams, now_ns):
-            stream.stop()
+        for lifecycle in take_ended(self.lifecycles, now_ns):
+            lifecycle.stop()
 
 
 def start_position(stored: StoredLog, params: PublicationParams) -> int:

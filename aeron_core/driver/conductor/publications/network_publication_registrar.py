@@ -57,7 +57,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         super().__init__(context)
         self._subscriptions = subscriptions
-        self.streams: list[NetworkPublicationLifecycle] = []
+        self.lifecycles: list[NetworkPublicationLifecycle] = []
         self.endpoints: dict[str, SendEndpointEntry] = {}
 
     def add(
@@ -84,40 +84,44 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "channel-snd-ts-offset")
             self._check_sockets(endpoint, channel, params)
-        siblings = [stream for stream in self.streams if stream.endpoint is endpoint]
-        stream = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
+        siblings = [lifecycle for lifecycle in self.lifecycles if lifecycle.endpoint is endpoint]
+        lifecycle = None if is_exclusive else self.find_shared(siblings, command.stream_id, params, uri)
         new = None
-        if stream is None:
+        if lifecycle is None:
             session_id = self.session_id_for(params, siblings, command.stream_id, uri)
             if endpoint is None:
                 endpoint = SendEndpointEntry(self.context, transport, channel, command.correlation_id)
                 endpoint.key = key_of(self.endpoints, channel)
                 self.endpoints[endpoint.key] = endpoint
             try:
-                new = stream = self._create(command, params, endpoint, session_id, is_exclusive=is_exclusive)
+                new = lifecycle = self._create(
+                    command, params, endpoint, session_id, is_exclusive=is_exclusive
+                )
             except BaseException:
                 self._close_if_unused(endpoint)
                 raise
-        self.use(client, command, stream)
+        self.use(client, command, lifecycle)
         ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
         self.context.clients.send(
             ready(
                 command.correlation_id,
-                stream.registration_id,
-                stream.session_id,
-                stream.stream_id,
-                stream.counters[1].id,
-                stream.endpoint.status.id,
-                str(stream.log_path),
+                lifecycle.registration_id,
+                lifecycle.session_id,
+                lifecycle.stream_id,
+                lifecycle.counters[1].id,
+                lifecycle.endpoint.status.id,
+                str(lifecycle.log_path),
             )
         )
         return new
 
     def find_tagged_publication(self, tag: int) -> TaggedPublication | None:
         """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
-        for stream in self.streams:
-            if stream.params.entity_tag == tag != INVALID_TAG:
-                return TaggedPublication(stream.session_id, stream.params.mtu, stream.params.term_length)
+        for lifecycle in self.lifecycles:
+            if lifecycle.params.entity_tag == tag != INVALID_TAG:
+                return TaggedPublication(
+                    lifecycle.session_id, lifecycle.params.mtu, lifecycle.params.term_length
+                )
         return None
 
     def _check_sockets(
@@ -159,7 +163,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             is_group=endpoint.channel.is_group,
         )
         stored = self.context.logs.create("publications", command.correlation_id, log_params)
-        stream = NetworkPublicationLifecycle(
+        lifecycle = NetworkPublicationLifecycle(
             self.context,
             stored,
             params,
@@ -169,41 +173,41 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             channel=command.channel,
             is_exclusive=is_exclusive,
         )
-        stream.endpoint = endpoint
+        lifecycle.endpoint = endpoint
         owner = CounterOwner(
             command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
         )
         kind = "exclusive" if is_exclusive else "concurrent"
         names = [(type_id, name.format(kind=kind)) for type_id, name in _COUNTERS]
         with ExitStack() as undo:
-            undo.callback(stream.close)
-            flow_control = self._flow_control(command, params, stream, log_params.initial_term_id)
-            stream.allocate_counters(names, owner)
-            publication_params = self._publication_params(command, params, stream, stored, flow_control)
+            undo.callback(lifecycle.close)
+            flow_control = self._flow_control(command, params, lifecycle, log_params.initial_term_id)
+            lifecycle.allocate_counters(names, owner)
+            publication_params = self._publication_params(command, params, lifecycle, stored, flow_control)
             if endpoint.transport.draws_from_log:
-                stream.publication = AcknowledgedPublication(publication_params)
-                stream.publication.medium_state = endpoint.native.new_stream_state()
+                lifecycle.publication = AcknowledgedPublication(publication_params)
+                lifecycle.publication.medium_state = endpoint.native.new_stream_state()
             else:
-                stream.publication = NetworkPublication(publication_params)
-            spies = reserve_links((stream, each) for each in self._subscriptions.of_spies(stream))
+                lifecycle.publication = NetworkPublication(publication_params)
+            spies = reserve_links((lifecycle, each) for each in self._subscriptions.of_spies(lifecycle))
             undo.pop_all()
         endpoint.user_count += 1
-        self.streams.append(stream)
+        self.lifecycles.append(lifecycle)
         # Before the sender looks after the stream: whoever waited for it sees it from its start.
         for link in spies:
             link.establish()
-        stream.start()
-        return stream
+        lifecycle.start()
+        return lifecycle
 
     def _flow_control(
         self,
         command: AddPublication | AddExclusivePublication,
         params: PublicationParams,
-        stream: NetworkPublicationLifecycle,
+        lifecycle: NetworkPublicationLifecycle,
         initial_term_id: int,
     ) -> FlowControl:
         settings = self.context.settings
-        channel = stream.endpoint.channel
+        channel = lifecycle.endpoint.channel
         is_group = channel.is_group
         default = settings.multicast_flow_control if is_group else settings.unicast_flow_control
         # With one receiver there is nothing to choose: the reference ignores `fc` there, and so do we for its
@@ -216,7 +220,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             FlowControlParams(
                 channel=command.channel,
                 stream_id=command.stream_id,
-                session_id=stream.session_id,
+                session_id=lifecycle.session_id,
                 registration_id=command.correlation_id,
                 initial_term_id=initial_term_id,
                 term_length=params.term_length,
@@ -226,7 +230,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
                 group_tag=settings.flow_control_group_tag,
                 group_min_size=settings.flow_control_group_min_size,
                 receiver_timeout_ns=settings.flow_control_receiver_timeout_ns,
-                new_counter=stream.new_strategy_counter,
+                new_counter=lifecycle.new_strategy_counter,
             ),
             partial(
                 self.context.errors.record_exception, context=f"flow control {name!r} of {command.channel}"
@@ -237,28 +241,28 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         self,
         command: AddPublication | AddExclusivePublication,
         params: PublicationParams,
-        stream: NetworkPublicationLifecycle,
+        lifecycle: NetworkPublicationLifecycle,
         stored: StoredLog,
         flow_control: FlowControl,
     ) -> NetworkPublicationParams:
         settings = self.context.settings
-        endpoint = stream.endpoint
+        endpoint = lifecycle.endpoint
         position = start_position(stored, params)
-        for counter in stream.counters[:4]:
+        for counter in lifecycle.counters[:4]:
             counter.set_release(position)
         return NetworkPublicationParams(
             registration_id=command.correlation_id,
-            session_id=stream.session_id,
+            session_id=lifecycle.session_id,
             stream_id=command.stream_id,
             log=stored.log,
             position=position,
             publisher_window_length=params.publication_window_length,
-            publisher_position=stream.counters[0],
-            publisher_limit=stream.counters[1],
-            sender_position=stream.counters[2],
-            sender_limit=stream.counters[3],
-            back_pressure_events=stream.counters[4],
-            naks_received=stream.counters[5],
+            publisher_position=lifecycle.counters[0],
+            publisher_limit=lifecycle.counters[1],
+            sender_position=lifecycle.counters[2],
+            sender_limit=lifecycle.counters[3],
+            back_pressure_events=lifecycle.counters[4],
+            naks_received=lifecycle.counters[5],
             endpoint=endpoint.native,
             flow_control=flow_control,
             system_counters=self.context.system_counters,
@@ -295,8 +299,8 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all publications."""
-        for stream in take_ended(self.streams, now_ns):
-            stream.stop(partial(self._on_stopped, stream.endpoint))
+        for lifecycle in take_ended(self.lifecycles, now_ns):
+            lifecycle.stop(partial(self._on_stopped, lifecycle.endpoint))
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
             endpoint.native.update_counters()

@@ -15,4 +15,4 @@ class PublicationLink:
 
     registration_id: int
     client_id: int
-    stream: PublicationLifecycle
+    lifecycle: PublicationLifecycle

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from aeron_core.uri.parameters import PublicationParams
 
 
-def check_match(stream: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
+def check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
     """Refuse a URI that explicitly asks for something else than the publication is.
 
     Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
     """
     wanted: list[tuple[str, object, object]] = []
     if params.session_id is not None:
-        wanted.append(("session-id", params.session_id, stream.session_id))
+        wanted.append(("session-id", params.session_id, lifecycle.session_id))
     if params.has_mtu:
-        wanted.append(("mtu", params.mtu, stream.params.mtu))
+        wanted.append(("mtu", params.mtu, lifecycle.params.mtu))
     if params.has_term_length:
-        wanted.append(("term-length", params.term_length, stream.params.term_length))
+        wanted.append(("term-length", params.term_length, lifecycle.params.term_length))
     if params.start is not None:
-        wanted += _start_of(stream, params)
-    wanted.append(("ssc", params.spies_simulate_connection, stream.params.spies_simulate_connection))
+        wanted += _start_of(lifecycle, params)
+    wanted.append(("ssc", params.spies_simulate_connection, lifecycle.params.spies_simulate_connection))
     for key, asked, existing in wanted:
         if asked != existing:
             raise CommandRefusedError(
@@ -37,9 +37,9 @@ def check_match(stream: PublicationLifecycle, params: PublicationParams, uri: Ch
             )
 
 
-def _start_of(stream: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
+def _start_of(lifecycle: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
     assert params.start is not None
-    log = stream.stored.log
+    log = lifecycle.stored.log
     position = log.producer_position()
     return [
         ("init-term-id", params.start.initial_term_id, log.initial_term_id),

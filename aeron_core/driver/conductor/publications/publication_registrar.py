@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
 
-_Stream = TypeVar("_Stream", bound="PublicationLifecycle")
+_Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
 
 
 class PublicationRegistrar:
@@ -41,12 +41,12 @@ class PublicationRegistrar:
     def session_id_for(
         self,
         params: PublicationParams,
-        streams: Iterable[PublicationLifecycle],
+        lifecycles: Iterable[PublicationLifecycle],
         stream_id: int,
         uri: ChannelUri,
     ) -> int:
         """Return the session id that the URI asks for, if it is free, or a new one."""
-        used = {stream.session_id for stream in streams if stream.stream_id == stream_id}
+        used = {lifecycle.session_id for lifecycle in lifecycles if lifecycle.stream_id == stream_id}
         if params.session_id is None:
             return self._session_ids.take(used)
         if params.session_id in used:
@@ -57,31 +57,31 @@ class PublicationRegistrar:
             )
         return params.session_id
 
-    def peek_session_id(self, streams: Iterable[PublicationLifecycle], stream_id: int) -> int:
+    def peek_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
         """Return a session id that a publication added next could use."""
-        return self._session_ids.take({s.session_id for s in streams if s.stream_id == stream_id})
+        return self._session_ids.take({s.session_id for s in lifecycles if s.stream_id == stream_id})
 
     @staticmethod
     def find_shared(
-        streams: Iterable[_Stream], stream_id: int, params: PublicationParams, uri: ChannelUri
-    ) -> _Stream | None:
+        lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParams, uri: ChannelUri
+    ) -> _Lifecycle | None:
         """Return the publication that a client can share, after checking that it is what the URI asks for."""
-        for stream in streams:
+        for lifecycle in lifecycles:
             if (
-                stream.is_shareable
-                and stream.stream_id == stream_id
-                and stream.params.response_correlation_id == params.response_correlation_id
+                lifecycle.is_shareable
+                and lifecycle.stream_id == stream_id
+                and lifecycle.params.response_correlation_id == params.response_correlation_id
             ):
-                check_match(stream, params, uri)
-                return stream
+                check_match(lifecycle, params, uri)
+                return lifecycle
         return None
 
     @staticmethod
     def use(
-        client: Client, command: AddPublication | AddExclusivePublication, stream: PublicationLifecycle
+        client: Client, command: AddPublication | AddExclusivePublication, lifecycle: PublicationLifecycle
     ) -> PublicationLink:
         """Count one user more."""
-        stream.reference_count += 1
-        link = PublicationLink(command.correlation_id, client.client_id, stream)
+        lifecycle.reference_count += 1
+        link = PublicationLink(command.correlation_id, client.client_id, lifecycle)
         client.publications[command.correlation_id] = link
         return link

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
     from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.driver.sender.network_publication import NetworkPublication
     from aeron_core.spi.media import Channel
@@ -76,10 +76,10 @@ class ResponseChannels:
             )
         if correlation_id == PROTOTYPE_CORRELATION_ID:
             return None
-        for stream in self._images.streams:
-            if stream.registration_id == correlation_id:
-                if stream.requests_response:
-                    return stream
+        for lifecycle in self._images.lifecycles:
+            if lifecycle.registration_id == correlation_id:
+                if lifecycle.requests_response:
+                    return lifecycle
                 raise CommandRefusedError(
                     f"image.correlationId={correlation_id} did not request a response channel: the publication "
                     f"that it is of must name a response subscription"
@@ -99,21 +99,21 @@ class ResponseChannels:
     def announce_all(self) -> None:
         """Announce no longer what has arrived or is gone, and again what is received no more."""
         answers = self._answers()
-        for image in self._images.streams:
+        for image in self._images.lifecycles:
             if image.requests_response:
                 self._announce(image, answers.get(image.registration_id, []))
 
     def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
         """Return the response streams by the correlation id of the image that they answer, oldest first."""
         answers: dict[int, list[NetworkPublicationLifecycle]] = {}
-        for stream in self._publications.streams:
-            if stream.params.is_response and stream.state == operations.PUBLICATION_ACTIVE:
-                answers.setdefault(stream.params.response_correlation_id, []).append(stream)
+        for lifecycle in self._publications.lifecycles:
+            if lifecycle.params.is_response and lifecycle.state == operations.PUBLICATION_ACTIVE:
+                answers.setdefault(lifecycle.params.response_correlation_id, []).append(lifecycle)
         return answers
 
     @staticmethod
     def _announce(image: ImageLifecycle, answers: list[NetworkPublicationLifecycle]) -> None:
-        is_heard = any(stream.publication.has_receivers.get_acquire() for stream in answers)
+        is_heard = any(lifecycle.publication.has_receivers.get_acquire() for lifecycle in answers)
         if not answers or is_heard or image.image.is_end_of_stream.get_acquire():
             image.image.announce_no_responses()
         else:
@@ -121,15 +121,15 @@ class ResponseChannels:
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
         """Have the subscription that waits for responses take those of a session."""
-        stream = next((s for s in self._publications.streams if s.publication is publication), None)
-        if stream is None:
+        lifecycle = next((s for s in self._publications.lifecycles if s.publication is publication), None)
+        if lifecycle is None:
             return
-        subscription = self._subscription_of(stream.params.response_correlation_id)
+        subscription = self._subscription_of(lifecycle.params.response_correlation_id)
         if subscription is None or subscription.endpoint is None or not subscription.params.is_response:
             return
         if subscription.is_for_responses and subscription.params.session_id != session_id:
             # Who is connected stays so, whatever a forged frame says.
-            if any(subscription in image.links for image in self._images.streams):
+            if any(subscription in image.links for image in self._images.lifecycles):
                 return
             subscription.endpoint.unsubscribe(subscription)
             subscription.take_responses_of(session_id)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.conductor.publications.network_publication_registrar import (
         NetworkPublicationRegistrar,
     )
@@ -34,7 +34,7 @@ class SendDestinations:
     """Used by the conductor only."""
 
     def __init__(
-        self, context: DriverContext, resolution: Resolution, publications: NetworkPublicationRegistrar
+        self, context: DriverContext, resolution: NameResolution, publications: NetworkPublicationRegistrar
     ) -> None:
         self._context = context
         self._resolution = resolution
@@ -97,14 +97,14 @@ class SendDestinations:
         return _or_nowhere(self._resolution.start(transport, uri, is_publication=True), uri)
 
     def _endpoint(self, registration_id: int) -> SendEndpointEntry:
-        for stream in self._publications.streams:
-            if stream.registration_id == registration_id:
-                if not stream.endpoint.channel.is_manual:
+        for lifecycle in self._publications.lifecycles:
+            if lifecycle.registration_id == registration_id:
+                if not lifecycle.endpoint.channel.is_manual:
                     raise CommandRefusedError(
-                        f"channel does not allow manual control of destinations: {stream.channel} must have "
+                        f"channel does not allow manual control of destinations: {lifecycle.channel} must have "
                         f"control-mode=manual"
                     )
-                return stream.endpoint
+                return lifecycle.endpoint
         raise CommandRefusedError(
             f"unknown publication registration_id={registration_id}: must be one on a network",
             ErrorCode.UNKNOWN_PUBLICATION,

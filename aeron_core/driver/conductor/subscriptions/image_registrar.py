@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.log_storage import StoredLog
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.driver.receiver.loss_detector import NakDelay
     from aeron_core.spi.congestion_control import CongestionControl
@@ -61,7 +61,7 @@ class ImageRegistrar:
     def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         self.context = context
         self.subscriptions = subscriptions
-        self.streams: list[ImageLifecycle] = []
+        self.lifecycles: list[ImageLifecycle] = []
 
     def on_create_image(self, command: Command) -> None:
         """Make an image of the stream that a SETUP described; a fault is logged, the next SETUP tries again."""
@@ -138,7 +138,7 @@ class ImageRegistrar:
                     one_way=one_way,
                 )
             )
-            stream = ImageLifecycle(
+            lifecycle = ImageLifecycle(
                 self.context,
                 image,
                 endpoint,
@@ -150,14 +150,14 @@ class ImageRegistrar:
                 connections=connections,
                 untethered=subscription.params.untethered,
             )
-            stream.requests_response = bool(setup.flags & wire.SETUP_FLAG_SEND_RESPONSE)
-            links = reserve_links((stream, each) for each in linked)
+            lifecycle.requests_response = bool(setup.flags & wire.SETUP_FLAG_SEND_RESPONSE)
+            links = reserve_links((lifecycle, each) for each in linked)
             undo.pop_all()
-        self.streams.append(stream)
+        self.lifecycles.append(lifecycle)
         endpoint.image_count += 1
         for link in links:
             link.establish()
-        stream.start(when_removed=partial(self._on_removed, endpoint))
+        lifecycle.start(when_removed=partial(self._on_removed, endpoint))
 
     def _check_ttl(self, channel: Channel, sender_ttl: int) -> None:
         ttl = EndpointParams.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
@@ -314,8 +314,8 @@ class ImageRegistrar:
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of all images."""
-        for stream in take_ended(self.streams, now_ns):
-            stream.close()
+        for lifecycle in take_ended(self.lifecycles, now_ns):
+            lifecycle.close()
 
     def _on_removed(self, endpoint: ReceiveEndpointEntry) -> None:
         endpoint.image_count -= 1

@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry, SubscriptionKind
+from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import ErrorCode
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
+    from aeron_core.driver.conductor.commands.client_resources import ClientResources, Unfinished
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.uri.parameters import SubscriptionParams
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 class ReceiveDestinations:
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, resolution: Resolution, resources: Resources) -> None:
+    def __init__(
+        self, context: DriverContext, resolution: NameResolution, resources: ClientResources
+    ) -> None:
         self._context = context
         self._resolution = resolution
         self._resources = resources
@@ -54,7 +56,7 @@ class ReceiveDestinations:
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
         endpoint = self._endpoint(command)
         endpoint.add_destination(transport, channel, command.registration_id)
-        for image in self._resources.images.streams:
+        for image in self._resources.images.lifecycles:
             if image.endpoint is endpoint:
                 image.add_connection(ImageConnection(endpoint.destinations[-1].native))
         self._context.clients.on_success(command.correlation_id)
@@ -77,8 +79,8 @@ class ReceiveDestinations:
             spied=spied,
         )
         subscriptions = self._resources.subscriptions
-        streams = self._resources.network.streams if spied else self._resources.ipc.streams
-        links = subscriptions.reserve_links_of(beside, streams)
+        lifecycles = self._resources.network.lifecycles if spied else self._resources.ipc.lifecycles
+        links = subscriptions.reserve_links_of(beside, lifecycles)
         subscriptions.all.append(beside)
         owner.beside.append(beside)
         self._context.clients.on_success(command.correlation_id)
@@ -99,7 +101,7 @@ class ReceiveDestinations:
         endpoint = self._endpoint(command)
         destination = next((each for each in endpoint.destinations if each.is_at(channel)), None)
         if destination is not None:
-            for image in self._resources.images.streams:
+            for image in self._resources.images.lifecycles:
                 image.remove_connection(destination.native)
             endpoint.remove_destination(destination)
         self._context.clients.on_success(command.correlation_id)
@@ -111,7 +113,7 @@ class ReceiveDestinations:
             raise _unknown(command)
         owner.beside.remove(beside)
         self._context.clients.on_success(command.correlation_id)
-        self._resources.subscriptions.remove(beside, self._resources.streams(), notify=True)
+        self._resources.subscriptions.remove(beside, self._resources.lifecycles(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParams:
         return self._resources.subscriptions.params_of(uri)

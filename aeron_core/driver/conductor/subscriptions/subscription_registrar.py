@@ -16,7 +16,7 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
 )
 from aeron_core.driver.conductor.lifecycle import reserve_links
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
-from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry, SubscriptionKind
+from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.lifecycle import Link, StreamLifecycle
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle, SubscriberLink
     from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
     from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
     from aeron_core.protocol.commands import AddSubscription
@@ -54,12 +54,12 @@ class SubscriptionRegistrar:
         client: Client,
         command: AddSubscription,
         uri: ChannelUri,
-        streams: Iterable[IpcPublicationLifecycle],
+        lifecycles: Iterable[IpcPublicationLifecycle],
     ) -> None:
         """Subscribe to IPC streams, and link those that are there."""
         params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
-        links = _reserve_all(subscription, streams)
+        links = _reserve_all(subscription, lifecycles)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
         for link in links:
@@ -70,13 +70,13 @@ class SubscriptionRegistrar:
         client: Client,
         command: AddSubscription,
         channel: Channel,
-        streams: Iterable[NetworkPublicationLifecycle],
+        lifecycles: Iterable[NetworkPublicationLifecycle],
     ) -> None:
         """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
         params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY)
         subscription.spied = channel
-        links = self.reserve_links_of(subscription, streams)
+        links = self.reserve_links_of(subscription, lifecycles)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
         for link in links:
@@ -198,17 +198,19 @@ class SubscriptionRegistrar:
             )
 
     def reserve_links_of(
-        self, subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle]
-    ) -> list[Link]:
+        self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
+    ) -> list[SubscriberLink]:
         """Return what links a subscription to those of the streams that it is for."""
-        return _reserve_all(subscription, (stream for stream in streams if _is_for(subscription, stream)))
+        return _reserve_all(
+            subscription, (lifecycle for lifecycle in lifecycles if _is_for(subscription, lifecycle))
+        )
 
-    def of_ipc(self, stream: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
+    def of_ipc(self, lifecycle: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
         """Return the subscriptions that a new IPC stream is linked to."""
         return [
             subscription
             for subscription in self.all
-            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
+            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(lifecycle)
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
@@ -223,14 +225,14 @@ class SubscriptionRegistrar:
                 return subscription
         return None
 
-    def of_spies(self, stream: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
+    def of_spies(self, lifecycle: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
         """Return the spies that a new network publication is linked to."""
         return [
             subscription
             for subscription in self.all
             if subscription.kind is SubscriptionKind.SPY
-            and subscription.matches(stream)
-            and _is_for(subscription, stream)
+            and subscription.matches(lifecycle)
+            and _is_for(subscription, lifecycle)
         ]
 
     def of_image(
@@ -247,12 +249,12 @@ class SubscriptionRegistrar:
         ]
 
     def remove(
-        self, subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle], *, notify: bool = False
+        self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle], *, notify: bool = False
     ) -> None:
         """End a subscription; its receiving end is closed with the last. Its client is told with `notify`."""
-        streams = list(streams)
+        lifecycles = list(lifecycles)
         for each in subscription.beside:
-            self.remove(each, streams)
+            self.remove(each, lifecycles)
         self.all.remove(subscription)
         self.context.events.note(
             events.REMOVE_SUBSCRIPTION_CLEANUP,
@@ -260,10 +262,10 @@ class SubscriptionRegistrar:
             stream_id=subscription.stream_id,
             channel=subscription.channel,
         )
-        for stream in streams:
+        for lifecycle in lifecycles:
             if notify:
-                stream.notify_unavailable_to(subscription)
-            stream.unlink(subscription)
+                lifecycle.notify_unavailable_to(subscription)
+            lifecycle.unlink(subscription)
         if subscription.endpoint is not None:
             subscription.endpoint.unsubscribe(subscription)
             self.close_if_unused(subscription.endpoint)
@@ -303,19 +305,21 @@ def _subscription(
     )
 
 
-def _is_for(subscription: SubscriptionEntry, stream: StreamLifecycle) -> bool:
+def _is_for(subscription: SubscriptionEntry, lifecycle: StreamLifecycle) -> bool:
     spied = subscription.spied
-    if spied is None or not isinstance(stream, NetworkPublicationLifecycle):
+    if spied is None or not isinstance(lifecycle, NetworkPublicationLifecycle):
         return subscription.kind is SubscriptionKind.SHARED_MEMORY
     # Unlike the reference, which then looks at no session id: `matches` has looked at it.
-    if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == stream.endpoint.tag:
+    if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == lifecycle.endpoint.tag:
         return True
-    return spied.canonical_form == stream.endpoint.channel.canonical_form
+    return spied.canonical_form == lifecycle.endpoint.channel.canonical_form
 
 
-def _reserve_all(subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle]) -> list[Link]:
+def _reserve_all(
+    subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
+) -> list[SubscriberLink]:
     return reserve_links(
-        (stream, subscription)
-        for stream in streams
-        if stream.accepts_subscriptions and subscription.matches(stream)
+        (lifecycle, subscription)
+        for lifecycle in lifecycles
+        if lifecycle.accepts_subscriptions and subscription.matches(lifecycle)
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
     from aeron_core.driver.conductor.lifecycle import StreamLifecycle
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.protocol import commands
     from aeron_core.spi.media import Channel, MediaTransport
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     Unfinished = tuple[Future[Channel], Continuation]
 
 
-class Resources:
+class ClientResources:
     """Publications, subscriptions, images and counters. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, resolution: Resolution) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution) -> None:
         self.context = context
         self._resolution = resolution
         self.subscriptions = SubscriptionRegistrar(context)
@@ -55,9 +55,9 @@ class Resources:
         self.receive_destinations = ReceiveDestinations(context, resolution, self)
         self._static_counters: dict[tuple[int, int], int] = {}
 
-    def streams(self) -> Iterator[StreamLifecycle]:
+    def lifecycles(self) -> Iterator[StreamLifecycle]:
         """Return everything that subscriptions are linked to."""
-        return chain(self.ipc.streams, self.network.streams, self.images.streams)
+        return chain(self.ipc.lifecycles, self.network.lifecycles, self.images.lifecycles)
 
     def endpoints(self) -> list[EndpointEntry]:
         """Return all channel endpoints that are open."""
@@ -105,7 +105,7 @@ class Resources:
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
-        link.stream.release(revoke=command.revoke)
+        link.lifecycle.release(revoke=command.revoke)
         self.context.clients.on_success(command.correlation_id)
 
     def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
@@ -115,7 +115,7 @@ class Resources:
             return self._add_spy(client, command, uri)
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:
-            self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
+            self.subscriptions.add_shared_memory(client, command, uri, self.ipc.lifecycles)
             return None
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
@@ -125,7 +125,7 @@ class Resources:
         self.subscriptions.params_of(uri)
 
         def resolved(channel: Channel) -> None:
-            self.subscriptions.add_spy(client, command, channel, self.network.streams)
+            self.subscriptions.add_spy(client, command, channel, self.network.lifecycles)
 
         transport = self.context.media_of(uri)
         return self._resolution.start(transport, uri, is_publication=True), resolved
@@ -133,7 +133,7 @@ class Resources:
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel
     ) -> None:
-        self.subscriptions.add_network(client, command, transport, channel, self.images.streams)
+        self.subscriptions.add_network(client, command, transport, channel, self.images.lifecycles)
 
     def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
         """End a subscription."""
@@ -144,7 +144,7 @@ class Resources:
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
-        self.subscriptions.remove(subscription, self.streams())
+        self.subscriptions.remove(subscription, self.lifecycles())
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
@@ -196,18 +196,18 @@ class Resources:
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
         """Tell a session id that no publication of the stream id has."""
-        streams = list(chain(self.ipc.streams, self.network.streams))
-        session_id = self.network.peek_session_id(streams, command.stream_id)
+        lifecycles = list(chain(self.ipc.lifecycles, self.network.lifecycles))
+        session_id = self.network.peek_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
         """Give back everything that a client had."""
         for link in client.publications.values():
-            link.stream.release(revoke=False)
+            link.lifecycle.release(revoke=False)
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)
         for subscription in list(client.subscriptions.values()):
-            self.subscriptions.remove(subscription, self.streams())
+            self.subscriptions.remove(subscription, self.lifecycles())
         client.publications.clear()
         client.counters.clear()
         client.subscriptions.clear()

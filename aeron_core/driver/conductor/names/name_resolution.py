@@ -41,7 +41,7 @@ def literal_address(address: HostPort) -> SocketAddress | None:
         return None
 
 
-class Resolution:
+class NameResolution:
     """Resolves channels; used by the conductor, works on helper threads."""
 
     def __init__(  # noqa: PLR0913 - what names are resolved with

@@ -52,10 +52,10 @@ class SubscriptionEntry:
         """Be for one session from now on."""
         self.params = replace(self.params, session_id=session_id)
 
-    def matches(self, stream: StreamLifecycle) -> bool:
+    def matches(self, lifecycle: StreamLifecycle) -> bool:
         """Return whether the stream is one of those that were subscribed to, on the same medium."""
         return (
             not self.awaits_response
-            and self.stream_id == stream.stream_id
-            and self.params.session_id in (None, stream.session_id)
+            and self.stream_id == lifecycle.stream_id
+            and self.params.session_id in (None, lifecycle.session_id)
         )
