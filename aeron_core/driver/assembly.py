@@ -186,7 +186,7 @@ class Assembly:
         self._resolution.close()
         for proxy in (self.context.sender, self.context.receiver):
             proxy.release_all()
-        for endpoint in self.conductor.resources.endpoints():
+        for endpoint in self.conductor.registrars.endpoints():
             endpoint.close_sockets()
         self.context.events.close()
 

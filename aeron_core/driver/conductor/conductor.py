@@ -10,6 +10,7 @@ from aeron_core.driver.conductor.commands.client_resources import ClientResource
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
+from aeron_core.driver.conductor.registrars import Registrars
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ class Conductor:
         self._context = context
         self._duty_cycle = duty_cycle
         self._resolution = resolution
-        self.resources = ClientResources(context, resolution)
-        self._re_resolution = ReResolution(context, resolution, self.resources)
+        self.registrars = Registrars(context)
+        self._resources = ClientResources(context, resolution, self.registrars)
+        self._re_resolution = ReResolution(context, resolution, self.registrars)
         self.clients = Clients(context, self._release)
-        self._commands = CommandHandler(context, self.clients, self.resources, terminate)
+        self._commands = CommandHandler(context, self.clients, self._resources, terminate)
         self._event = Command()
         self._timer_deadline_ns = context.clock.nano_time()
         self._blocked_position = -1
@@ -53,7 +55,7 @@ class Conductor:
 
     def _release(self, client: Client) -> None:
         self._commands.forget(client.client_id)
-        self.resources.release(client)
+        self._resources.release(client)
 
     def do_work(self) -> int:
         """Run one duty cycle; return 0 if there was nothing to do."""
@@ -93,7 +95,7 @@ class Conductor:
         elif code == operations.LINKED:
             proxy.on_linked(self._event)
         elif code == operations.CREATE_IMAGE:
-            self.resources.images.on_create_image(self._event)
+            self.registrars.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:
             self._context.errors.record(
                 11, f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}"
@@ -104,9 +106,9 @@ class Conductor:
             self._on_receivers_refused()
         elif code == operations.RESPONSE_SETUP:
             publication = cast("NetworkPublication", self._event.target)
-            self.resources.response_channels.on_response_setup(publication, self._event.numbers[0])
+            self._resources.response_channels.on_response_setup(publication, self._event.numbers[0])
         elif code == operations.RESPONSE_CONNECTED:
-            self.resources.response_channels.announce_all()
+            self._resources.response_channels.announce_all()
 
     def _on_publication_error(self) -> None:
         event = self._event
@@ -143,7 +145,7 @@ class Conductor:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
         self.clients.on_timer()
-        self.resources.on_timer(now_ns)
+        self._resources.on_timer(now_ns)
         self._unblock_commands(now_ns)
 
     def _unblock_commands(self, now_ns: int) -> None:

@@ -9,68 +9,43 @@ from typing import TYPE_CHECKING
 from aeron_core._native import wire
 from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.commands.rejections import Rejections
-from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
-from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublicationRegistrar
 from aeron_core.driver.conductor.publications.response_channels import ResponseChannels
 from aeron_core.driver.conductor.publications.send_destinations import SendDestinations
-from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
 from aeron_core.driver.conductor.subscriptions.receive_destinations import ReceiveDestinations
-from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
-
     from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
-    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
-    from aeron_core.driver.conductor.names.name_resolution import NameResolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol import commands
     from aeron_core.spi.media import Channel, MediaTransport
-
-    Continuation = Callable[[Channel], None]
-    #: A command that goes on once a channel is resolved.
-    Unfinished = tuple[Future[Channel], Continuation]
 
 
 class ClientResources:
     """Publications, subscriptions, images and counters. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, resolution: NameResolution) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self.context = context
         self._resolution = resolution
-        self.subscriptions = SubscriptionRegistrar(context)
-        self.ipc = IpcPublicationRegistrar(context, self.subscriptions)
-        self.network = NetworkPublicationRegistrar(context, self.subscriptions)
-        self.destinations = SendDestinations(context, resolution, self.network)
-        self.images = ImageRegistrar(context, self.subscriptions)
-        self.response_channels = ResponseChannels(context, self.subscriptions, self.network, self.images)
-        self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
-        for user in (self.subscriptions, self.ipc, self.network):
-            user.find_tagged = self.network.find_tagged_publication
-        self.receive_destinations = ReceiveDestinations(context, resolution, self)
+        self._registrars = registrars
+        self.destinations = SendDestinations(context, resolution, registrars.network)
+        self.response_channels = ResponseChannels(context, registrars)
+        self.rejections = Rejections(context, registrars)
+        self.receive_destinations = ReceiveDestinations(context, resolution, registrars)
         self._static_counters: dict[tuple[int, int], int] = {}
-
-    def lifecycles(self) -> Iterator[StreamLifecycle]:
-        """Return everything that subscriptions are linked to."""
-        return chain(self.ipc.lifecycles, self.network.lifecycles, self.images.lifecycles)
-
-    def endpoints(self) -> list[EndpointEntry]:
-        """Return all channel endpoints that are open."""
-        return [*self.network.endpoints.values(), *self.subscriptions.endpoints.values()]
 
     def on_timer(self, now_ns: int) -> None:
         """Go on with the life of everything."""
-        self.ipc.on_timer(now_ns)
-        self.network.on_timer(now_ns)
-        self.images.on_timer(now_ns)
+        self._registrars.ipc.on_timer(now_ns)
+        self._registrars.network.on_timer(now_ns)
+        self._registrars.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
         self.response_channels.announce_all()
-        self.subscriptions.on_timer(now_ns)
+        self._registrars.subscriptions.on_timer(now_ns)
         self.context.logs.retry_deletions()
 
     def add_publication(
@@ -85,12 +60,12 @@ class ClientResources:
             )
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:
-            self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
+            self._registrars.ipc.add(client, command, uri, is_exclusive=is_exclusive)
             return None
 
         def resolved(channel: Channel) -> None:
             image = self.response_channels.check(channel)
-            self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
+            self._registrars.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
             if image is not None:
                 self.response_channels.announce(image)
 
@@ -115,17 +90,21 @@ class ClientResources:
             return self._add_spy(client, command, uri)
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:
-            self.subscriptions.add_shared_memory(client, command, uri, self.ipc.lifecycles)
+            self._registrars.subscriptions.add_shared_memory(
+                client, command, uri, self._registrars.ipc.lifecycles
+            )
             return None
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
 
     def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
         # What cannot be spied upon has no channel that could be resolved.
-        self.subscriptions.params_of(uri)
+        self._registrars.subscriptions.params_of(uri)
 
         def resolved(channel: Channel) -> None:
-            self.subscriptions.add_spy(client, command, channel, self.network.lifecycles)
+            self._registrars.subscriptions.add_spy(
+                client, command, channel, self._registrars.network.lifecycles
+            )
 
         transport = self.context.media_of(uri)
         return self._resolution.start(transport, uri, is_publication=True), resolved
@@ -133,7 +112,9 @@ class ClientResources:
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel
     ) -> None:
-        self.subscriptions.add_network(client, command, transport, channel, self.images.lifecycles)
+        self._registrars.subscriptions.add_network(
+            client, command, transport, channel, self._registrars.images.lifecycles
+        )
 
     def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
         """End a subscription."""
@@ -144,7 +125,7 @@ class ClientResources:
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
-        self.subscriptions.remove(subscription, self.lifecycles())
+        self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
@@ -196,8 +177,8 @@ class ClientResources:
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
         """Tell a session id that no publication of the stream id has."""
-        lifecycles = list(chain(self.ipc.lifecycles, self.network.lifecycles))
-        session_id = self.network.peek_session_id(lifecycles, command.stream_id)
+        lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
+        session_id = self._registrars.network.peek_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
@@ -207,7 +188,7 @@ class ClientResources:
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)
         for subscription in list(client.subscriptions.values()):
-            self.subscriptions.remove(subscription, self.lifecycles())
+            self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
         client.publications.clear()
         client.counters.clear()
         client.subscriptions.clear()

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from aeron_core._native.buffer import AtomicBuffer
     from aeron_core.driver.conductor.commands.client import Client
-    from aeron_core.driver.conductor.commands.client_resources import ClientResources, Unfinished
+    from aeron_core.driver.conductor.commands.client_resources import ClientResources
     from aeron_core.driver.conductor.commands.clients import Clients
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
 #: Commands that wait behind unfinished ones; with so many, no more are read. Invented: a few hundred kB.
 MAX_WAITING: Final = 4096

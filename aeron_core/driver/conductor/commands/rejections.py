@@ -22,9 +22,7 @@ from aeron_core.protocol import responses
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
-    from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
-    from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol.commands import RejectImage
 
 _Lifecycle = TypeVar("_Lifecycle", bound=StreamLifecycle)
@@ -39,14 +37,12 @@ class Rejections:
     def __init__(
         self,
         context: DriverContext,
-        subscriptions: SubscriptionRegistrar,
-        ipc: IpcPublicationRegistrar,
-        images: ImageRegistrar,
+        registrars: Registrars,
     ) -> None:
         self._context = context
-        self._subscriptions = subscriptions
-        self._ipc = ipc
-        self._images = images
+        self._subscriptions = registrars.subscriptions
+        self._ipc = registrars.ipc
+        self._images = registrars.images
         self._cool_downs: dict[IpcPublicationLifecycle, int] = {}
 
     def reject(self, command: RejectImage) -> None:

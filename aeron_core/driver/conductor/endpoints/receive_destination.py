@@ -14,9 +14,10 @@ from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.receiver.dispatcher import Dispatcher
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
-    from aeron_core.spi.media import Channel, MediaTransport
+    from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams
 
 #: What tells two destinations apart whose ports the operating system chose.
 _ADDRESS_KEYS = ("endpoint", "interface", "control")
@@ -30,24 +31,25 @@ class ReceiveDestination:
 
     def __init__(
         self,
-        endpoint: ReceiveEndpointEntry,
+        context: DriverContext,
+        dispatcher: Dispatcher,
         transport: MediaTransport,
-        channel: Channel,
+        params: ReceiveEndpointParams,
         registration_id: int,
     ) -> None:
-        self._context = endpoint.context
-        self._dispatcher = endpoint.dispatcher
+        """Open the socket; `registration_id` is that of the subscription. Raises OSError."""
+        self._context = context
         self._transport = transport
         self._addresses: list[Counter] = []
-        self.channel = channel
-        self.native = transport.open_receive_endpoint(endpoint.params_for(channel))
+        self.channel = params.channel
+        self.native = transport.open_receive_endpoint(params)
         try:
             for address in transport.local_addresses(self.native):
                 self._addresses.append(
                     stream_counters.allocate_local_address(
                         self._context.counters,
                         "rcv-local-sockaddr",
-                        endpoint.status.id,
+                        params.channel_status_id,
                         address,
                         registration_id,
                     )
@@ -55,8 +57,8 @@ class ReceiveDestination:
         except BaseException:
             self._closed()
             raise
-        self.control = ControlAddress(channel, self.native)
-        self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self._dispatcher)
+        self.control = ControlAddress(params.channel, self.native)
+        self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, dispatcher)
 
     def is_at(self, channel: Channel) -> bool:
         """Return whether `channel` names this destination."""

@@ -18,7 +18,6 @@ from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
@@ -135,12 +134,16 @@ class ReceiveEndpointEntry(EndpointEntry):
         """Whether neither subscriptions nor images need the endpoint."""
         return not self._wanted and self._awaited_count == 0 and self.image_count == 0
 
-    def subscribe(self, subscription: SubscriptionEntry) -> None:
-        """Want what a subscription wants."""
-        if subscription.awaits_response:
-            self._awaited_count += 1
-            return
-        stream_id, session_id = subscription.stream_id, subscription.params.session_id
+    def hold(self) -> None:
+        """Keep the endpoint open for a subscription whose session is not known yet."""
+        self._awaited_count += 1
+
+    def unhold(self) -> None:
+        """Undo one `hold`."""
+        self._awaited_count -= 1
+
+    def subscribe(self, stream_id: int, session_id: int | None) -> None:
+        """Receive a stream for one more subscription: one session of it, or all with None."""
         interest = self._interests.get(stream_id)
         if interest is None:
             interest = self._interests[stream_id] = StreamInterest(stream_id)
@@ -180,12 +183,8 @@ class ReceiveEndpointEntry(EndpointEntry):
             for control in self.controls:
                 self._elicit_setup(control, 0, 0)
 
-    def unsubscribe(self, subscription: SubscriptionEntry) -> None:
-        """Want no longer what only that subscription wanted."""
-        if subscription.awaits_response:
-            self._awaited_count -= 1
-            return
-        stream_id, session_id = subscription.stream_id, subscription.params.session_id
+    def unsubscribe(self, stream_id: int, session_id: int | None) -> None:
+        """Undo one `subscribe`; the stream is dropped with its last subscription."""
         self._wanted[stream_id, session_id] -= 1
         if self._wanted[stream_id, session_id] > 0:
             return
@@ -203,7 +202,9 @@ class ReceiveEndpointEntry(EndpointEntry):
 
     def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
         """Receive at one more address; `registration_id` is that of the subscription. Raises OSError."""
-        destination = ReceiveDestination(self, transport, channel, registration_id)
+        destination = ReceiveDestination(
+            self.context, self.dispatcher, transport, self.params_for(channel), registration_id
+        )
         self.destinations.append(destination)
         if destination.control.channel.elicits_setup:
             self._elicit_setup(destination.control, 0, 0)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
     from aeron_core.uri.channel_uri import ChannelUri
 
+    #: A command that continues once its channel is resolved.
+    Unfinished = tuple[Future[Channel], Callable[[Channel], None]]
+
 _T = TypeVar("_T")
 
 

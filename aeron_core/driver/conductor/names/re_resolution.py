@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.conductor.commands.client_resources import ClientResources
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.publications.network_publication_registrar import (
         NetworkPublicationRegistrar,
     )
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 
 
@@ -50,16 +50,14 @@ class Search:
 class ReResolution:
     """Used by the conductor only."""
 
-    def __init__(
-        self, context: DriverContext, resolution: NameResolution, resources: ClientResources
-    ) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
         self._resolution = resolution
         self._silence = (
-            SilentPublications(context, resources.network),
-            SilentDestinations(resources.network),
-            LostPeers(resources.network),
-            SilentControls(resources.subscriptions),
+            SilentPublications(context, registrars.network),
+            SilentDestinations(registrars.network),
+            LostPeers(registrars.network),
+            SilentControls(registrars.subscriptions),
         )
         self._interval_ns = context.settings.reresolution_check_interval_ns
         self._deadline_ns = context.clock.nano_time() + self._interval_ns

@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
+    from aeron_core.uri.parameters import FindTagged
 
 
 class IpcPublicationRegistrar(PublicationRegistrar):
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
-        super().__init__(context)
+    def __init__(
+        self, context: DriverContext, subscriptions: SubscriptionRegistrar, find_tagged: FindTagged
+    ) -> None:
+        super().__init__(context, find_tagged)
         self._subscriptions = subscriptions
         self.lifecycles: list[IpcPublicationLifecycle] = []
 
@@ -44,7 +47,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         is_exclusive: bool,
     ) -> None:
         """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
-        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self.find_tagged)
+        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self._find_tagged)
         lifecycle = (
             None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
         )

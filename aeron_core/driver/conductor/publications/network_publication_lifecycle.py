@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
 from aeron_core.logbuffer.unblocker import first_gap
+from aeron_core.uri.channel_uri import INVALID_TAG
+from aeron_core.uri.defaults import TaggedPublication
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,3 +112,19 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             then()
 
         self.context.sender.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)
+
+
+class NetworkPublications:
+    """The network publications of a driver, in the order of their creation."""
+
+    def __init__(self) -> None:
+        self.lifecycles: list[NetworkPublicationLifecycle] = []
+
+    def find_tagged(self, tag: int) -> TaggedPublication | None:
+        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
+        for lifecycle in self.lifecycles:
+            if lifecycle.params.entity_tag == tag != INVALID_TAG:
+                return TaggedPublication(
+                    lifecycle.session_id, lifecycle.params.mtu, lifecycle.params.term_length
+                )
+        return None

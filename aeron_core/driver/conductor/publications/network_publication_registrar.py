@@ -18,7 +18,10 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
 )
 from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_registrar import start_position
-from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
+from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
+    NetworkPublicationLifecycle,
+    NetworkPublications,
+)
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
 from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
@@ -27,8 +30,6 @@ from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.spi.flow_control import FlowControlParams
-from aeron_core.uri.channel_uri import INVALID_TAG
-from aeron_core.uri.defaults import TaggedPublication
 from aeron_core.uri.parameters import NULL_CORRELATION_ID, PublicationParams
 
 if TYPE_CHECKING:
@@ -54,10 +55,15 @@ _COUNTERS = (
 class NetworkPublicationRegistrar(PublicationRegistrar):
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
-        super().__init__(context)
+    def __init__(
+        self,
+        context: DriverContext,
+        subscriptions: SubscriptionRegistrar,
+        publications: NetworkPublications,
+    ) -> None:
+        super().__init__(context, publications.find_tagged)
         self._subscriptions = subscriptions
-        self.lifecycles: list[NetworkPublicationLifecycle] = []
+        self.lifecycles = publications.lifecycles
         self.endpoints: dict[str, SendEndpointEntry] = {}
 
     def add(
@@ -74,7 +80,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         params = PublicationParams.parse(
             uri,
             self.context.settings.publication_defaults,
-            self.find_tagged,
+            self._find_tagged,
             has_datagrams=transport.has_datagrams,
         )
         endpoint = find_endpoint(self.endpoints, channel)
@@ -114,15 +120,6 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
             )
         )
         return new
-
-    def find_tagged_publication(self, tag: int) -> TaggedPublication | None:
-        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
-        for lifecycle in self.lifecycles:
-            if lifecycle.params.entity_tag == tag != INVALID_TAG:
-                return TaggedPublication(
-                    lifecycle.session_id, lifecycle.params.mtu, lifecycle.params.term_length
-                )
-        return None
 
     def _check_sockets(
         self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParams

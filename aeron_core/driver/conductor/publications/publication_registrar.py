@@ -27,10 +27,10 @@ _Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
 class PublicationRegistrar:
     """What IPC and network publications have in common; used by the conductor only."""
 
-    def __init__(self, context: DriverContext) -> None:
+    def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
+        """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
         self.context = context
-        #: Looks a network publication up by its entity tag.
-        self.find_tagged: FindTagged | None = None
+        self._find_tagged = find_tagged
         settings = context.settings
         self._session_ids = SessionIds(
             random.getrandbits(32),

@@ -25,13 +25,9 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
         NetworkPublicationLifecycle,
     )
-    from aeron_core.driver.conductor.publications.network_publication_registrar import (
-        NetworkPublicationRegistrar,
-    )
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
-    from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.driver.sender.network_publication import NetworkPublication
     from aeron_core.spi.media import Channel
 
@@ -42,14 +38,12 @@ class ResponseChannels:
     def __init__(
         self,
         context: DriverContext,
-        subscriptions: SubscriptionRegistrar,
-        publications: NetworkPublicationRegistrar,
-        images: ImageRegistrar,
+        registrars: Registrars,
     ) -> None:
         self.context = context
-        self._subscriptions = subscriptions
-        self._publications = publications
-        self._images = images
+        self._subscriptions = registrars.subscriptions
+        self._publications = registrars.network
+        self._images = registrars.images
 
     def check(self, channel: Channel) -> ImageLifecycle | None:
         """Refuse a publication whose other direction is not there; return the image that it answers."""
@@ -131,8 +125,6 @@ class ResponseChannels:
             # Who is connected stays so, whatever a forged frame says.
             if any(subscription in image.links for image in self._images.lifecycles):
                 return
-            subscription.endpoint.unsubscribe(subscription)
             subscription.take_responses_of(session_id)
-            subscription.endpoint.subscribe(subscription)
         elif subscription.params.session_id is not None:
             subscription.endpoint.elicit_setup_of(subscription.params.session_id, subscription.stream_id)

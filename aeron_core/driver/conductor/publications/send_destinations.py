@@ -17,17 +17,13 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
-    from aeron_core.driver.conductor.names.name_resolution import NameResolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
     from aeron_core.driver.conductor.publications.network_publication_registrar import (
         NetworkPublicationRegistrar,
     )
     from aeron_core.protocol import commands
-
-    Unfinished = tuple[Future[Channel], Callable[[Channel], None]]
 
 
 class SendDestinations:

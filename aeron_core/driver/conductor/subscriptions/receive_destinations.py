@@ -17,10 +17,10 @@ from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.client_resources import ClientResources, Unfinished
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
-    from aeron_core.driver.conductor.names.name_resolution import NameResolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
     from aeron_core.uri.parameters import SubscriptionParams
@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 class ReceiveDestinations:
     """Used by the conductor only."""
 
-    def __init__(
-        self, context: DriverContext, resolution: NameResolution, resources: ClientResources
-    ) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
         self._resolution = resolution
-        self._resources = resources
+        self._registrars = registrars
 
     def add(self, command: AddRcvDestination) -> Unfinished | None:
         """Receive at one more address, from shared memory, or as a spy."""
@@ -56,7 +54,7 @@ class ReceiveDestinations:
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
         endpoint = self._endpoint(command)
         endpoint.add_destination(transport, channel, command.registration_id)
-        for image in self._resources.images.lifecycles:
+        for image in self._registrars.images.lifecycles:
             if image.endpoint is endpoint:
                 image.add_connection(ImageConnection(endpoint.destinations[-1].native))
         self._context.clients.on_success(command.correlation_id)
@@ -78,8 +76,8 @@ class ReceiveDestinations:
             params=self._params(uri),
             spied=spied,
         )
-        subscriptions = self._resources.subscriptions
-        lifecycles = self._resources.network.lifecycles if spied else self._resources.ipc.lifecycles
+        subscriptions = self._registrars.subscriptions
+        lifecycles = self._registrars.network.lifecycles if spied else self._registrars.ipc.lifecycles
         links = subscriptions.reserve_links_of(beside, lifecycles)
         subscriptions.all.append(beside)
         owner.beside.append(beside)
@@ -101,7 +99,7 @@ class ReceiveDestinations:
         endpoint = self._endpoint(command)
         destination = next((each for each in endpoint.destinations if each.is_at(channel)), None)
         if destination is not None:
-            for image in self._resources.images.lifecycles:
+            for image in self._registrars.images.lifecycles:
                 image.remove_connection(destination.native)
             endpoint.remove_destination(destination)
         self._context.clients.on_success(command.correlation_id)
@@ -113,10 +111,10 @@ class ReceiveDestinations:
             raise _unknown(command)
         owner.beside.remove(beside)
         self._context.clients.on_success(command.correlation_id)
-        self._resources.subscriptions.remove(beside, self._resources.lifecycles(), notify=True)
+        self._registrars.subscriptions.remove(beside, self._registrars.lifecycles(), notify=True)
 
     def _params(self, uri: ChannelUri) -> SubscriptionParams:
-        return self._resources.subscriptions.params_of(uri)
+        return self._registrars.subscriptions.params_of(uri)
 
     def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpointEntry:
         endpoint = self._owner(command).endpoint
@@ -133,7 +131,7 @@ class ReceiveDestinations:
         return owner
 
     def _find(self, command: AddRcvDestination | RemoveRcvDestination) -> SubscriptionEntry:
-        for subscription in self._resources.subscriptions.all:
+        for subscription in self._registrars.subscriptions.all:
             if (
                 subscription.registration_id == command.registration_id
                 and subscription.kind is SubscriptionKind.NETWORK

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
-    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
     from aeron_core.spi.media import Channel
     from aeron_core.uri.parameters import SubscriptionParams
 
@@ -48,14 +47,34 @@ class SubscriptionEntry:
         """Whether only subscriptions to responses may share its streams: not once its session is known."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
-    def take_responses_of(self, session_id: int) -> None:
-        """Be for one session from now on."""
-        self.params = replace(self.params, session_id=session_id)
+    def join_endpoint(self) -> None:
+        """Request the streams of this subscription from its endpoint, if it has one."""
+        if self.endpoint is None:
+            return
+        if self.awaits_response:
+            self.endpoint.hold()
+        else:
+            self.endpoint.subscribe(self.stream_id, self.params.session_id)
 
-    def matches(self, lifecycle: StreamLifecycle) -> bool:
-        """Return whether the stream is one of those that were subscribed to, on the same medium."""
+    def leave_endpoint(self) -> None:
+        """Undo `join_endpoint`."""
+        if self.endpoint is None:
+            return
+        if self.awaits_response:
+            self.endpoint.unhold()
+        else:
+            self.endpoint.unsubscribe(self.stream_id, self.params.session_id)
+
+    def take_responses_of(self, session_id: int) -> None:
+        """Accept the responses of one session from now on."""
+        self.leave_endpoint()
+        self.params = replace(self.params, session_id=session_id)
+        self.join_endpoint()
+
+    def matches(self, stream_id: int, session_id: int) -> bool:
+        """Return whether a stream, on the medium of this subscription, is one that it subscribes to."""
         return (
             not self.awaits_response
-            and self.stream_id == lifecycle.stream_id
-            and self.params.session_id in (None, lifecycle.session_id)
+            and self.stream_id == stream_id
+            and self.params.session_id in (None, session_id)
         )

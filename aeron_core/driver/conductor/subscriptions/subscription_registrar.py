@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 class SubscriptionRegistrar:
     """Used by the conductor only."""
 
-    def __init__(self, context: DriverContext) -> None:
+    def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
+        """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
         self.context = context
         self.all: list[SubscriptionEntry] = []
         self.endpoints: dict[str, ReceiveEndpointEntry] = {}
         self._closing = ClosingEndpoints()
-        #: Looks a network publication up by its entity tag.
-        self.find_tagged: FindTagged | None = None
+        self._find_tagged = find_tagged
         # Unique among the receivers of one sender: random, one more for each endpoint.
         self._next_receiver_id = random.getrandbits(63)
 
@@ -106,7 +106,7 @@ class SubscriptionRegistrar:
         # Where this fails there are images, so that the endpoint has other users and stays.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
         self._register(client, subscription)
-        endpoint.subscribe(subscription)
+        subscription.join_endpoint()
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id))
         for link in links:
             link.establish()
@@ -137,7 +137,7 @@ class SubscriptionRegistrar:
         return SubscriptionParams.parse(
             uri,
             self.context.settings.subscription_defaults,
-            self.find_tagged,
+            self._find_tagged,
             has_datagrams=self.context.media_of(uri).has_datagrams,
         )
 
@@ -210,7 +210,8 @@ class SubscriptionRegistrar:
         return [
             subscription
             for subscription in self.all
-            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(lifecycle)
+            if subscription.kind is SubscriptionKind.SHARED_MEMORY
+            and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
@@ -231,7 +232,7 @@ class SubscriptionRegistrar:
             subscription
             for subscription in self.all
             if subscription.kind is SubscriptionKind.SPY
-            and subscription.matches(lifecycle)
+            and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
             and _is_for(subscription, lifecycle)
         ]
 
@@ -242,10 +243,7 @@ class SubscriptionRegistrar:
         return [
             subscription
             for subscription in self.all
-            if subscription.endpoint is endpoint
-            and subscription.stream_id == stream_id
-            and subscription.params.session_id in (None, session_id)
-            and not subscription.awaits_response
+            if subscription.endpoint is endpoint and subscription.matches(stream_id, session_id)
         ]
 
     def remove(
@@ -266,8 +264,8 @@ class SubscriptionRegistrar:
             if notify:
                 lifecycle.notify_unavailable_to(subscription)
             lifecycle.unlink(subscription)
+        subscription.leave_endpoint()
         if subscription.endpoint is not None:
-            subscription.endpoint.unsubscribe(subscription)
             self.close_if_unused(subscription.endpoint)
 
     def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
@@ -321,5 +319,5 @@ def _reserve_all(
     return reserve_links(
         (lifecycle, subscription)
         for lifecycle in lifecycles
-        if lifecycle.accepts_subscriptions and subscription.matches(lifecycle)
+        if lifecycle.accepts_subscriptions and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
     )
