@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.conductor.agent_proxy import AgentProxy
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.sender.network_publication import NetworkPublication
@@ -46,8 +46,8 @@ class Conductor:
         self.registrars = Registrars(context)
         self._resources = ClientResources(context, resolution, self.registrars)
         self._re_resolution = ReResolution(context, resolution, self.registrars)
-        self.clients = Clients(context, self._release)
-        self._commands = CommandHandler(context, self.clients, self._resources, terminate)
+        self._clients = Clients(context, self._release)
+        self._commands = CommandHandler(context, self._clients, self._resources, terminate)
         self._event = Command()
         self._timer_deadline_ns = context.clock.nano_time()
         self._blocked_position = -1
@@ -144,7 +144,7 @@ class Conductor:
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
-        self.clients.on_timer()
+        self._clients.on_timer()
         self._resources.on_timer(now_ns)
         self._unblock_commands(now_ns)
 

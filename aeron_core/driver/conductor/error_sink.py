@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
+class CommandRefusedError(AeronError):
+    """A command of a client cannot be carried out; the client receives `code` and the message."""
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 def code_of(error: BaseException) -> ErrorCode:
     """Return the code that a client is told for an exception."""
     code = getattr(error, "code", None)

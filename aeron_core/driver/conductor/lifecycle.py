@@ -9,19 +9,19 @@ be behind the cleaning by the time that the agent follows the new one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from aeron_core.driver.conductor.agent_proxy import Linked
@@ -32,6 +32,37 @@ if TYPE_CHECKING:
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 
 _Lifecycle = TypeVar("_Lifecycle", bound="StreamLifecycle")
+
+
+class TetherState(Enum):
+    """States of an untethered subscriber of one stream; only an ACTIVE one limits its publisher.
+
+        ACTIVE ──at the limit for too long──► LINGER (unavailable) ──► RESTING ──► ACTIVE (available again)
+                                                 └──rejoin=false──► (unlinked)
+
+    Source: aeron_driver_common.h, aeron_subscription_tether_state_t.
+    """
+
+    ACTIVE = "active"
+    LINGER = "linger"
+    RESTING = "resting"
+
+
+@dataclass
+class Tether:
+    """The state of one subscriber, and since when, or since when it has been at the limit."""
+
+    since_ns: int
+    state: TetherState = TetherState.ACTIVE
+
+    def enter(self, state: TetherState, now_ns: int) -> None:
+        """Go on to another state."""
+        self.state = state
+        self.since_ns = now_ns
+
+    def has_lasted(self, duration_ns: int, now_ns: int) -> bool:
+        """Return whether that has been so for more than `duration_ns`."""
+        return now_ns > self.since_ns + duration_ns
 
 
 class StreamLifecycle(ABC):
@@ -263,28 +294,3 @@ def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
     for lifecycle in ended:
         lifecycles.remove(lifecycle)
     return ended
-
-
-class SubscriberLink(NamedTuple):
-    """A subscription that is to take part in a stream, and the position that is reserved for it."""
-
-    lifecycle: StreamLifecycle
-    subscription: SubscriptionEntry
-    position: SubscriberPosition
-
-    def establish(self) -> None:
-        """See `Stream.link`."""
-        self.lifecycle.link(self.subscription, self.position)
-
-
-def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
-    """Return a link for each pair, or raise and reserve none: a command is carried out as a whole or not at all."""
-    links: list[SubscriberLink] = []
-    try:
-        for lifecycle, subscription in pairs:
-            links.append(SubscriberLink(lifecycle, subscription, lifecycle.reserve(subscription)))
-    except BaseException:
-        for link in links:
-            link.lifecycle.free_counter_of(link.position)
-        raise
-    return links

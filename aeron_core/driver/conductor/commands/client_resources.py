@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.commands.rejections import Rejections
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.response_channels import ResponseChannels
 from aeron_core.driver.conductor.publications.send_destinations import SendDestinations
 from aeron_core.driver.conductor.subscriptions.receive_destinations import ReceiveDestinations
@@ -17,7 +17,7 @@ from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import ChannelUri
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
     from aeron_core.driver.conductor.registrars import Registrars
@@ -73,14 +73,14 @@ class ClientResources:
 
     def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
         """End a client's use of a publication."""
-        link = None if client is None else client.publications.pop(command.registration_id, None)
-        if link is None:
+        lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
+        if lifecycle is None:
             raise CommandRefusedError(
                 f"unknown publication registration id={command.registration_id} of client "
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
-        link.lifecycle.release(revoke=command.revoke)
+        lifecycle.release(revoke=command.revoke)
         self.context.clients.on_success(command.correlation_id)
 
     def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
@@ -178,13 +178,13 @@ class ClientResources:
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
         """Tell a session id that no publication of the stream id has."""
         lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
-        session_id = self._registrars.network.peek_session_id(lifecycles, command.stream_id)
+        session_id = self._registrars.network.next_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
         """Give back everything that a client had."""
-        for link in client.publications.values():
-            link.lifecycle.release(revoke=False)
+        for lifecycle in client.publications.values():
+            lifecycle.release(revoke=False)
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)
         for subscription in list(client.subscriptions.values()):

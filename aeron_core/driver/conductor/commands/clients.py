@@ -5,13 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.commands.client import Client
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aeron_core._native.counter import Counter
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
+
+
+class Client:
+    """One client of the driver; its heartbeat counter says when it was last seen, in epoch ms."""
+
+    def __init__(self, client_id: int, heartbeat: Counter) -> None:
+        self.client_id = client_id
+        self.heartbeat = heartbeat
+        self.publications: dict[int, PublicationLifecycle] = {}
+        self.subscriptions: dict[int, SubscriptionEntry] = {}
+        self.counters: dict[int, int] = {}  # registration id -> counter id
+        self.has_closed = False
+
+    def keep_alive(self, now_ms: int) -> None:
+        """Note that the client was heard of."""
+        self.heartbeat.set_release(now_ms)
+
+    def has_timed_out(self, now_ms: int, timeout_ms: int) -> bool:
+        """Return whether the client was silent for too long."""
+        return now_ms > self.heartbeat.get_acquire() + timeout_ms
 
 
 class Clients:
@@ -69,9 +91,3 @@ class Clients:
         self._context.clients.send(responses.OnUnavailableCounter(client.client_id, client.heartbeat.id))
         self._context.counters.free(client.heartbeat.id)
         self._release(client)
-
-    def release_all(self) -> None:
-        """Give back what all clients had, at the end of the driver."""
-        for client in self._all.values():
-            self._release(client)
-        self._all.clear()

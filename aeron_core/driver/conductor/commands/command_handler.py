@@ -10,8 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.ring_buffer import ReadAction
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.error_sink import code_of, text_of
+from aeron_core.driver.conductor.error_sink import CommandRefusedError, code_of, text_of
 from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol import commands
 
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.buffer import AtomicBuffer
-    from aeron_core.driver.conductor.commands.client import Client
     from aeron_core.driver.conductor.commands.client_resources import ClientResources
-    from aeron_core.driver.conductor.commands.clients import Clients
+    from aeron_core.driver.conductor.commands.clients import Client, Clients
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.lifecycle import StreamLifecycle, reserve_links
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.errors import AeronError, ErrorCode
 from aeron_core.protocol import responses
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.uri.endpoint_parameters import EndpointParams
 
 if TYPE_CHECKING:

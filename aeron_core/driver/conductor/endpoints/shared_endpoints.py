@@ -12,7 +12,7 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.endpoint_parameters import ControlMode

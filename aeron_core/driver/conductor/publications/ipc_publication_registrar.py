@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 from aeron_core._native import positions
 from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counter_types import CounterOwner
-from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
 from aeron_core.protocol import responses
 from aeron_core.uri.parameters import PublicationParams
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.log_storage import StoredLog
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry

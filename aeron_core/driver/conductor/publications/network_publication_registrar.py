@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counter_types import CounterOwner
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     check_original,
@@ -16,7 +15,8 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_registrar import start_position
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
     NetworkPublicationLifecycle,
@@ -24,6 +24,7 @@ from aeron_core.driver.conductor.publications.network_publication_lifecycle impo
 )
 from aeron_core.driver.conductor.publications.publication_log import publication_log_params
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
 from aeron_core.driver.sender.network_publication import NetworkPublication
 from aeron_core.driver.sender.publication_params import NetworkPublicationParams
@@ -33,7 +34,7 @@ from aeron_core.spi.flow_control import FlowControlParams
 from aeron_core.uri.parameters import NULL_CORRELATION_ID, PublicationParams
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.log_storage import StoredLog
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Container
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.publications.publication_links import PublicationLink
-from aeron_core.driver.conductor.publications.publication_match import check_match
-from aeron_core.driver.conductor.publications.session_ids import SessionIds
+from aeron_core._native import positions
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
 from aeron_core.uri.parameters import FindTagged, PublicationParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
@@ -57,7 +56,7 @@ class PublicationRegistrar:
             )
         return params.session_id
 
-    def peek_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
+    def next_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
         """Return a session id that a publication added next could use."""
         return self._session_ids.take({s.session_id for s in lifecycles if s.stream_id == stream_id})
 
@@ -72,16 +71,88 @@ class PublicationRegistrar:
                 and lifecycle.stream_id == stream_id
                 and lifecycle.params.response_correlation_id == params.response_correlation_id
             ):
-                check_match(lifecycle, params, uri)
+                _check_match(lifecycle, params, uri)
                 return lifecycle
         return None
 
     @staticmethod
     def use(
         client: Client, command: AddPublication | AddExclusivePublication, lifecycle: PublicationLifecycle
-    ) -> PublicationLink:
-        """Count one user more."""
+    ) -> None:
+        """Add a client to the users of a publication."""
         lifecycle.reference_count += 1
-        link = PublicationLink(command.correlation_id, client.client_id, lifecycle)
-        client.publications[command.correlation_id] = link
-        return link
+        client.publications[command.correlation_id] = lifecycle
+
+
+def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
+    """Refuse a URI that explicitly asks for something else than the publication is.
+
+    Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
+    """
+    wanted: list[tuple[str, object, object]] = []
+    if params.session_id is not None:
+        wanted.append(("session-id", params.session_id, lifecycle.session_id))
+    if params.has_mtu:
+        wanted.append(("mtu", params.mtu, lifecycle.params.mtu))
+    if params.has_term_length:
+        wanted.append(("term-length", params.term_length, lifecycle.params.term_length))
+    if params.start is not None:
+        wanted += _start_of(lifecycle, params)
+    wanted.append(("ssc", params.spies_simulate_connection, lifecycle.params.spies_simulate_connection))
+    for key, asked, existing in wanted:
+        if asked != existing:
+            raise CommandRefusedError(
+                f"existing publication has different '{key}': existing={existing} requested={asked} in {uri}",
+                ErrorCode.GENERIC_ERROR,
+            )
+
+
+def _start_of(lifecycle: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
+    assert params.start is not None
+    log = lifecycle.stored.log
+    position = log.producer_position()
+    return [
+        ("init-term-id", params.start.initial_term_id, log.initial_term_id),
+        (
+            "term-id",
+            params.start.term_id,
+            positions.compute_term_id(position, log.position_bits_to_shift, log.initial_term_id),
+        ),
+        (
+            "term-offset",
+            params.start.term_offset,
+            positions.compute_term_offset(position, log.position_bits_to_shift),
+        ),
+    ]
+
+
+class SessionIds:
+    """Counts up from a random start, past a reserved range and what is in use.
+
+    Source: aeron_driver_conductor.c, aeron_driver_conductor_speculate_next_session_id.
+    """
+
+    def __init__(self, start: int, reserved_low: int, reserved_high: int) -> None:
+        self._next = _wrap(start)
+        self._low = reserved_low
+        self._high = reserved_high
+
+    def peek(self, used: Container[int]) -> int:
+        """Return the id that `take` would return."""
+        candidate = self._skip_reserved(self._next)
+        while candidate in used:
+            candidate = self._skip_reserved(_wrap(candidate + 1))
+        return candidate
+
+    def take(self, used: Container[int]) -> int:
+        """Return an int32 that is neither reserved nor in `used`; the next call goes on behind it."""
+        session_id = self.peek(used)
+        self._next = _wrap(session_id + 1)
+        return session_id
+
+    def _skip_reserved(self, candidate: int) -> int:
+        return _wrap(self._high + 1) if self._low <= candidate <= self._high else candidate
+
+
+def _wrap(value: int) -> int:
+    return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
 
 if TYPE_CHECKING:

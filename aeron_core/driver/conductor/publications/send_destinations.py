@@ -9,8 +9,8 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendDestination
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.media import Channel
 from aeron_core.uri.channel_uri import ChannelUri

@@ -13,7 +13,8 @@ from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.one_way_latency import OneWayEstimate
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.driver.conductor.lifecycle import take_ended
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.driver.receiver.image_params import ImageParams

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import ErrorCode

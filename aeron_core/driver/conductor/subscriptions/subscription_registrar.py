@@ -6,7 +6,6 @@ import random
 from typing import TYPE_CHECKING
 
 from aeron_core.driver import events
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     ClosingEndpoints,
@@ -14,8 +13,9 @@ from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.conductor.lifecycle import reserve_links
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
@@ -25,10 +25,11 @@ from aeron_core.uri.parameters import SubscriptionParams
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.lifecycle import StreamLifecycle, SubscriberLink
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
     from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
+    from aeron_core.driver.conductor.subscriber_link import SubscriberLink
     from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport

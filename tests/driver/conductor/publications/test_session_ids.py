@@ -2,7 +2,7 @@
 
 import pytest
 
-from aeron_core.driver.conductor.publications.session_ids import SessionIds
+from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
 
 HIGHEST, LOWEST = 2**31 - 1, -(2**31)
 
