@@ -13,13 +13,24 @@ from aeron_core.driver.conductor.publications.publication_lifecycle import Publi
 if TYPE_CHECKING:
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
 
 
 class IpcPublicationLifecycle(PublicationLifecycle):
     """A stream whose subscribers read the publishers' own log."""
 
-    publication: IpcPublication
+    def __init__(
+        self,
+        context: DriverContext,
+        publication: IpcPublication,
+        request: PublicationRequest,
+        storage: StreamStorage,
+    ) -> None:
+        super().__init__(context, publication, request, storage)
+        self.publication = publication
 
     def start(self) -> None:
         """Hand the publication to the sender."""

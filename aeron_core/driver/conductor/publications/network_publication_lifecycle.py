@@ -18,18 +18,29 @@ if TYPE_CHECKING:
 
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
 
 class NetworkPublicationLifecycle(PublicationLifecycle):
     """A stream that is sent over a channel endpoint; spies subscribe to it here."""
 
-    publication: NetworkPublication
-    endpoint: SendEndpointEntry
-
-    #: Up to which all frames are known to be complete.
-    _gap_position = 0
+    def __init__(
+        self,
+        context: DriverContext,
+        publication: NetworkPublication,
+        request: PublicationRequest,
+        storage: StreamStorage,
+        endpoint: SendEndpointEntry,
+    ) -> None:
+        super().__init__(context, publication, request, storage)
+        self.publication = publication
+        self.endpoint = endpoint
+        # All frames before it are known to be complete.
+        self._gap_position = 0
 
     def start(self) -> None:
         """Hand the publication to the sender."""
@@ -52,9 +63,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             return position
         # What its peer has confirmed may stand still for other reasons, and ends with whole messages: one of which
         # the publisher has written some fragments, and died, would never be passed.
-        self._gap_position = first_gap(
-            self.stored.log, max(position, self._gap_position), self.producer_position
-        )
+        self._gap_position = first_gap(self.log, max(position, self._gap_position), self.producer_position)
         return self._gap_position
 
     def _on_released(self) -> None:

@@ -11,52 +11,43 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from aeron_core.concurrent.counter_types import CounterOwner
+from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+from aeron_core.driver.conductor.lifecycle import IPC_SOURCE_IDENTITY, StreamLifecycle
 from aeron_core.logbuffer.unblocker import unblock, unblock_for_good
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from aeron_core._native.counter import Counter
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
     from aeron_core.driver.sender.network_publication import NetworkPublication
-    from aeron_core.uri.parameters import PublicationParams, UntetheredTimeouts
+    from aeron_core.uri.parameters import UntetheredTimeouts
 
 
 class PublicationLifecycle(StreamLifecycle):
     """A stream that clients of this driver publish."""
 
-    #: What the sender works with.
-    publication: IpcPublication | NetworkPublication
-
-    def __init__(  # noqa: PLR0913 - what identifies a stream
+    def __init__(
         self,
         context: DriverContext,
-        stored: StoredLog,
-        params: PublicationParams,
-        *,
-        registration_id: int,
-        session_id: int,
-        stream_id: int,
-        channel: str,
-        is_exclusive: bool,
+        publication: IpcPublication | NetworkPublication,
+        request: PublicationRequest,
+        storage: StreamStorage,
     ) -> None:
-        super().__init__(context, registration_id, session_id, stream_id)
-        self.stored = stored
-        self.params = params
-        self.channel = channel
-        self.is_exclusive = is_exclusive
+        owner = storage.owner
+        super().__init__(context, owner.registration_id, owner.session_id, owner.stream_id)
+        self._publication = publication
+        self._storage = storage
+        self.log = storage.log
+        self.params = request.params
+        self.channel = owner.channel
+        self.is_exclusive = request.is_exclusive
         self.reference_count = 0
-        self.counters: list[Counter] = []
-        self._strategy_counters: list[Counter] = []
-        #: Whether a subscriber has refused the stream: nobody is linked meanwhile.
+        #: Whether a subscriber rejected the stream: no subscription is linked until its cool-down is over.
         self.is_cooling_down = False
         self._state_change_ns = context.clock.nano_time()
         self._last_blocked_position = -1
@@ -65,12 +56,12 @@ class PublicationLifecycle(StreamLifecycle):
     @property
     def log_path(self) -> Path:
         """Where clients map the log."""
-        return self.stored.path
+        return self._storage.path
 
     @property
     def source_identity(self) -> str:
         """Who publishes, as clients see it."""
-        return "aeron:ipc"
+        return IPC_SOURCE_IDENTITY
 
     @property
     def untethered_timeouts(self) -> UntetheredTimeouts:
@@ -78,9 +69,14 @@ class PublicationLifecycle(StreamLifecycle):
         return self.params.untethered
 
     @property
+    def publisher_limit_id(self) -> int:
+        """Id of the counter of the publisher limit."""
+        return self._storage[counter_types.PUBLISHER_LIMIT].id
+
+    @property
     def state(self) -> int:
         """One of the PUBLICATION_… numbers."""
-        return self.publication.state.get_acquire()
+        return self._publication.state.get_acquire()
 
     @property
     def accepts_subscriptions(self) -> bool:
@@ -104,21 +100,7 @@ class PublicationLifecycle(StreamLifecycle):
     @property
     def producer_position(self) -> int:
         """How far publishers have appended."""
-        return self.stored.log.producer_position()
-
-    def allocate_counters(self, names: Iterable[tuple[int, str]], owner: CounterOwner) -> None:
-        """Allocate counters by type and name; those that there were room for are freed by `close`."""
-        for type_id, name in names:
-            self.counters.append(
-                stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
-            )
-
-    def new_strategy_counter(self, type_id: int, name: str) -> Counter:
-        """Return one more counter of the stream, for its flow control; `close` frees it."""
-        owner = CounterOwner(self.registration_id, self.session_id, self.stream_id, self.channel)
-        counter = stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
-        self._strategy_counters.append(counter)
-        return counter
+        return self.log.producer_position()
 
     @abstractmethod
     def _consumer_position(self) -> int:
@@ -132,11 +114,11 @@ class PublicationLifecycle(StreamLifecycle):
         """Count one client less; the stream ends with the last."""
         self.reference_count -= 1
         if revoke:
-            self.stored.log.set_is_revoked(True)
+            self.log.set_is_revoked(True)
         if self.reference_count > 0:
             return
-        self.stored.log.set_end_of_stream_position(self.producer_position)
-        if not self.stored.log.is_revoked():
+        self.log.set_end_of_stream_position(self.producer_position)
+        if not self.log.is_revoked():
             self._on_released()
             self._enter(operations.PUBLICATION_DRAINING)
 
@@ -147,7 +129,7 @@ class PublicationLifecycle(StreamLifecycle):
         """Go on with the life of the stream; return whether it is over."""
         state = self.state
         if state == operations.PUBLICATION_ACTIVE:
-            if self.stored.log.is_revoked():
+            if self.log.is_revoked():
                 self._revoke()
             else:
                 # Source: aeron_network_publication_check_untethered_subscriptions, and that of IPC.
@@ -171,8 +153,8 @@ class PublicationLifecycle(StreamLifecycle):
         """Return whether the stream may be taken down."""
 
     def _revoke(self) -> None:
-        self.stored.log.set_end_of_stream_position(self.producer_position)
-        self.stored.log.set_is_connected(False)
+        self.log.set_end_of_stream_position(self.producer_position)
+        self.log.set_is_connected(False)
         self.context.system_counters.publications_revoked.get_and_add(1)
         self.context.events.note(
             events.PUBLICATION_REVOKE,
@@ -185,7 +167,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     def _enter(self, state: int) -> None:
         self._state_change_ns = self.context.clock.nano_time()
-        self.publication.state.set_release(state)
+        self._publication.state.set_release(state)
 
     def _unblock_if_stuck(self, now_ns: int) -> None:
         # A publisher that died between claim and commit would block all others for ever.
@@ -197,7 +179,7 @@ class PublicationLifecycle(StreamLifecycle):
             self._unblock(position)
 
     def _unblock(self, position: int) -> bool:
-        return self._count_unblocked(unblock(self.stored.log, position))
+        return self._count_unblocked(unblock(self.log, position))
 
     def _pass_over_dead_claim(self, position: int) -> bool:
         """Let a stream that nobody publishes any more go on past `position`; return whether anything was done.
@@ -207,7 +189,7 @@ class PublicationLifecycle(StreamLifecycle):
         """
         if position >= self.producer_position:
             return False
-        return self._unblock(position) or self._count_unblocked(unblock_for_good(self.stored.log, position))
+        return self._unblock(position) or self._count_unblocked(unblock_for_good(self.log, position))
 
     def _count_unblocked(self, is_unblocked: bool) -> bool:
         if is_unblocked:
@@ -222,8 +204,4 @@ class PublicationLifecycle(StreamLifecycle):
             session_id=self.session_id,
             stream_id=self.stream_id,
         )
-        for counter in (*self.counters, *self._strategy_counters):
-            self.context.counters.free(counter.id)
-        self.counters.clear()
-        self._strategy_counters.clear()
-        self.context.logs.delete(self.stored)
+        self._storage.release()

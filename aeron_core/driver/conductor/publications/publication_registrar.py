@@ -6,9 +6,10 @@ import random
 from collections.abc import Container
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core._native import positions
+from aeron_core._native import positions, wire
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
+from aeron_core.protocol import responses
 from aeron_core.uri.parameters import FindTagged, PublicationParams
 
 if TYPE_CHECKING:
@@ -75,13 +76,29 @@ class PublicationRegistrar:
                 return lifecycle
         return None
 
-    @staticmethod
     def use(
-        client: Client, command: AddPublication | AddExclusivePublication, lifecycle: PublicationLifecycle
+        self,
+        client: Client,
+        command: AddPublication | AddExclusivePublication,
+        lifecycle: PublicationLifecycle,
+        channel_status_id: int,
     ) -> None:
-        """Add a client to the users of a publication."""
+        """Add a client to the users of a publication, and send it the response that the publication is ready."""
         lifecycle.reference_count += 1
         client.publications[command.correlation_id] = lifecycle
+        is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
+        ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
+        self.context.clients.send(
+            ready(
+                command.correlation_id,
+                lifecycle.registration_id,
+                lifecycle.session_id,
+                lifecycle.stream_id,
+                lifecycle.publisher_limit_id,
+                channel_status_id,
+                str(lifecycle.log_path),
+            )
+        )
 
 
 def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
@@ -109,7 +126,7 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri
 
 def _start_of(lifecycle: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
     assert params.start is not None
-    log = lifecycle.stored.log
+    log = lifecycle.log
     position = log.producer_position()
     return [
         ("init-term-id", params.start.initial_term_id, log.initial_term_id),

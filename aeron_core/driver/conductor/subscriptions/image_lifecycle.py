@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from aeron_core._native.counter import Counter
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked, Released
-    from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
-    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
+    from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
     from aeron_core.driver.receiver.image_connections import ImageConnection
     from aeron_core.driver.receiver.publication_image import PublicationImage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
@@ -47,34 +45,29 @@ class ImageState(Enum):
 class ImageLifecycle(StreamLifecycle):
     """An image with its subscribers."""
 
-    def __init__(  # noqa: PLR0913 - what identifies an image
+    def __init__(
         self,
-        context: DriverContext,
         image: PublicationImage,
-        endpoint: ReceiveEndpointEntry,
-        stored: StoredLog,
-        *,
-        source: str,
-        channel: str,
-        counters: list[Counter],
-        is_rejoin: bool,
+        request: ImageRequest,
+        storage: StreamStorage,
         connections: Iterable[ImageConnection],
-        untethered: UntetheredTimeouts,
+        when_removed: Released,
     ) -> None:
+        """Create the lifecycle of an image; `when_removed` is called once the receiver has released the image."""
+        context = request.endpoint.context
         super().__init__(context, image.correlation_id, image.session_id, image.stream_id)
         self.image = image
-        self.endpoint = endpoint
-        self.stored = stored
-        self.channel = channel
-        self.counters = counters
+        self.endpoint = request.endpoint
+        self.channel = request.subscription.channel
         self.state = ImageState.ACTIVE
-        self.requests_response = False
-        self._source = source
-        self._is_rejoin = is_rejoin
-        self._untethered = untethered
+        self.requests_response = request.requests_response
+        self._storage = storage
+        self._source = request.source
+        self._is_rejoin = request.subscription.params.is_rejoin
+        self._untethered = request.subscription.params.untethered
         # The receiver borrows these.
         self._connections = list(connections)
-        self._when_removed: Released | None = None
+        self._when_removed = when_removed
         self._is_removed = False
         self._state_change_ns = context.clock.nano_time()
         self._reported_count = 0
@@ -84,7 +77,7 @@ class ImageLifecycle(StreamLifecycle):
     @property
     def log_path(self) -> Path:
         """Where clients map the log."""
-        return self.stored.path
+        return self._storage.path
 
     @property
     def source_identity(self) -> str:
@@ -108,12 +101,8 @@ class ImageLifecycle(StreamLifecycle):
             self.state is ImageState.DRAINING and not self._is_drained()
         )
 
-    def start(self, when_removed: Released) -> None:
-        """Hand the image to the receiver, with the subscribers that it has.
-
-        `when_removed` is called once the receiver knows it no longer.
-        """
-        self._when_removed = when_removed
+    def start(self) -> None:
+        """Pass the image to the receiver."""
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -150,7 +139,7 @@ class ImageLifecycle(StreamLifecycle):
     def on_timer(self, now_ns: int) -> bool:
         """Go on with the life of the image; return whether it is over."""
         self._report_loss()
-        is_revoked = self.stored.log.is_revoked()
+        is_revoked = self._storage.log.is_revoked()
         if self.state is ImageState.ACTIVE:
             if not is_revoked:
                 # Source: aeron_publication_image_check_untethered_subscriptions.
@@ -205,8 +194,7 @@ class ImageLifecycle(StreamLifecycle):
 
     def _on_removed(self) -> None:
         self._is_removed = True
-        if self._when_removed is not None:
-            self._when_removed()
+        self._when_removed()
 
     def _enter(self, state: ImageState) -> None:
         self.state = state
@@ -245,6 +233,4 @@ class ImageLifecycle(StreamLifecycle):
             channel=self.channel,
         )
         self.unlink_all(notify=False)
-        for counter in self.counters:
-            self.context.counters.free(counter.id)
-        self.context.logs.delete(self.stored)
+        self._storage.release()

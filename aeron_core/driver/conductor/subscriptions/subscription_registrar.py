@@ -9,15 +9,17 @@ from aeron_core.driver import events
 from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     ClosingEndpoints,
-    check_socket_lengths,
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
 from aeron_core.driver.conductor.subscriber_link import reserve_links
+from aeron_core.driver.conductor.subscriptions.subscription_checks import (
+    check_clash,
+    check_sockets,
+    check_stream_count,
+)
 from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
-from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
 from aeron_core.uri.parameters import SubscriptionParams
@@ -75,8 +77,7 @@ class SubscriptionRegistrar:
     ) -> None:
         """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
         params = self.params_of(channel.uri)
-        subscription = _subscription(command, params, SubscriptionKind.SPY)
-        subscription.spied = channel
+        subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
         links = self.reserve_links_of(subscription, lifecycles)
         self._register(client, subscription)
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
@@ -100,10 +101,11 @@ class SubscriptionRegistrar:
         else:
             transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
-            self._check_sockets(endpoint, channel)
-            self._check_clash(endpoint, command, params)
-            self._check_stream_count(endpoint, command, transport.max_streams)
-        subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint)
+            check_sockets(endpoint, channel)
+            others = [each for each in self.all if each.endpoint is endpoint]
+            check_clash(others, command, params)
+            check_stream_count(others, command, transport.max_streams)
+        subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint=endpoint)
         # Where this fails there are images, so that the endpoint has other users and stays.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
         self._register(client, subscription)
@@ -147,56 +149,9 @@ class SubscriptionRegistrar:
         if params.congestion_control is not None:
             self.context.registry.check("aeron_congestion_controls", params.congestion_control)
 
-    def _check_sockets(self, endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
-        if endpoint.has_destinations:
-            return
-        settings = self.context.settings
-        check_socket_lengths(
-            channel,
-            endpoint.channel,
-            {
-                "so-sndbuf": settings.socket_so_sndbuf_length,
-                "so-rcvbuf": settings.socket_so_rcvbuf_length,
-            },
-            asks_for_defaults=True,
-        )
-
     def _register(self, client: Client, subscription: SubscriptionEntry) -> None:
         self.all.append(subscription)
         client.subscriptions[subscription.registration_id] = subscription
-
-    def _check_clash(
-        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, params: SubscriptionParams
-    ) -> None:
-        for other in self.all:
-            if (
-                other.endpoint is not endpoint
-                or other.stream_id != command.stream_id
-                or other.params.session_id != params.session_id
-            ):
-                continue
-            for key, asked, existing in (
-                ("reliable", params.is_reliable, other.params.is_reliable),
-                ("rejoin", params.is_rejoin, other.params.is_rejoin),
-                ("control-mode=response", params.is_response, other.clashes_with_others),
-            ):
-                if asked != existing:
-                    raise CommandRefusedError(
-                        f"option conflicts with existing subscription: {key} is {existing} for stream id "
-                        f"{command.stream_id} of {other.channel}, requested={asked} in {command.channel}",
-                        ErrorCode.GENERIC_ERROR,
-                    )
-
-    def _check_stream_count(
-        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, limit: int
-    ) -> None:
-        stream_ids = {other.stream_id for other in self.all if other.endpoint is endpoint}
-        if limit and len(stream_ids | {command.stream_id}) > limit:
-            raise CommandRefusedError(
-                f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams are subscribed "
-                f"to, of at most {limit} to which everything goes that comes there",
-                ErrorCode.GENERIC_ERROR,
-            )
 
     def reserve_links_of(
         self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
@@ -288,7 +243,9 @@ def _subscription(
     command: AddSubscription,
     params: SubscriptionParams,
     kind: SubscriptionKind,
+    *,
     endpoint: ReceiveEndpointEntry | None = None,
+    spied: Channel | None = None,
 ) -> SubscriptionEntry:
     return SubscriptionEntry(
         kind=kind,
@@ -298,6 +255,7 @@ def _subscription(
         stream_id=command.stream_id,
         params=params,
         endpoint=endpoint,
+        spied=spied,
         is_for_responses=kind is not SubscriptionKind.SPY
         and params.is_response
         and params.session_id is None,
