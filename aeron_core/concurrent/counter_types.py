@@ -65,6 +65,9 @@ STREAM_TYPES: Final = frozenset(
     }
 )
 
+#: Owner of the counters that the driver keeps.
+DRIVER_OWNER_ID: Final = -1
+
 CHANNEL_STATUS_ERRORED: Final = -1
 CHANNEL_STATUS_ACTIVE: Final = 1
 CHANNEL_STATUS_CLOSING: Final = 2
@@ -79,13 +82,13 @@ _ADDRESS_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 2 * _I32_LENGTH - 1
 
 @dataclass(frozen=True)
 class CounterOwner:
-    """The stream of a counter and the client that owns it; `client_id` -1 is the driver."""
+    """The stream of a counter and the client that owns it; `client_id` may be DRIVER_OWNER_ID."""
 
     registration_id: int
     session_id: int
     stream_id: int
     channel: str
-    client_id: int = -1
+    client_id: int = DRIVER_OWNER_ID
 
     def key(self) -> bytes:
         """Return the key of a counter of the stream."""

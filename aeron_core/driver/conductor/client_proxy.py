@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.protocol import responses
 
@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
     from aeron_core.driver.event_log import EventLog
     from aeron_core.protocol.responses import Response
+
+
+#: Space for the fields of OnError before its text: 20 bytes, with a margin.
+_ERROR_FIELDS_LENGTH: Final = 64
 
 
 class ClientProxy:
@@ -26,7 +30,7 @@ class ClientProxy:
 
     def on_error(self, correlation_id: int, code: int, text: str) -> None:
         """Refuse a command; a text that is too long for the buffer is cut."""
-        limit = self._transmitter.max_message_length - 64
+        limit = self._transmitter.max_message_length - _ERROR_FIELDS_LENGTH
         message = text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
         self.send(responses.OnError(correlation_id, code, message))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from aeron_core._native import wire
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.commands.client_resources import ClientResources
@@ -11,6 +12,7 @@ from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
 from aeron_core.driver.conductor.registrars import Registrars
+from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -25,7 +27,15 @@ if TYPE_CHECKING:
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
 #: Events of an agent that are handled in one duty cycle.
-EVENT_DRAIN_LIMIT = 64
+EVENT_DRAIN_LIMIT: Final = 64
+
+#: The group tag of a response for a receiver without one.
+_NO_GROUP_TAG: Final = -1
+#: Address types of a response by the length of the address.
+_ADDRESS_TYPES: Final = {
+    wire.RES_IP4_ADDRESS_LENGTH: wire.RESPONSE_ADDRESS_TYPE_IP4,
+    wire.RES_IP6_ADDRESS_LENGTH: wire.RESPONSE_ADDRESS_TYPE_IP6,
+}
 
 
 class Conductor:
@@ -98,7 +108,8 @@ class Conductor:
             self.registrars.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:
             self._context.errors.record(
-                11, f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}"
+                ErrorCode.GENERIC_ERROR,
+                f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}",
             )
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()
@@ -124,10 +135,10 @@ class Conductor:
                 publication.session_id,
                 publication.stream_id,
                 receiver_id,
-                group_tag if has_group_tag else -1,
-                {4: 1, 16: 2}.get(len(packed), 0),
+                group_tag if has_group_tag else _NO_GROUP_TAG,
+                _ADDRESS_TYPES.get(len(packed), wire.RESPONSE_ADDRESS_TYPE_NONE),
                 source.port,
-                packed.ljust(16, b"\0"),
+                packed.ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0"),
                 error_code,
                 event.text.decode("utf-8", "replace"),
             )
@@ -136,7 +147,7 @@ class Conductor:
     def _on_receivers_refused(self) -> None:
         publication = cast("NetworkPublication", self._event.target)
         self._context.errors.record(
-            11,
+            ErrorCode.GENERIC_ERROR,
             f"more than {operations.MAX_TRACKED_RECEIVERS} receivers, session id={publication.session_id} "
             f"stream id={publication.stream_id}: status messages of others are ignored",
         )

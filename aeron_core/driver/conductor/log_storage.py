@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
-from aeron_core.errors import StorageError
+from aeron_core.errors import ErrorCode, StorageError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import Storage
 
@@ -104,7 +104,9 @@ class LogStorage:
                 f"free; use a shorter term-length, or another aeron.dir{hint}",
             )
         if free <= self._settings.low_file_store_warning_threshold_length:
-            self._errors.record(0, f"WARNING: space is running low in {path.parent}: {free} bytes are free")
+            self._errors.record(
+                ErrorCode.UNUSED, f"WARNING: space is running low in {path.parent}: {free} bytes are free"
+            )
 
     def delete(self, stored: StoredLog) -> None:
         """Have the log's name removed, if it was not yet; its memory goes with its last user."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class StreamStorage:
 
     def new_strategy_counter(self, type_id: int, name: str) -> Counter:
         """Return a new counter for a strategy, owned by the driver. Raises StorageError."""
-        return self._allocate(type_id, name, replace(self.owner, client_id=-1))
+        return self._allocate(type_id, name, replace(self.owner, client_id=counter_types.DRIVER_OWNER_ID))
 
     def _allocate(self, type_id: int, name: str, owner: CounterOwner) -> Counter:
         counter = stream_counters.allocate_stream_counter(self._context.counters, type_id, name, owner)

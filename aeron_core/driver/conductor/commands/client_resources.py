@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
+from aeron_core.concurrent.counter_types import DRIVER_OWNER_ID
 from aeron_core.driver.conductor.commands.rejections import Rejections
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.response_channels import ResponseChannels
@@ -155,7 +156,7 @@ class ClientResources:
                 command.label,
                 command.key,
                 registration_id=command.registration_id,
-                owner_id=-1,
+                owner_id=DRIVER_OWNER_ID,
             )
             self._static_counters[key] = counter_id
         self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))

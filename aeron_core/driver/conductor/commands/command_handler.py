@@ -180,5 +180,8 @@ class CommandHandler:
     def _on_malformed(self, error: ProtocolError, buffer: AtomicBuffer, offset: int, length: int) -> None:
         # Where the correlation id can be read at all, the client is told rather than left to its timeout.
         self._context.errors.record_exception(error, "command")
-        correlation_id = buffer.get_i64(offset + 8) if length >= 16 else 0
+        try:
+            correlation_id = commands.Command.decode(buffer, offset, length).correlation_id
+        except ProtocolError:
+            correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _Lifecycle = TypeVar("_Lifecycle", bound=StreamLifecycle)
 
 #: Whom a publisher over IPC is told that the refusal comes from.
-_LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(16, b"\0")
+_LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0")
 
 
 class Rejections:
@@ -68,17 +68,17 @@ class Rejections:
     def _reject_ipc(self, lifecycle: IpcPublicationLifecycle, reason: str) -> None:
         self._context.clients.send(
             responses.OnPublicationError(
-                lifecycle.registration_id,
-                -1,
-                lifecycle.session_id,
-                lifecycle.stream_id,
-                -1,
-                -1,
-                wire.RESPONSE_ADDRESS_TYPE_IP4,
-                0,
-                _LOOPBACK,
-                ErrorCode.IMAGE_REJECTED,
-                reason,
+                registration_id=lifecycle.registration_id,
+                destination_registration_id=-1,
+                session_id=lifecycle.session_id,
+                stream_id=lifecycle.stream_id,
+                receiver_id=-1,
+                group_tag=-1,
+                address_type=wire.RESPONSE_ADDRESS_TYPE_IP4,
+                source_port=0,
+                source_address=_LOOPBACK,
+                error_code=ErrorCode.IMAGE_REJECTED,
+                error_message=reason,
             )
         )
         lifecycle.is_cooling_down = True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.errors import ErrorCode
 from aeron_core.uri.endpoint_parameters import EndpointParams
 
 if TYPE_CHECKING:
@@ -137,5 +138,5 @@ class EndpointEntry:
         if fault is not None:
             reason, source = fault
             self.context.errors.record(
-                0, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
+                ErrorCode.UNUSED, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
             )

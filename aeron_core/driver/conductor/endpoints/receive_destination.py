@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
+from aeron_core.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -71,7 +72,9 @@ class ReceiveDestination:
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
-            self._context.errors.record(0, f"datagram from {source} on {self.channel.uri}: {reason}")
+            self._context.errors.record(
+                ErrorCode.UNUSED, f"datagram from {source} on {self.channel.uri}: {reason}"
+            )
 
     def close(self) -> None:
         """Take the socket from the receiver, then close it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from aeron_core._native import wire
 from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
-
-
-#: Between two questions to senders that are known by address. Source: AERON_DRIVER_RECEIVER_PENDING_SETUP_TIMEOUT_NS.
-ELICITATION_INTERVAL_NS: Final = 1_000_000_000
 
 
 class ReceiveEndpointEntry(EndpointEntry):
@@ -178,7 +175,11 @@ class ReceiveEndpointEntry(EndpointEntry):
     def on_timer(self, now_ns: int) -> None:
         """Ask senders for a SETUP once a second, whatever their session, if there is somebody to wait for it."""
         # Half an interval early is nearer than half of one late.
-        due_ns = self._elicitation_ns + ELICITATION_INTERVAL_NS - self.context.settings.timer_interval_ns // 2
+        due_ns = (
+            self._elicitation_ns
+            + wire.PENDING_SETUP_TIMEOUT_NS
+            - self.context.settings.timer_interval_ns // 2
+        )
         if self._wanted and now_ns >= due_ns:
             for control in self.controls:
                 self._elicit_setup(control, 0, 0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver import events
-from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.errors import AeronError, ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.spi.name_resolver import WorkingNameResolver
 from aeron_core.uri.addresses import HostPort, parse_address
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class _NameNeedsHelperError(Exception):
+class _NameNeedsHelperError(AeronError):
     """Raised inside to tell that a literal-only attempt met a name."""
 
 

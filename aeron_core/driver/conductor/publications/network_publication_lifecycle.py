@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
+from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.unblocker import first_gap
 from aeron_core.uri.channel_uri import INVALID_TAG
 from aeron_core.uri.defaults import TaggedPublication
@@ -96,7 +97,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             return True
         lost = self.producer_position - self.publication.sender_position.get_acquire()
         self.context.errors.record(
-            0,
+            ErrorCode.UNUSED,
             f"session {self.session_id}, stream {self.stream_id} of {self.channel} was closed with {lost} bytes that "
             f"no peer has confirmed within linger={self.params.linger_timeout_ns} ns: they are lost",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent.counters import NULL_COUNTER_ID
 from aeron_core.driver import events
 from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
@@ -64,7 +65,7 @@ class SubscriptionRegistrar:
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
         links = _reserve_all(subscription, lifecycles)
         self._register(client, subscription)
-        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
         for link in links:
             link.establish()
 
@@ -80,7 +81,7 @@ class SubscriptionRegistrar:
         subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
         links = self.reserve_links_of(subscription, lifecycles)
         self._register(client, subscription)
-        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
         for link in links:
             link.establish()
 
