@@ -1,4 +1,4 @@
-"""The driver's housekeeping: commands of clients, lives of streams, timers. Runs the duty cycle and nothing else."""
+"""The conductor agent: the duty cycle that runs client commands, events of other agents, lookups and timers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
-#: Events of an agent that are handled in one duty cycle.
+#: Most events of one agent that are handled in one duty cycle.
 EVENT_DRAIN_LIMIT: Final = 64
 
 #: The group tag of a response for a receiver without one.
@@ -85,7 +85,7 @@ class Conductor:
         try:
             return self._resolution.do_work(now_ns)
         except Exception as error:
-            # A plugin's: it must not keep the conductor from its other work.
+            # The resolver is a plugin: its failure must not stop the conductor's other work.
             self._context.errors.record_exception(error, "name resolver")
             return 0
 
@@ -160,7 +160,7 @@ class Conductor:
         self._unblock_commands(now_ns)
 
     def _unblock_commands(self, now_ns: int) -> None:
-        # A client that died while it wrote a command would block all others for ever.
+        # A client that died while it wrote a command would block the ring for all other clients.
         ring = self._context.to_driver
         position = ring.consumer_position
         if position != self._blocked_position or ring.producer_position <= position:
@@ -173,5 +173,5 @@ class Conductor:
             self._context.system_counters.unblocked_commands.get_and_add(1)
 
     def on_close(self) -> None:
-        """Tell clients that the driver is gone."""
+        """Clear the heartbeat, by which clients detect that the driver has stopped."""
         self._context.to_driver.consumer_heartbeat_ms = -1

@@ -1,4 +1,4 @@
-"""The registrars of one driver, and what concerns all of them: every lifecycle, every channel endpoint."""
+"""The registrars of one driver: its subscriptions, publications and images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Registrars:
-    """Subscriptions, publications and images. Used by the conductor only."""
+    """All registrars, created together. Used by the conductor only."""
 
     def __init__(self, context: DriverContext) -> None:
         publications = NetworkPublications()
@@ -30,7 +30,7 @@ class Registrars:
         self.images = ImageRegistrar(context, self.subscriptions)
 
     def lifecycles(self) -> Iterator[StreamLifecycle]:
-        """Return everything that subscriptions are linked to."""
+        """Return all publications and images, which subscriptions are linked to."""
         return chain(self.ipc.lifecycles, self.network.lifecycles, self.images.lifecycles)
 
     def endpoints(self) -> list[EndpointEntry]:

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class SubscriberLink(NamedTuple):
-    """A subscription that is to take part in a stream, and the position that is reserved for it."""
+    """A stream, a subscription to be linked to it, and the position that is reserved for that."""
 
     lifecycle: StreamLifecycle
     subscription: SubscriptionEntry
     position: SubscriberPosition
 
     def establish(self) -> None:
-        """See `Stream.link`."""
+        """Link the subscription; see `StreamLifecycle.link`."""
         self.lifecycle.link(self.subscription, self.position)
 
 
 def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
-    """Return a link for each pair, or raise and reserve none: a command is carried out as a whole or not at all."""
+    """Return a link for each pair, or raise and reserve none: a command succeeds or fails as a whole."""
     links: list[SubscriberLink] = []
     try:
         for lifecycle, subscription in pairs:

@@ -1,4 +1,4 @@
-"""What clients have of the driver, and the commands that give and take it."""
+"""Commands that add and remove the resources of clients: publications, subscriptions and counters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ClientResources:
-    """Publications, subscriptions, images and counters. Used by the conductor only."""
+    """Handlers of commands on resources, and their timers. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self.context = context
@@ -40,7 +40,7 @@ class ClientResources:
         self._static_counters: dict[tuple[int, int], int] = {}
 
     def on_timer(self, now_ns: int) -> None:
-        """Go on with the life of everything."""
+        """Advance all publications, images, subscriptions and rejections."""
         self._registrars.ipc.on_timer(now_ns)
         self._registrars.network.on_timer(now_ns)
         self._registrars.images.on_timer(now_ns)
@@ -52,7 +52,7 @@ class ClientResources:
     def add_publication(
         self, client: Client, command: commands.AddPublication | commands.AddExclusivePublication
     ) -> Unfinished | None:
-        """Make or share a publication."""
+        """Add or share a publication; return the unfinished command if its channel has to be resolved."""
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
@@ -73,7 +73,7 @@ class ClientResources:
         return self._resolution.start(transport, uri, is_publication=True), resolved
 
     def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
-        """End a client's use of a publication."""
+        """Release a client's publication; raises CommandRefusedError if the client has no such publication."""
         lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
         if lifecycle is None:
             raise CommandRefusedError(
@@ -85,7 +85,7 @@ class ClientResources:
         self.context.clients.on_success(command.correlation_id)
 
     def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
-        """Subscribe to a channel."""
+        """Add a subscription; return the unfinished command if its channel has to be resolved."""
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             return self._add_spy(client, command, uri)
@@ -99,7 +99,7 @@ class ClientResources:
         return future, partial(self._add_network_subscription, client, command, transport)
 
     def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
-        # What cannot be spied upon has no channel that could be resolved.
+        # Checked before the lookup: a channel that cannot be spied on need not be resolvable.
         self._registrars.subscriptions.params_of(uri)
 
         def resolved(channel: Channel) -> None:
@@ -118,7 +118,7 @@ class ClientResources:
         )
 
     def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
-        """End a subscription."""
+        """Remove a subscription; raises CommandRefusedError if the client has no such subscription."""
         subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
@@ -130,7 +130,7 @@ class ClientResources:
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
-        """Allocate a counter of a client."""
+        """Allocate a counter that the client owns."""
         counter_id = self.context.counters.allocate(
             command.counter_type_id,
             command.label,
@@ -142,7 +142,7 @@ class ClientResources:
         self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
 
     def add_static_counter(self, command: commands.AddStaticCounter) -> None:
-        """Allocate a counter that outlives its client, or find it again."""
+        """Allocate a counter that outlives its client, or find the one with its type and registration id."""
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
         if counter_id is None:
@@ -162,7 +162,7 @@ class ClientResources:
         self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))
 
     def remove_counter(self, client: Client | None, command: commands.RemoveCounter) -> None:
-        """Free a counter of a client."""
+        """Free a counter; raises CommandRefusedError if the client has no such counter."""
         counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(
@@ -177,13 +177,13 @@ class ClientResources:
         self.context.counters.free(counter_id)
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
-        """Tell a session id that no publication of the stream id has."""
+        """Send a session id that no publication with the stream id uses."""
         lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
         session_id = self._registrars.network.next_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
-        """Give back everything that a client had."""
+        """Release all resources of a client."""
         for lifecycle in client.publications.values():
             lifecycle.release(revoke=False)
         for registration_id, counter_id in client.counters.items():

@@ -1,7 +1,7 @@
-"""Carries out the commands of clients, one at a time.
+"""Dispatch of client commands, one at a time.
 
-A command that needs a name looked up is not finished at once. Those that its client sends meanwhile wait behind it,
-so that the commands of one client are answered in their order; other clients notice nothing.
+A command that needs a name lookup stays unfinished until the name is resolved. Later commands of the same client are
+queued behind it, so that a client gets its responses in order; commands of other clients are not delayed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
-#: Commands that wait behind unfinished ones; with so many, no more are read. Invented: a few hundred kB.
+#: Most commands in all queues; when there are as many, the ring is not read. Not from the reference: a few hundred kB.
 MAX_WAITING: Final = 4096
-#: They neither need what comes before them nor bear a delay.
+#: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
 
 
@@ -43,13 +43,13 @@ class CommandHandler:
         self._clients = clients
         self._resources = resources
         self._terminate = terminate
-        # By client, as what follows.
+        # Both by client id.
         self._unfinished: dict[int, tuple[commands.Command, Unfinished]] = {}
         self._waiting: dict[int, deque[commands.Command]] = {}
         self._waiting_count = 0
 
     def do_work(self) -> int:
-        """Carry out one command, and go on with those that waited; return 0 if there was none."""
+        """Execute one command from the ring and those that can be resumed; return 0 if there was none."""
         work = self._go_on() if self._unfinished or self._waiting else 0
         if self._waiting_count >= MAX_WAITING:
             return work
@@ -60,7 +60,7 @@ class CommandHandler:
             return work + 1
 
     def forget(self, client_id: int) -> None:
-        """Drop what is unfinished of a client that is gone."""
+        """Drop the unfinished and queued commands of a client that was removed."""
         self._unfinished.pop(client_id, None)
         self._waiting_count -= len(self._waiting.pop(client_id, ()))
 
@@ -107,7 +107,7 @@ class CommandHandler:
                 del self._unfinished[client_id]
                 self._finish(command, unfinished)
                 work += 1
-        # One of each client in a duty cycle: what has waited must not hold up the others in turn.
+        # At most one command per client and duty cycle, so that a long queue does not delay other clients.
         for client_id, waiting in list(self._waiting.items()):
             if client_id in self._unfinished:
                 continue
@@ -151,7 +151,7 @@ class CommandHandler:
         return None
 
     def _execute_without_a_client(self, command: commands.Command) -> None:
-        # Commands for which nobody becomes a client who is none yet.
+        # These commands do not add their sender to the clients.
         match command:
             case commands.RejectImage():
                 self._resources.rejections.reject(command)
@@ -178,7 +178,7 @@ class CommandHandler:
         self._context.clients.on_error(command.correlation_id, int(code), text_of(error))
 
     def _on_malformed(self, error: ProtocolError, buffer: AtomicBuffer, offset: int, length: int) -> None:
-        # Where the correlation id can be read at all, the client is told rather than left to its timeout.
+        # Without a response the client would wait for its timeout.
         self._context.errors.record_exception(error, "command")
         try:
             correlation_id = commands.Command.decode(buffer, offset, length).correlation_id

@@ -1,9 +1,9 @@
-"""Streams that a subscriber refuses: what their publishers are told, and for how long they stay away.
+"""Rejection of images by subscribers: the notification of the publisher, and the cool-down of IPC streams.
 
-    an image of a network:   its sender is sent ERR frames in place of status messages, and what comes is dropped, until
-                             the image has been silent for its liveness timeout and goes as any other
-    a stream over IPC:       its publisher is told at once, its subscriptions are unlinked, and linked again when the
-                             liveness timeout of images is over
+    network image    the receiver sends ERR frames instead of status messages and drops incoming frames, until the
+                     image has received nothing for its liveness timeout and is removed as any other
+    IPC stream       the publisher gets the error at once; the subscriptions are unlinked, and linked again after
+                     the liveness timeout of images
 
 Source: aeron_driver_conductor.c, aeron_driver_conductor_on_invalidate_image; aeron_ipc_publication.c,
 aeron_ipc_publication_reject.
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _Lifecycle = TypeVar("_Lifecycle", bound=StreamLifecycle)
 
-#: Whom a publisher over IPC is told that the refusal comes from.
+#: Source address in the error that an IPC publisher gets.
 _LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0")
 
 
 class Rejections:
-    """Used by the conductor only."""
+    """Handles the command that rejects an image. Used by the conductor only."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Rejections:
         self._cool_downs: dict[IpcPublicationLifecycle, int] = {}
 
     def reject(self, command: RejectImage) -> None:
-        """Refuse the image that a command names, and tell its client so."""
-        # Surrogates stand for bytes that are no UTF-8.
+        """Reject the image that a command names, and confirm the command."""
+        # Surrogates stand for bytes that are not UTF-8.
         length = len(command.reason.encode("utf-8", "surrogateescape"))
         if length > wire.ERR_MAX_TEXT_LENGTH:
             raise CommandRefusedError(
@@ -87,7 +87,7 @@ class Rejections:
         self._cool_downs[lifecycle] = now_ns + self._context.settings.image_liveness_timeout_ns
 
     def on_timer(self, now_ns: int) -> None:
-        """Link the streams again that have been away for long enough."""
+        """Link streams again after their cool-down."""
         over = [lifecycle for lifecycle, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
         for lifecycle in over:
             del self._cool_downs[lifecycle]
