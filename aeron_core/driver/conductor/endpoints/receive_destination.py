@@ -1,6 +1,6 @@
-"""One address at which a subscription of `control-mode=manual` receives: a socket of its own.
+"""A destination of a subscription with `control-mode=manual`: a socket at one address.
 
-What it receives goes to the dispatcher of its endpoint, as if it were the endpoint itself.
+It delivers frames to the dispatcher of its endpoint, as the endpoint itself would.
 Source: aeron_receive_destination.c.
 """
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams
 
-#: What tells two destinations apart whose ports the operating system chose.
+#: Parameters that identify a destination whose port the operating system chose.
 _ADDRESS_KEYS = ("endpoint", "interface", "control")
 
 
 class ReceiveDestination:
-    """Used by the conductor only."""
+    """One destination and its socket. Used by the conductor only."""
 
-    #: What the receiver works with.
+    #: The endpoint as the receiver sees it.
     native: ReceiveChannelEndpoint
 
     def __init__(
@@ -68,7 +68,7 @@ class ReceiveDestination:
         )
 
     def record_fault(self) -> None:
-        """Keep the last malformed datagram in the error log, once for each reason and source."""
+        """Log the last malformed datagram, one entry per reason and source."""
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
@@ -77,11 +77,11 @@ class ReceiveDestination:
             )
 
     def close(self) -> None:
-        """Take the socket from the receiver, then close it."""
+        """Remove the socket from the receiver, then close it."""
         self._context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def close_socket(self) -> None:
-        """Let go of the socket; the receiver does not use it any more."""
+        """Close the socket; only after the receiver has stopped using it."""
         self._transport.close_endpoint(self.native)
 
     def _closed(self) -> None:

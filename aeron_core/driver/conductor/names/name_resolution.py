@@ -1,7 +1,7 @@
-"""From names in channels to addresses, without keeping anybody waiting.
+"""Resolution of the names in channels to addresses.
 
-Literal addresses are resolved at once. A name goes to a helper thread, which may block for as long as it likes:
-the conductor goes on with everything but the commands of the client that asked.
+Literal addresses are resolved at once. A name is resolved on a helper thread, which may block: meanwhile the conductor
+delays only the commands of the client that sent the name.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _T = TypeVar("_T")
 
 
 class _NameNeedsHelperError(AeronError):
-    """Raised inside to tell that a literal-only attempt met a name."""
+    """An address is not a literal: it must be resolved on a helper thread. Never leaves this module."""
 
 
 def literal_address(address: HostPort) -> SocketAddress | None:
-    """Return the address if its host is numeric."""
+    """Return the socket address, None if the host is not numeric."""
     try:
         return SocketAddress.of(address.host, address.port)
     except OSError:
@@ -45,7 +45,7 @@ def literal_address(address: HostPort) -> SocketAddress | None:
 
 
 class NameResolution:
-    """Resolves channels; used by the conductor, works on helper threads."""
+    """Resolves channels on helper threads. Used by the conductor only."""
 
     def __init__(  # noqa: PLR0913 - what names are resolved with
         self,
@@ -65,21 +65,21 @@ class NameResolution:
         self._threshold_ns = threshold_ns
 
     def begin(self, context: NameResolverContext) -> None:
-        """Let a resolver that works by itself begin."""
+        """Start the resolver if it is one with a duty cycle."""
         if self._working is not None:
             self._working.start(context)
 
     def do_work(self, now_ns: int) -> int:
-        """Let a resolver that works by itself do what is due; raises what it raises."""
+        """Run one duty cycle of the resolver if it has one; exceptions of the resolver are passed on."""
         return 0 if self._working is None else self._working.do_work(now_ns)
 
     def close(self) -> None:
-        """Let a resolver that works by itself end."""
+        """Close the resolver if it is one with a duty cycle."""
         if self._working is not None:
             self._working.close()
 
     def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
-        """Return the resolved channel, at once where no name has to be looked up."""
+        """Return a future of the resolved channel; it is done already if no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
             done.set_result(
@@ -94,7 +94,7 @@ class NameResolution:
         return done
 
     def start_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
-        """Return the address that a name is now; None for text that can be resolved once and for all."""
+        """Return a future of the current address of a name; None if `text` is a literal address."""
         try:
             self._resolve_literal(text, uri_key)
         except _NameNeedsHelperError:
@@ -138,7 +138,7 @@ class NameResolution:
             if host is None:
                 raise ChannelUriError(
                     f"{uri_key}={text}: unknown host {address.host!r}: must be an address or a name that the "
-                    "name resolver knows",
+                    "name resolver can resolve",
                     ErrorCode.UNKNOWN_HOST,
                 )
             return SocketAddress.of(host, address.port)
