@@ -1,4 +1,4 @@
-"""The life of an IPC publication.
+"""The lifecycle of an IPC publication.
 
 Source: aeron_ipc_publication.c, aeron_ipc_publication_on_time_event.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class IpcPublicationLifecycle(PublicationLifecycle):
-    """A stream whose subscribers read the publishers' own log."""
+    """A stream that subscribers read from the log of its publishers."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         self.publication = publication
 
     def start(self) -> None:
-        """Hand the publication to the sender."""
+        """Pass the publication to the sender."""
         self.context.sender.send(operations.ADD_IPC_PUBLICATION, self.publication)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -64,6 +64,6 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         return self.reference_count <= 0
 
     def stop(self) -> None:
-        """Take the publication from the sender, then give everything back."""
+        """Remove the publication from the sender, then release its log and counters."""
         self.unlink_all(notify=False)
         self.context.sender.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class IpcPublicationRegistrar(PublicationRegistrar):
-    """Used by the conductor only."""
+    """Adds and removes IPC publications. Used by the conductor only."""
 
     def __init__(
         self, context: DriverContext, subscriptions: SubscriptionRegistrar, find_tagged: FindTagged
@@ -46,7 +46,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         *,
         is_exclusive: bool,
     ) -> None:
-        """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
+        """Add or share a publication and respond to its client; a new one is linked to its subscriptions."""
         params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self._find_tagged)
         lifecycle = (
             None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
@@ -92,7 +92,7 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         return None
 
     def on_timer(self, now_ns: int) -> None:
-        """Go on with the life of all publications."""
+        """Advance all publications and stop those that have ended."""
         for lifecycle in take_ended(self.lifecycles, now_ns):
             lifecycle.stop()
 

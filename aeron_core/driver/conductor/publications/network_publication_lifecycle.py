@@ -1,4 +1,4 @@
-"""The life of a network publication.
+"""The lifecycle of a network publication.
 
 Source: aeron_network_publication.c, aeron_network_publication_on_time_event.
 """
@@ -44,7 +44,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         self._gap_position = 0
 
     def start(self) -> None:
-        """Hand the publication to the sender."""
+        """Pass the publication to the sender."""
         self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -62,8 +62,8 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         position = self._consumer_position()
         if not self.endpoint.transport.draws_from_log:
             return position
-        # What its peer has confirmed may stand still for other reasons, and ends with whole messages: one of which
-        # the publisher has written some fragments, and died, would never be passed.
+        # The position that the peer has confirmed may stand still for other reasons too, and it moves by whole
+        # messages: it would never pass a message of which a publisher wrote some fragments before it died.
         self._gap_position = first_gap(self.log, max(position, self._gap_position), self.producer_position)
         return self._gap_position
 
@@ -90,7 +90,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
 
     def _awaits_peer(self, now_ns: int) -> bool:
-        # What no peer has confirmed is lost with the log: one that is away for a moment is waited for.
+        # Data that no peer has confirmed is lost with the log: wait for a peer that is disconnected for a short time.
         if not self.endpoint.transport.draws_from_log:
             return False
         if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:
@@ -114,7 +114,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         )
 
     def stop(self, then: Callable[[], None]) -> None:
-        """Take the publication from the sender, give everything back, then call `then`."""
+        """Remove the publication from the sender, release its log and counters, then call `then`."""
         self.unlink_all(notify=False)
 
         def released() -> None:

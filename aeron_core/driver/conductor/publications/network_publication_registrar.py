@@ -1,4 +1,4 @@
-"""The network publications of a driver, and the sending ends that they share."""
+"""The network publications of a driver, and the send endpoints that they share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class NetworkPublicationRegistrar(PublicationRegistrar):
-    """Used by the conductor only."""
+    """Adds and removes network publications. Used by the conductor only."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         *,
         is_exclusive: bool,
     ) -> NetworkPublicationLifecycle | None:
-        """Make or share a publication and tell its client; return it if it is new."""
+        """Add or share a publication and respond to its client; return the lifecycle of a new one, else None."""
         uri = channel.uri
         params = PublicationParams.parse(
             uri,
@@ -145,7 +145,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         self._close_if_unused(endpoint)
 
     def on_timer(self, now_ns: int) -> None:
-        """Go on with the life of all publications."""
+        """Advance all publications, stop those that have ended, and log errors of the endpoints."""
         for lifecycle in take_ended(self.lifecycles, now_ns):
             lifecycle.stop(partial(self._on_stopped, lifecycle.endpoint))
         for endpoint in self.endpoints.values():

@@ -1,9 +1,9 @@
-"""The life of a publication, as far as it is the same on any medium.
+"""The part of a publication's lifecycle that is the same on any medium.
 
     ACTIVE ──last client gone──► DRAINING ──all consumed──► LINGER ──► DONE
        └──────────revoked──────────────────────────────────►┘
 
-Not here: sending (`network_publication`) and the publisher limit, which the sender looks after.
+Not here: sending (`network_publication`) and the publisher limit, which the sender updates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PublicationLifecycle(StreamLifecycle):
-    """A stream that clients of this driver publish."""
+    """A stream that clients of this driver publish to."""
 
     def __init__(
         self,
@@ -55,17 +55,17 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def log_path(self) -> Path:
-        """Where clients map the log."""
+        """Path at which clients map the log."""
         return self._storage.path
 
     @property
     def source_identity(self) -> str:
-        """Who publishes, as clients see it."""
+        """Source of the stream as clients see it."""
         return IPC_SOURCE_IDENTITY
 
     @property
     def untethered_timeouts(self) -> UntetheredTimeouts:
-        """See `Stream.untethered_timeouts`."""
+        """Timeouts of the states of untethered subscribers."""
         return self.params.untethered
 
     @property
@@ -75,7 +75,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def state(self) -> int:
-        """One of the PUBLICATION_… numbers."""
+        """State of the publication, an `operations.PUBLICATION_…`."""
         return self._publication.state.get_acquire()
 
     @property
@@ -90,7 +90,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     @abstractmethod
     def _has_something_left(self) -> bool:
-        """Return whether a stream that drains has subscribers and something for one more."""
+        """Return whether a draining stream has data for another subscriber."""
 
     @property
     def is_shareable(self) -> bool:
@@ -99,19 +99,19 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def producer_position(self) -> int:
-        """How far publishers have appended."""
+        """Position up to which publishers have appended."""
         return self.log.producer_position()
 
     @abstractmethod
     def _consumer_position(self) -> int:
-        """Return how far the stream has been consumed, to tell whether it moves."""
+        """Return the position up to which the stream was consumed."""
 
     def _blocked_position(self) -> int:
-        """Return where the stream is stuck while this does not move, unless that is its end."""
+        """Return the position at which the stream is blocked if it does not change, unless it is the end."""
         return self._consumer_position()
 
     def release(self, *, revoke: bool) -> None:
-        """Count one client less; the stream ends with the last."""
+        """Remove one client from the users; when the last has gone, the stream drains, or lingers if it is revoked."""
         self.reference_count -= 1
         if revoke:
             self.log.set_is_revoked(True)
@@ -123,10 +123,10 @@ class PublicationLifecycle(StreamLifecycle):
             self._enter(operations.PUBLICATION_DRAINING)
 
     def _on_released(self) -> None:
-        """Note that no client publishes any more."""
+        """Handle the release of the publication by its last client."""
 
     def on_timer(self, now_ns: int) -> bool:
-        """Go on with the life of the stream; return whether it is over."""
+        """Advance the state of the stream; return whether it has ended."""
         state = self.state
         if state == operations.PUBLICATION_ACTIVE:
             if self.log.is_revoked():
@@ -146,11 +146,11 @@ class PublicationLifecycle(StreamLifecycle):
 
     @abstractmethod
     def _drain(self, now_ns: int) -> None:
-        """Go on to LINGER once everything has been consumed."""
+        """Enter LINGER if all data was consumed."""
 
     @abstractmethod
     def _has_lingered(self, now_ns: int) -> bool:
-        """Return whether the stream may be taken down."""
+        """Return whether the stream may be removed."""
 
     def _revoke(self) -> None:
         self.log.set_end_of_stream_position(self.producer_position)
@@ -170,7 +170,7 @@ class PublicationLifecycle(StreamLifecycle):
         self._publication.state.set_release(state)
 
     def _unblock_if_stuck(self, now_ns: int) -> None:
-        # A publisher that died between claim and commit would block all others for ever.
+        # A publisher that died between claim and commit would block all other publishers of the stream.
         position = self._blocked_position()
         if position != self._last_blocked_position or self.producer_position <= position:
             self._last_blocked_position = position
@@ -182,10 +182,10 @@ class PublicationLifecycle(StreamLifecycle):
         return self._count_unblocked(unblock(self.log, position))
 
     def _pass_over_dead_claim(self, position: int) -> bool:
-        """Let a stream that nobody publishes any more go on past `position`; return whether anything was done.
+        """Unblock a stream without publishers at `position`; return whether anything was done.
 
-        Unlike the reference, also past the last claim of all where its publisher had moved the tail only: readers
-        would wait for it as long as they live.
+        Unlike the reference, this also passes the last claim if its publisher moved only the tail: readers would
+        never reach the end of the stream.
         """
         if position >= self.producer_position:
             return False
@@ -197,7 +197,7 @@ class PublicationLifecycle(StreamLifecycle):
         return is_unblocked
 
     def close(self) -> None:
-        """Give back the counters and the log; no agent knows the stream any more."""
+        """Release the counters and the log; the sender must have released the publication."""
         self.context.events.note(
             events.REMOVE_PUBLICATION_CLEANUP,
             registration_id=self.registration_id,

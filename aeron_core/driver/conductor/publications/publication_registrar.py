@@ -1,4 +1,4 @@
-"""All publications of a driver: shared ones are found again, new ones are made, ended ones are taken down."""
+"""Base of the registrars of publications: sharing between clients, and the choice of session ids."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
 
 
 class PublicationRegistrar:
-    """What IPC and network publications have in common; used by the conductor only."""
+    """Common part of the registrars of IPC and network publications. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
         """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
@@ -45,7 +45,7 @@ class PublicationRegistrar:
         stream_id: int,
         uri: ChannelUri,
     ) -> int:
-        """Return the session id that the URI asks for, if it is free, or a new one."""
+        """Return the session id in the URI, or a new one. Raises CommandRefusedError if it is in use."""
         used = {lifecycle.session_id for lifecycle in lifecycles if lifecycle.stream_id == stream_id}
         if params.session_id is None:
             return self._session_ids.take(used)
@@ -58,14 +58,14 @@ class PublicationRegistrar:
         return params.session_id
 
     def next_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
-        """Return a session id that a publication added next could use."""
+        """Return a session id that is not in use for the stream id; it is not returned again."""
         return self._session_ids.take({s.session_id for s in lifecycles if s.stream_id == stream_id})
 
     @staticmethod
     def find_shared(
         lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParams, uri: ChannelUri
     ) -> _Lifecycle | None:
-        """Return the publication that a client can share, after checking that it is what the URI asks for."""
+        """Return the publication that a client can share. Raises CommandRefusedError if the URI contradicts it."""
         for lifecycle in lifecycles:
             if (
                 lifecycle.is_shareable
@@ -83,7 +83,7 @@ class PublicationRegistrar:
         lifecycle: PublicationLifecycle,
         channel_status_id: int,
     ) -> None:
-        """Add a client to the users of a publication, and send it the response that the publication is ready."""
+        """Add a client to the users of a publication, and send it the ready response."""
         lifecycle.reference_count += 1
         client.publications[command.correlation_id] = lifecycle
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
@@ -102,7 +102,7 @@ class PublicationRegistrar:
 
 
 def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
-    """Refuse a URI that explicitly asks for something else than the publication is.
+    """Raise CommandRefusedError if a parameter that the URI sets differs from the publication's.
 
     Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
     """
@@ -144,7 +144,7 @@ def _start_of(lifecycle: PublicationLifecycle, params: PublicationParams) -> lis
 
 
 class SessionIds:
-    """Counts up from a random start, past a reserved range and what is in use.
+    """Session ids in ascending order from `start`, except a reserved range and those in use.
 
     Source: aeron_driver_conductor.c, aeron_driver_conductor_speculate_next_session_id.
     """
@@ -162,7 +162,7 @@ class SessionIds:
         return candidate
 
     def take(self, used: Container[int]) -> int:
-        """Return an int32 that is neither reserved nor in `used`; the next call goes on behind it."""
+        """Return an int32 that is neither reserved nor in `used`; the next call continues after it."""
         session_id = self.peek(used)
         self._next = _wrap(session_id + 1)
         return session_id

@@ -1,4 +1,4 @@
-"""Channels that answer other channels: each subscriber of a request stream gets a response stream of its own.
+"""Response channels: each subscriber of a request stream sends its responses on a stream of its own.
 
     requester                                              responder
     subscription, control-mode=response (no session yet)
@@ -7,8 +7,9 @@
                   ◄──RSP_SETUP, session of the responses── response-correlation-id=<image>
     subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
 
-RSP_SETUP is sent at once, then with each status message that is due by the clock, while no response stream has a
-receiver; of several the newest is announced. Over IPC there is nothing to send: see `IpcPublicationRegistrar`.
+RSP_SETUP is sent at once, then with each status message that the timeout triggers, until a response stream has a
+receiver; if there are several response streams, it names the newest. IPC needs no frames: see
+`IpcPublicationRegistrar`.
 Source: aeron_driver_conductor.c (on_response_setup, find_response_publication_image).
 """
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ResponseChannels:
-    """Brings requests and responses together; used by the conductor only."""
+    """Connects requests with their responses. Used by the conductor only."""
 
     def __init__(
         self,
@@ -46,7 +47,10 @@ class ResponseChannels:
         self._images = registrars.images
 
     def check(self, channel: Channel) -> ImageLifecycle | None:
-        """Refuse a publication whose other direction is not there; return the image that it answers."""
+        """Return the image that a publication responds to, if any.
+
+        Raises CommandRefusedError if the image, or the response subscription of a request, does not exist.
+        """
         params = PublicationParams.parse(
             channel.uri,
             self.context.settings.publication_defaults,
@@ -87,18 +91,18 @@ class ResponseChannels:
         return None
 
     def announce(self, image: ImageLifecycle) -> None:
-        """Tell the sender of an image which session the responses have, until somebody receives them."""
+        """Announce the session of the responses to the sender of an image, until the responses have a receiver."""
         self._announce(image, self._answers().get(image.registration_id, []))
 
     def announce_all(self) -> None:
-        """Announce no longer what has arrived or is gone, and again what is received no more."""
+        """Stop announcements of responses that have a receiver or ended; restart those that lost their receiver."""
         answers = self._answers()
         for image in self._images.lifecycles:
             if image.requests_response:
                 self._announce(image, answers.get(image.registration_id, []))
 
     def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
-        """Return the response streams by the correlation id of the image that they answer, oldest first."""
+        """Return the active response streams, oldest first, by the correlation id of the image they respond to."""
         answers: dict[int, list[NetworkPublicationLifecycle]] = {}
         for lifecycle in self._publications.lifecycles:
             if lifecycle.params.is_response and lifecycle.state == operations.PUBLICATION_ACTIVE:
@@ -114,7 +118,7 @@ class ResponseChannels:
             image.image.announce_responses(answers[-1].session_id)
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
-        """Have the subscription that waits for responses take those of a session."""
+        """Set the session of the subscription to responses to a request publication."""
         lifecycle = next((s for s in self._publications.lifecycles if s.publication is publication), None)
         if lifecycle is None:
             return
@@ -122,7 +126,7 @@ class ResponseChannels:
         if subscription is None or subscription.endpoint is None or not subscription.params.is_response:
             return
         if subscription.is_for_responses and subscription.params.session_id != session_id:
-            # Who is connected stays so, whatever a forged frame says.
+            # A forged frame must not disconnect an existing image.
             if any(subscription in image.links for image in self._images.lifecycles):
                 return
             subscription.take_responses_of(session_id)

@@ -1,4 +1,4 @@
-"""All images of a driver: made when the receiver sees a stream that is wanted, taken down when it is over."""
+"""The images of a driver: created when the receiver gets a SETUP of a subscribed stream, removed when they end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ImageRegistrar:
-    """Used by the conductor only."""
+    """Adds and removes images. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
         self.context = context
@@ -35,7 +35,7 @@ class ImageRegistrar:
         self.lifecycles: list[ImageLifecycle] = []
 
     def on_create_image(self, command: Command) -> None:
-        """Make an image of the stream that a SETUP described; a fault is logged, the next SETUP tries again."""
+        """Create an image of the stream that a SETUP describes; on error log it, and retry with the next SETUP."""
         endpoint = next(
             (e for e in self.subscriptions.endpoints.values() if e.dispatcher is command.subject), None
         )
@@ -47,7 +47,7 @@ class ImageRegistrar:
         except (AeronError, OSError) as error:
             self.context.errors.record_exception(
                 error,
-                f"cannot make an image of session {setup.session_id}, stream {setup.stream_id} of "
+                f"cannot create an image of session {setup.session_id}, stream {setup.stream_id} of "
                 f"{endpoint.channel.uri} from {command.source}",
             )
             self.context.receiver.send(
@@ -86,7 +86,7 @@ class ImageRegistrar:
     def _check_ttl(self, channel: Channel, sender_ttl: int) -> None:
         ttl = EndpointParams.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
         if channel.is_multicast and ttl < sender_ttl:
-            # What we say may not come as far as what the sender says.
+            # Status messages may not reach the sender: its multicast frames have a higher TTL.
             self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)
 
     def _connections(self, endpoint: ReceiveEndpointEntry, command: Command) -> list[ImageConnection]:
@@ -97,7 +97,7 @@ class ImageRegistrar:
         return connections
 
     def on_timer(self, now_ns: int) -> None:
-        """Go on with the life of all images."""
+        """Advance all images and close those that have ended."""
         for lifecycle in take_ended(self.lifecycles, now_ns):
             lifecycle.close()
 

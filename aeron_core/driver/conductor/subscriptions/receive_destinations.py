@@ -1,7 +1,7 @@
-"""Subscriptions of `control-mode=manual`: the addresses at which they receive come and go by command.
+"""Destinations of subscriptions with `control-mode=manual`, which clients add and remove.
 
-A UDP destination is a socket of the subscription's endpoint; shared memory and spies are subscriptions beside it,
-with its registration id.
+A UDP destination is a socket of the subscription's endpoint. A destination in shared memory or a spy is an additional
+subscription with the registration id of the first.
 Source: aeron_driver_conductor.c (aeron_driver_conductor_on_add_receive_…_destination and their removals).
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ReceiveDestinations:
-    """Used by the conductor only."""
+    """Handles commands on destinations of subscriptions. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
@@ -35,7 +35,7 @@ class ReceiveDestinations:
         self._registrars = registrars
 
     def add(self, command: AddRcvDestination) -> Unfinished | None:
-        """Receive at one more address, from shared memory, or as a spy."""
+        """Add a destination: an address, shared memory or a spy."""
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy:
@@ -46,7 +46,7 @@ class ReceiveDestinations:
         if transport.is_shared_memory:
             self._add_beside(command, SubscriptionKind.SHARED_MEMORY, uri)
             return None
-        # Unlike what is received by a socket, the others may say more than an address: it is of no effect.
+        # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
         check_destination(uri, is_send=False)
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, lambda channel: self._add_network(command, transport, channel)
@@ -86,7 +86,7 @@ class ReceiveDestinations:
             link.establish()
 
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
-        """Receive at an address no more; that of a socket need not be there."""
+        """Remove a destination. Raises CommandRefusedError if it is unknown, unless it is an address."""
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy or transport.is_shared_memory:

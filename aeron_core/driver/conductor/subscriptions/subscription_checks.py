@@ -1,4 +1,4 @@
-"""Checks of a new subscription against those whose endpoint it is to share; each raises if they conflict."""
+"""Checks of a new subscription against those that use the same endpoint; each raises if they conflict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
-    """Check that `channel` asks for the socket buffer lengths that the endpoint has."""
+    """Raise ChannelUriError if `channel` asks for other socket buffer lengths than the endpoint has."""
     if endpoint.has_destinations:
         return
     settings = endpoint.context.settings
@@ -37,7 +37,7 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
 def check_clash(
     others: Iterable[SubscriptionEntry], command: AddSubscription, params: SubscriptionParams
 ) -> None:
-    """Check that a subscription has the options of the others with its stream id and session id."""
+    """Raise CommandRefusedError if an option differs from that of a subscription to the same streams."""
     for other in others:
         if other.stream_id != command.stream_id or other.params.session_id != params.session_id:
             continue
@@ -55,11 +55,11 @@ def check_clash(
 
 
 def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscription, limit: int) -> None:
-    """Check that no more than `limit` stream ids share an endpoint, 0 for any number."""
+    """Raise CommandRefusedError if more than `limit` stream ids would share the endpoint; 0 is no limit."""
     stream_ids = {other.stream_id for other in others}
     if limit and len(stream_ids | {command.stream_id}) > limit:
         raise CommandRefusedError(
-            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams are subscribed "
-            f"to, of at most {limit} to which everything goes that comes there",
+            f"stream id {command.stream_id} of {command.channel}: the channel has {len(stream_ids)} other stream ids: "
+            f"must be at most {limit} together, since the medium delivers all messages to each of them",
             ErrorCode.GENERIC_ERROR,
         )

@@ -1,4 +1,4 @@
-"""What a client subscribed to."""
+"""The conductor's record of a subscription."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SubscriptionKind(Enum):
-    """Which streams a subscription can be linked to."""
+    """Kind of streams that a subscription is linked to."""
 
     SHARED_MEMORY = "shared memory"
     NETWORK = "network"
@@ -31,20 +31,20 @@ class SubscriptionEntry:
     stream_id: int
     params: SubscriptionParams
     endpoint: ReceiveEndpointEntry | None = None
-    spied: Channel | None = None  # of publications of this driver
-    #: Whether it takes the session of the responses to a request, whichever that will be.
+    spied: Channel | None = None  # channel of the publications that a spy reads
+    #: Whether its session id is set later, by the responses to a request.
     is_for_responses: bool = False
-    #: Its destinations in shared memory and of spies, which have its registration id.
+    #: Its destinations in shared memory and spies, which have the same registration id.
     beside: list[SubscriptionEntry] = field(default_factory=list)
 
     @property
     def awaits_response(self) -> bool:
-        """Whether it is not known yet which session it is for: no stream is."""
+        """Whether its session is not known yet: until then it matches no stream."""
         return self.is_for_responses and self.params.session_id is None
 
     @property
     def clashes_with_others(self) -> bool:
-        """Whether only subscriptions to responses may share its streams: not once its session is known."""
+        """Whether other subscriptions to its streams must be to responses too; not after its session is known."""
         return self.params.is_response and (self.awaits_response or not self.is_for_responses)
 
     def join_endpoint(self) -> None:

@@ -1,4 +1,4 @@
-"""All subscriptions of a driver, the receiving ends that they share, and what they are linked to."""
+"""The subscriptions of a driver, and the receive endpoints that they share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class SubscriptionRegistrar:
-    """Used by the conductor only."""
+    """Adds, finds and removes subscriptions. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
         """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
@@ -50,7 +50,7 @@ class SubscriptionRegistrar:
         self.endpoints: dict[str, ReceiveEndpointEntry] = {}
         self._closing = ClosingEndpoints()
         self._find_tagged = find_tagged
-        # Unique among the receivers of one sender: random, one more for each endpoint.
+        # Must be unique among the receivers of one sender: starts at random, and each endpoint gets the next one.
         self._next_receiver_id = random.getrandbits(63)
 
     def add_shared_memory(
@@ -60,7 +60,7 @@ class SubscriptionRegistrar:
         uri: ChannelUri,
         lifecycles: Iterable[IpcPublicationLifecycle],
     ) -> None:
-        """Subscribe to IPC streams, and link those that are there."""
+        """Add a subscription to IPC streams, and link those that exist."""
         params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
         links = _reserve_all(subscription, lifecycles)
@@ -76,7 +76,7 @@ class SubscriptionRegistrar:
         channel: Channel,
         lifecycles: Iterable[NetworkPublicationLifecycle],
     ) -> None:
-        """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
+        """Add a spy on the publications of a channel, and link those that exist."""
         params = self.params_of(channel.uri)
         subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
         links = self.reserve_links_of(subscription, lifecycles)
@@ -93,7 +93,7 @@ class SubscriptionRegistrar:
         channel: Channel,
         images: Iterable[ImageLifecycle],
     ) -> None:
-        """Subscribe to streams of a channel, and link the images that are there."""
+        """Add a subscription to streams of a channel, and link the images that exist."""
         params = self.params_of(channel.uri)
         self._check_congestion_control(params)
         endpoint = find_endpoint(self.endpoints, channel)
@@ -107,7 +107,7 @@ class SubscriptionRegistrar:
             check_clash(others, command, params)
             check_stream_count(others, command, transport.max_streams)
         subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint=endpoint)
-        # Where this fails there are images, so that the endpoint has other users and stays.
+        # If this fails, there is at least one image: the endpoint has other users and need not be closed.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
         self._register(client, subscription)
         subscription.join_endpoint()
@@ -137,7 +137,7 @@ class SubscriptionRegistrar:
         return endpoint
 
     def params_of(self, uri: ChannelUri) -> SubscriptionParams:
-        """Return what a URI and the settings say of a subscription."""
+        """Return the parameters of a subscription from its URI and the settings."""
         return SubscriptionParams.parse(
             uri,
             self.context.settings.subscription_defaults,
@@ -146,7 +146,7 @@ class SubscriptionRegistrar:
         )
 
     def _check_congestion_control(self, params: SubscriptionParams) -> None:
-        # Unlike the reference, which finds out with the first image and has nobody to tell.
+        # The reference fails only when it creates the first image, and cannot report that to the client.
         if params.congestion_control is not None:
             self.context.registry.check("aeron_congestion_controls", params.congestion_control)
 
@@ -157,13 +157,13 @@ class SubscriptionRegistrar:
     def reserve_links_of(
         self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
     ) -> list[SubscriberLink]:
-        """Return what links a subscription to those of the streams that it is for."""
+        """Return links of a subscription to those of the streams that it matches."""
         return _reserve_all(
             subscription, (lifecycle for lifecycle in lifecycles if _is_for(subscription, lifecycle))
         )
 
     def of_ipc(self, lifecycle: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the subscriptions that a new IPC stream is linked to."""
+        """Return the subscriptions to link to a new IPC stream."""
         return [
             subscription
             for subscription in self.all
@@ -172,7 +172,7 @@ class SubscriptionRegistrar:
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
-        """Return the subscription to IPC streams that a request names as that of its responses."""
+        """Return the IPC subscription that a request names for its responses."""
         for subscription in self.all:
             if (
                 subscription.registration_id == registration_id
@@ -184,7 +184,7 @@ class SubscriptionRegistrar:
         return None
 
     def of_spies(self, lifecycle: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the spies that a new network publication is linked to."""
+        """Return the spies to link to a new network publication."""
         return [
             subscription
             for subscription in self.all
@@ -196,7 +196,7 @@ class SubscriptionRegistrar:
     def of_image(
         self, endpoint: ReceiveEndpointEntry, stream_id: int, session_id: int
     ) -> list[SubscriptionEntry]:
-        """Return the subscriptions that an image would be linked to."""
+        """Return the subscriptions to link to a new image."""
         return [
             subscription
             for subscription in self.all
@@ -206,7 +206,7 @@ class SubscriptionRegistrar:
     def remove(
         self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle], *, notify: bool = False
     ) -> None:
-        """End a subscription; its receiving end is closed with the last. Its client is told with `notify`."""
+        """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
         lifecycles = list(lifecycles)
         for each in subscription.beside:
             self.remove(each, lifecycles)
@@ -226,14 +226,14 @@ class SubscriptionRegistrar:
             self.close_if_unused(subscription.endpoint)
 
     def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
-        """Close a receiving end that neither subscriptions nor images need."""
+        """Close a receive endpoint that has neither subscriptions nor images."""
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
             self._closing.add(endpoint)
             endpoint.close()
 
     def on_timer(self, now_ns: int) -> None:
-        """Keep what the receiving ends found wrong, and have them ask senders who they know."""
+        """Log errors of the receive endpoints, update their counters, and request SETUP frames."""
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
             endpoint.native.update_counters()
@@ -267,7 +267,7 @@ def _is_for(subscription: SubscriptionEntry, lifecycle: StreamLifecycle) -> bool
     spied = subscription.spied
     if spied is None or not isinstance(lifecycle, NetworkPublicationLifecycle):
         return subscription.kind is SubscriptionKind.SHARED_MEMORY
-    # Unlike the reference, which then looks at no session id: `matches` has looked at it.
+    # The reference ignores the session id of a spy with a tag; here `matches` has checked it.
     if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == lifecycle.endpoint.tag:
         return True
     return spied.canonical_form == lifecycle.endpoint.channel.canonical_form
