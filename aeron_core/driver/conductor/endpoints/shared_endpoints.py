@@ -76,7 +76,7 @@ class ClosingEndpoints:
                 for each in self._endpoints
             ):
                 raise CommandRefusedError(
-                    f"{channel.uri} is being closed after its last use: retry when it is closed",
+                    f"{channel.uri} is being closed after its last use: try again",
                     ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
                 ) from error
             raise

@@ -109,7 +109,7 @@ class SendDestinations:
     def _answer(self, correlation_id: int, *, is_given: bool) -> None:
         if not is_given:
             raise CommandRefusedError(
-                "the sender has not processed earlier changes of destinations: retry",
+                "the sender has not processed earlier changes of destinations: try again",
                 ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
             )
         self._context.clients.on_success(correlation_id)
