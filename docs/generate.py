@@ -16,8 +16,8 @@ from aeron_resolvers import csv_table, driver
 from aeron_core import errors
 from aeron_core.cli import outcome
 from aeron_core.cli.main import make_core_app
+from aeron_core.concurrent import counter_types
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
-from aeron_core.driver.conductor import stream_counters
 from aeron_core.recording.settings import RecordingSettings
 from aeron_core.settings import ClientSettings, DriverSettings
 from aeron_core.settings.model import SettingsModel
@@ -143,7 +143,7 @@ def counters_page() -> Iterator[str]:
         yield f"| {index} | {label} |"
     yield "\n## Of streams, channels and clients\n\n| type | label begins with | value |\n|---|---|---|"
     for name, (label, meaning) in STREAM_COUNTERS.items():
-        yield f"| {getattr(stream_counters, name)} | `{label}` | {meaning} |"
+        yield f"| {getattr(counter_types, name)} | `{label}` | {meaning} |"
     yield "\n## Of name resolvers\n\n| type | label begins with | value |\n|---|---|---|"
     for type_id, (label, meaning) in RESOLVER_COUNTERS.items():
         yield f"| {type_id} | `{label}` | {meaning} |"

@@ -13,10 +13,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from aeron_core.concurrent import counter_types as types
+from aeron_core.concurrent.counter_types import owner_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID, SystemCounterLabels, labelled
-from aeron_core.driver.conductor import stream_counters as types
-from aeron_core.driver.conductor.stream_counters import owner_of
 
 #: Of the driver's own counters those that may fall, or are no counts.
 _SYSTEM_GAUGES: Final = frozenset(

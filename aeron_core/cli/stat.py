@@ -17,9 +17,9 @@ from aeron_core.cli.live import Interval, Once, show
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.streams import SessionOption, StreamOption
+from aeron_core.concurrent.counter_types import STREAM_TYPES, owner_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID
-from aeron_core.driver.conductor.stream_counters import STREAM_TYPES, owner_of
 from aeron_core.errors import ConfigurationError
 
 _RULE_WIDTH = 70  # as AeronStat

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from aeron_core.concurrent import counter_types as types
+from aeron_core.concurrent.counter_types import CounterOwner, owner_of
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver.conductor import stream_counters as types
-from aeron_core.driver.conductor.stream_counters import CounterOwner, owner_of
 
 
 @dataclass(slots=True)

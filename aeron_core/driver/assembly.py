@@ -24,7 +24,7 @@ from aeron_core.driver.conductor.conductor import Conductor
 from aeron_core.driver.conductor.context import DriverContext
 from aeron_core.driver.conductor.error_sink import ErrorSink
 from aeron_core.driver.conductor.log_storage import LogStorage
-from aeron_core.driver.conductor.names.resolution import Resolution
+from aeron_core.driver.conductor.names.name_resolution import NameResolution
 from aeron_core.driver.event_log import EventLog
 from aeron_core.driver.events import choose_events
 from aeron_core.driver.receiver.receiver import Receiver
@@ -105,7 +105,7 @@ class Assembly:
             uses_gro=settings.udp_gro is not Offload.OFF,
         )
         system.bytes_currently_mapped.set(self.cnc.layout.file_length + settings.loss_report_buffer_length)
-        resolution = Resolution(
+        resolution = NameResolution(
             resolver, start_lookup, clock, system, events, settings.name_resolver_threshold_ns
         )
         self._resolution = resolution
@@ -186,7 +186,7 @@ class Assembly:
         self._resolution.close()
         for proxy in (self.context.sender, self.context.receiver):
             proxy.release_all()
-        for endpoint in self.conductor.resources.endpoints():
+        for endpoint in self.conductor.registrars.endpoints():
             endpoint.close_sockets()
         self.context.events.close()
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
-from aeron_core.driver.conductor.stream_counters import SENDER_POSITION
+from aeron_core.concurrent.counter_types import SENDER_POSITION
 from aeron_core.errors import ClientError, ClosedError, ConfigurationError
 from aeron_core.shipping.events import EventMaker, JsonEvents, raw_event, raw_object
 from aeron_core.shipping.file_watcher import FileWatcher

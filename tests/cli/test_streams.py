@@ -6,9 +6,9 @@ import pytest
 
 import aeron_core
 from aeron_core.cli.stream_positions import lag, streams_of
+from aeron_core.concurrent import counter_types as types
+from aeron_core.concurrent.counter_types import CounterOwner, owner_of
 from aeron_core.concurrent.counters import CounterRecord
-from aeron_core.driver.conductor import stream_counters as types
-from aeron_core.driver.conductor.stream_counters import CounterOwner, owner_of
 
 CHANNEL = "aeron:udp?endpoint=localhost:20121"
 

@@ -10,7 +10,7 @@ import pytest
 
 import aeron_core
 from aeron_core.agent.at_exit import _open
-from aeron_core.driver.conductor.stream_counters import CLIENT_HEARTBEAT
+from aeron_core.concurrent.counter_types import CLIENT_HEARTBEAT
 
 pytestmark = pytest.mark.system
 

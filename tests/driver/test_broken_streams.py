@@ -97,8 +97,8 @@ def test_a_sender_position_where_no_frame_can_end_harms_nothing(pair):
 def test_a_channel_whose_socket_is_broken_keeps_no_other_from_working(pair, side, which_is_broken):
     flows = [Flow(pair, CHANNEL, 1), Flow(pair, OTHER_CHANNEL, 2)]
     driver = getattr(pair, side)
-    resources = driver.media_driver._assembly.conductor.resources
-    broken = resources.endpoints()[which_is_broken]
+    registrars = driver.media_driver._assembly.conductor.registrars
+    broken = registrars.endpoints()[which_is_broken]
 
     broken.transport.close_endpoint(broken.native)
 

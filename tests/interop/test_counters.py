@@ -8,8 +8,8 @@ import time
 import pytest
 
 import aeron_core
+from aeron_core.concurrent import counter_types
 from aeron_core.concurrent.counters import CountersReader
-from aeron_core.driver.conductor import stream_counters
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 pytestmark = pytest.mark.interop
@@ -19,9 +19,9 @@ MDC = "aeron:udp?control=127.0.0.1:24912|control-mode=manual|fc=min"
 MDS = "aeron:udp?control-mode=manual"
 DESTINATION = "aeron:udp?endpoint=127.0.0.1:24913"
 CHANNEL_TYPES = (
-    stream_counters.SEND_CHANNEL_STATUS,
-    stream_counters.RECEIVE_CHANNEL_STATUS,
-    stream_counters.MDC_DESTINATIONS,
+    counter_types.SEND_CHANNEL_STATUS,
+    counter_types.RECEIVE_CHANNEL_STATUS,
+    counter_types.MDC_DESTINATIONS,
 )
 SYSTEM = 0
 #: Chosen by the operating system: those of the channels above are not.
@@ -89,16 +89,16 @@ def described(record, names, status_ids):
     key: object = record.key.rstrip(b"\0")
     if record.type_id == SYSTEM:
         return (record.id, VERSION.sub("version", label), key, record.registration_id, record.owner_id)
-    if record.type_id in stream_counters.STREAM_TYPES:
-        owner = stream_counters.owner_of(record)
+    if record.type_id in counter_types.STREAM_TYPES:
+        owner = counter_types.owner_of(record)
         key = (names[owner.registration_id], names[owner.session_id], owner.stream_id, owner.channel)
-    elif record.type_id == stream_counters.LOCAL_SOCKADDR:
+    elif record.type_id == counter_types.LOCAL_SOCKADDR:
         status_id = int.from_bytes(record.key[:4], "little")
         label = label.replace(f" {status_id} ", f" {status_ids[status_id]} ")
         key = (status_ids[status_id], PORT.sub("port", counted(record.key[4:])))
     elif record.type_id in CHANNEL_TYPES:
         key = counted(record.key)
-    elif record.type_id == stream_counters.CLIENT_HEARTBEAT:
+    elif record.type_id == counter_types.CLIENT_HEARTBEAT:
         key = names[int.from_bytes(record.key[:8], "little")]
         # What follows is appended by the client.
         label = " ".join(label.split()[:2]).replace("id=", "id= ")
@@ -112,7 +112,7 @@ def described(record, names, status_ids):
 
 
 def is_heartbeat(line):
-    return line[0] == stream_counters.CLIENT_HEARTBEAT
+    return line[0] == counter_types.CLIENT_HEARTBEAT
 
 
 def number_of(word):

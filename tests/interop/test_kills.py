@@ -10,7 +10,7 @@ import pytest
 
 import aeron_core
 from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.driver.conductor.stream_counters import PUBLISHER_POSITION
+from aeron_core.concurrent.counter_types import PUBLISHER_POSITION
 
 pytestmark = pytest.mark.interop
 

@@ -1,4 +1,4 @@
-"""The conductor's way to another agent: commands on a ring, and what must be kept alive meanwhile."""
+"""Commands from the conductor to another agent over a ring, and references to the objects that they carry."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Linked = Callable[[int], None]
 class AgentProxy:
     """Commands one agent. Used by the conductor only.
 
-    An object goes to the agent as a borrowed reference: the proxy keeps it until the agent has said that it let
-    go (RELEASED). Commands that the ring has no room for wait here, in order.
+    An object goes to the agent as a borrowed reference: the proxy holds it until the agent confirms its removal
+    (RELEASED). Commands that do not fit into the ring are queued here, in order.
     """
 
     def __init__(self, ring: CommandRing, fails: Counter) -> None:
@@ -32,7 +32,7 @@ class AgentProxy:
     def send(
         self, operation: int, target: object, subject: object = None, numbers: tuple[int, ...] = ()
     ) -> None:
-        """Command the agent; `target` and `subject` stay alive until a removal of them is confirmed."""
+        """Send a command; `target` and `subject` are kept alive until the agent confirms their removal."""
         for item in (target, subject):
             if item is not None:
                 self._held[id(item)] = item
@@ -40,20 +40,20 @@ class AgentProxy:
         self.flush()
 
     def link(self, operation: int, target: object, subject: object, then: Linked) -> None:
-        """Have the agent follow `subject`; `then` is called with the position that it found for it."""
+        """Command the agent to follow `subject`; `then` is called with the join position that the agent chose."""
         self._on_link[operation, id(target), id(subject)] = then
         self.send(operation, target, subject)
 
     def remove(
         self, operation: int, target: object, subject: object = None, then: Released | None = None
     ) -> None:
-        """Have the agent let go of `subject`, or of `target` without one; `then` is called once it has."""
+        """Command the agent to release `subject`, or `target` if there is none; `then` is called when it has."""
         if then is not None:
             self._on_release[operation, id(target), id(subject) if subject is not None else 0] = then
         self.send(operation, target, subject)
 
     def flush(self) -> int:
-        """Offer what waits; return how many commands were taken."""
+        """Send queued commands until the ring is full; return how many were sent."""
         taken = 0
         while self._waiting:
             operation, target, subject, numbers = self._waiting[0]
@@ -65,7 +65,7 @@ class AgentProxy:
         return taken
 
     def on_released(self, command: Command) -> None:
-        """Let go of what the agent has let go of."""
+        """Drop the reference that the agent has released, and call its `then`."""
         target, subject = command.target, command.subject
         operation = command.numbers[0]
         freed = subject if subject is not None else target
@@ -76,21 +76,21 @@ class AgentProxy:
             then()
 
     def on_linked(self, command: Command) -> None:
-        """Go on with what the agent follows from now on."""
+        """Call the `then` of a link that the agent has established."""
         then = self._on_link.pop((command.numbers[0], id(command.target), id(command.subject)))
         then(command.values[0])
 
     def forget(self, item: object) -> None:
-        """Let go of an object that the agent cannot reach any more."""
+        """Drop the reference to an object that the agent can no longer reach."""
         self._held.pop(id(item), None)
 
     def release_all(self) -> None:
-        """Do what was to follow removals, at the end of the driver: no agent runs any more to confirm them."""
+        """Call the `then` of all pending removals; only after the agent has stopped, which confirms none of them."""
         while self._on_release:
             _, then = self._on_release.popitem()
             then()
 
     @property
     def is_idle(self) -> bool:
-        """Whether no command waits and no answer is due."""
+        """Whether no command is queued and no confirmation is pending."""
         return not self._waiting and not self._on_release and not self._on_link

@@ -1,8 +1,8 @@
-"""What the driver tells its clients."""
+"""Responses and events from the driver to its clients."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from aeron_core.protocol import responses
 
@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from aeron_core.protocol.responses import Response
 
 
+#: Space for the fields of OnError before its text: 20 bytes, with a margin.
+_ERROR_FIELDS_LENGTH: Final = 64
+
+
 class ClientProxy:
-    """Broadcasts responses; every client hears all of them. Used by the conductor only."""
+    """Broadcasts responses; every client receives all of them. Used by the conductor only."""
 
     def __init__(self, transmitter: BroadcastTransmitter, events: EventLog) -> None:
         self._transmitter = transmitter
@@ -25,11 +29,11 @@ class ClientProxy:
         self._transmitter.transmit(response.TYPE_ID, response.encode())
 
     def on_error(self, correlation_id: int, code: int, text: str) -> None:
-        """Refuse a command; a text that is too long for the buffer is cut."""
-        limit = self._transmitter.max_message_length - 64
+        """Send an error response to a command; a text that is too long for the buffer is truncated."""
+        limit = self._transmitter.max_message_length - _ERROR_FIELDS_LENGTH
         message = text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
         self.send(responses.OnError(correlation_id, code, message))
 
     def on_success(self, correlation_id: int) -> None:
-        """Confirm a command that has no answer of its own."""
+        """Confirm a command that has no response type of its own."""
         self.send(responses.OnOperationSuccess(correlation_id))

@@ -1,15 +1,18 @@
-"""The driver's housekeeping: commands of clients, lives of streams, timers. Runs the duty cycle and nothing else."""
+"""The conductor agent: the duty cycle that runs client commands, events of other agents, lookups and timers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from aeron_core._native import wire
 from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
+from aeron_core.driver.conductor.commands.client_resources import ClientResources
 from aeron_core.driver.conductor.commands.clients import Clients
 from aeron_core.driver.conductor.commands.command_handler import CommandHandler
-from aeron_core.driver.conductor.commands.resources import Resources
 from aeron_core.driver.conductor.names.re_resolution import ReResolution
+from aeron_core.driver.conductor.registrars import Registrars
+from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
@@ -18,13 +21,21 @@ if TYPE_CHECKING:
     from aeron_core._native.commands import CommandRing
     from aeron_core.agent.duty_cycle import DutyCycleTracker
     from aeron_core.driver.conductor.agent_proxy import AgentProxy
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
-#: Events of an agent that are handled in one duty cycle.
-EVENT_DRAIN_LIMIT = 64
+#: Most events of one agent that are handled in one duty cycle.
+EVENT_DRAIN_LIMIT: Final = 64
+
+#: The group tag of a response for a receiver without one.
+_NO_GROUP_TAG: Final = -1
+#: Address types of a response by the length of the address.
+_ADDRESS_TYPES: Final = {
+    wire.RES_IP4_ADDRESS_LENGTH: wire.RESPONSE_ADDRESS_TYPE_IP4,
+    wire.RES_IP6_ADDRESS_LENGTH: wire.RESPONSE_ADDRESS_TYPE_IP6,
+}
 
 
 class Conductor:
@@ -35,17 +46,18 @@ class Conductor:
     def __init__(
         self,
         context: DriverContext,
-        resolution: Resolution,
+        resolution: NameResolution,
         duty_cycle: DutyCycleTracker,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._context = context
         self._duty_cycle = duty_cycle
         self._resolution = resolution
-        self.resources = Resources(context, resolution)
-        self._re_resolution = ReResolution(context, resolution, self.resources)
-        self.clients = Clients(context, self._release)
-        self._commands = CommandHandler(context, self.clients, self.resources, terminate)
+        self.registrars = Registrars(context)
+        self._resources = ClientResources(context, resolution, self.registrars)
+        self._re_resolution = ReResolution(context, resolution, self.registrars)
+        self._clients = Clients(context, self._release)
+        self._commands = CommandHandler(context, self._clients, self._resources, terminate)
         self._event = Command()
         self._timer_deadline_ns = context.clock.nano_time()
         self._blocked_position = -1
@@ -53,7 +65,7 @@ class Conductor:
 
     def _release(self, client: Client) -> None:
         self._commands.forget(client.client_id)
-        self.resources.release(client)
+        self._resources.release(client)
 
     def do_work(self) -> int:
         """Run one duty cycle; return 0 if there was nothing to do."""
@@ -73,7 +85,7 @@ class Conductor:
         try:
             return self._resolution.do_work(now_ns)
         except Exception as error:
-            # A plugin's: it must not keep the conductor from its other work.
+            # The resolver is a plugin: its failure must not stop the conductor's other work.
             self._context.errors.record_exception(error, "name resolver")
             return 0
 
@@ -93,10 +105,11 @@ class Conductor:
         elif code == operations.LINKED:
             proxy.on_linked(self._event)
         elif code == operations.CREATE_IMAGE:
-            self.resources.images.on_create_image(self._event)
+            self.registrars.images.on_create_image(self._event)
         elif code == operations.CREATE_IMAGE_REFUSED:
             self._context.errors.record(
-                11, f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}"
+                ErrorCode.GENERIC_ERROR,
+                f"exceeded session limit, stream id={self._event.numbers[1]} from {self._event.source}",
             )
         elif code == operations.PUBLICATION_ERROR:
             self._on_publication_error()
@@ -104,9 +117,9 @@ class Conductor:
             self._on_receivers_refused()
         elif code == operations.RESPONSE_SETUP:
             publication = cast("NetworkPublication", self._event.target)
-            self.resources.response_channels.on_response_setup(publication, self._event.numbers[0])
+            self._resources.response_channels.on_response_setup(publication, self._event.numbers[0])
         elif code == operations.RESPONSE_CONNECTED:
-            self.resources.response_channels.announce_all()
+            self._resources.response_channels.announce_all()
 
     def _on_publication_error(self) -> None:
         event = self._event
@@ -122,10 +135,10 @@ class Conductor:
                 publication.session_id,
                 publication.stream_id,
                 receiver_id,
-                group_tag if has_group_tag else -1,
-                {4: 1, 16: 2}.get(len(packed), 0),
+                group_tag if has_group_tag else _NO_GROUP_TAG,
+                _ADDRESS_TYPES.get(len(packed), wire.RESPONSE_ADDRESS_TYPE_NONE),
                 source.port,
-                packed.ljust(16, b"\0"),
+                packed.ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0"),
                 error_code,
                 event.text.decode("utf-8", "replace"),
             )
@@ -134,7 +147,7 @@ class Conductor:
     def _on_receivers_refused(self) -> None:
         publication = cast("NetworkPublication", self._event.target)
         self._context.errors.record(
-            11,
+            ErrorCode.GENERIC_ERROR,
             f"more than {operations.MAX_TRACKED_RECEIVERS} receivers, session id={publication.session_id} "
             f"stream id={publication.stream_id}: status messages of others are ignored",
         )
@@ -142,12 +155,12 @@ class Conductor:
     def _on_timer(self, now_ns: int) -> None:
         self._timer_deadline_ns = now_ns + self._context.settings.timer_interval_ns
         self._context.to_driver.consumer_heartbeat_ms = self._context.clock.epoch_ms()
-        self.clients.on_timer()
-        self.resources.on_timer(now_ns)
+        self._clients.on_timer()
+        self._resources.on_timer(now_ns)
         self._unblock_commands(now_ns)
 
     def _unblock_commands(self, now_ns: int) -> None:
-        # A client that died while it wrote a command would block all others for ever.
+        # A client that died while it wrote a command would block the ring for all other clients.
         ring = self._context.to_driver
         position = ring.consumer_position
         if position != self._blocked_position or ring.producer_position <= position:
@@ -160,5 +173,5 @@ class Conductor:
             self._context.system_counters.unblocked_commands.get_and_add(1)
 
     def on_close(self) -> None:
-        """Tell clients that the driver is gone."""
+        """Clear the heartbeat, by which clients detect that the driver has stopped."""
         self._context.to_driver.consumer_heartbeat_ms = -1

@@ -1,4 +1,4 @@
-"""What the parts of the conductor share."""
+"""Objects that all parts of the conductor share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DriverContext:
-    """Fixed for the life of a driver; everything in it belongs to the conductor's thread unless it says otherwise."""
+    """Shared objects, fixed until the driver closes; for use on the conductor's thread only."""
 
     settings: DriverSettings
     clock: Clock
@@ -53,7 +53,7 @@ class DriverContext:
     uses_gro: bool
 
     def media_of(self, uri: ChannelUri) -> MediaTransport:
-        """Return the medium of a channel; one that is not installed makes the channel invalid."""
+        """Return the medium of a channel. Raises ChannelUriError if it is not installed."""
         names = self.registry.names("aeron_media_transports")
         if uri.media not in names:
             raise ChannelUriError(
@@ -63,5 +63,5 @@ class DriverContext:
         return self.registry.media(uri.media)
 
     def next_correlation_id(self) -> int:
-        """Return an id that no client and no other resource has."""
+        """Return an id that is unique among clients and resources."""
         return self.to_driver.next_correlation_id()

@@ -1,4 +1,4 @@
-"""Where the driver's faults go: counted, and kept once each in the distinct error log."""
+"""Errors of the driver: refused commands, their codes, and the sink that counts and logs every error."""
 
 from __future__ import annotations
 
@@ -14,8 +14,16 @@ if TYPE_CHECKING:
 _NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
+class CommandRefusedError(AeronError):
+    """A command of a client cannot be carried out; the client receives `code` and the message."""
+
+    def __init__(self, message: str, code: ErrorCode = ErrorCode.GENERIC_ERROR) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 def code_of(error: BaseException) -> ErrorCode:
-    """Return the code that a client is told for an exception."""
+    """Return the error code that is sent to a client for an exception."""
     code = getattr(error, "code", None)
     if isinstance(code, ErrorCode):
         return code
@@ -25,25 +33,25 @@ def code_of(error: BaseException) -> ErrorCode:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text that a client is told: the message alone for what we raise on purpose."""
+    """Return the text that is sent to a client; errors that the driver raises on purpose omit the type name."""
     if isinstance(error, AeronError | OSError) and str(error):
         return str(error.strerror if isinstance(error, OSError) and error.strerror else error)
     return f"{type(error).__name__}: {error}"
 
 
 class ErrorSink:
-    """Faults of all agents; called by the conductor, or by an agent that holds the GIL."""
+    """Counts errors and stores each distinct one once; for the conductor, or an agent that holds the GIL."""
 
     def __init__(self, log: DistinctErrorLog, counters: SystemCounters) -> None:
         self._log = log
         self._counters = counters
 
     def record(self, code: int, text: str) -> None:
-        """Count a fault and keep its text."""
+        """Count an error and log its text."""
         self._counters.errors.get_and_add(1)
         self._log.record(code, text)
 
     def record_exception(self, error: BaseException, context: str = "") -> None:
-        """Count an exception and keep its text, after what was being done."""
+        """Count an exception and log its text, prefixed with `context`."""
         text = text_of(error)
         self.record(int(code_of(error)), f"{context}: {text}" if context else text)

@@ -1,36 +1,69 @@
-"""What subscriptions link to: a stream that somebody publishes here, or an image of one.
+"""Base of publication and image lifecycles: the subscribers of one stream and their states.
 
-    (reserved) ──link──► joining ──LINKED: position, label, available image──► reading ──unlink──► (gone)
+    (reserved) ──link──► joining ──LINKED: position, label, available image──► reading ──unlink──► (removed)
 
-The agent that cleans the log says where a subscriber joins: what the conductor read of the others' positions may
-be behind the cleaning by the time that the agent follows the new one.
+The agent that cleans the log chooses the position at which a subscriber joins. The conductor cannot: between its
+reading of the other positions and the agent's first look at the new subscriber, the log may have been cleaned
+past that position.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from aeron_core.concurrent import counter_types
+from aeron_core.concurrent.counter_types import CounterOwner
 from aeron_core.driver import events
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.stream_counters import CounterOwner
-from aeron_core.driver.conductor.tether import Tether, TetherState
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from aeron_core.driver.conductor.agent_proxy import Linked
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.uri.parameters import UntetheredTimeouts
 
 IPC_SOURCE_IDENTITY = "aeron:ipc"
 
-_Stream = TypeVar("_Stream", bound="StreamLifecycle")
+_Lifecycle = TypeVar("_Lifecycle", bound="StreamLifecycle")
+
+
+class TetherState(Enum):
+    """States of an untethered subscriber of one stream; only an ACTIVE one limits its publisher.
+
+        ACTIVE ──at the limit for too long──► LINGER (unavailable) ──► RESTING ──► ACTIVE (available again)
+                                                 └──rejoin=false──► (unlinked)
+
+    Source: aeron_driver_common.h, aeron_subscription_tether_state_t.
+    """
+
+    ACTIVE = "active"
+    LINGER = "linger"
+    RESTING = "resting"
+
+
+@dataclass
+class Tether:
+    """State of one untethered subscriber; while it is ACTIVE, `since_ns` is when it last was past the limit."""
+
+    since_ns: int
+    state: TetherState = TetherState.ACTIVE
+
+    def enter(self, state: TetherState, now_ns: int) -> None:
+        """Enter another state."""
+        self.state = state
+        self.since_ns = now_ns
+
+    def has_lasted(self, duration_ns: int, now_ns: int) -> bool:
+        """Return whether more than `duration_ns` has passed since `since_ns`."""
+        return now_ns > self.since_ns + duration_ns
 
 
 class StreamLifecycle(ABC):
@@ -42,21 +75,21 @@ class StreamLifecycle(ABC):
         self.session_id = session_id
         self.stream_id = stream_id
         self.links: dict[SubscriptionEntry, SubscriberPosition] = {}
-        # Those of the links that the agent does not follow yet: their positions say nothing.
+        # Links that the agent does not follow yet: their positions are not valid.
         self._joining: set[SubscriptionEntry] = set()
         self._tethers: dict[SubscriptionEntry, Tether] = {}
-        # Those that the agent has been told to forget, but whose counters they keep.
+        # Untethered subscribers that the agent is releasing but whose counters stay allocated for a rejoin.
         self._leaving: set[SubscriberPosition] = set()
 
     @property
     @abstractmethod
     def log_path(self) -> Path:
-        """Where clients map the log."""
+        """Path at which clients map the log."""
 
     @property
     @abstractmethod
     def source_identity(self) -> str:
-        """Who publishes, as clients see it."""
+        """Source of the stream as clients see it."""
 
     @property
     @abstractmethod
@@ -66,22 +99,22 @@ class StreamLifecycle(ABC):
     @property
     @abstractmethod
     def untethered_timeouts(self) -> UntetheredTimeouts:
-        """How long untethered subscribers stand at the limit, linger and rest."""
+        """Timeouts of the states of untethered subscribers."""
 
     @abstractmethod
     def on_timer(self, now_ns: int) -> bool:
-        """Go on with the life of the stream; return whether it is over."""
+        """Advance the state of the stream; return whether it has ended."""
 
     @abstractmethod
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
-        """Have the agent follow a subscriber from a position that it chooses."""
+        """Command the agent to follow a subscriber from a position that the agent chooses."""
 
     @abstractmethod
     def _detach(self, position: SubscriberPosition) -> None:
-        """Have the agent forget a subscriber, then free its counter."""
+        """Command the agent to release a subscriber, then free its counter."""
 
     def reserve(self, subscription: SubscriptionEntry) -> SubscriberPosition:
-        """Return the position of a subscription that is to be linked. StorageError where no counter is left."""
+        """Allocate the position of a subscription before it is linked. Raises StorageError if no counter is free."""
         owner = CounterOwner(
             subscription.registration_id,
             self.session_id,
@@ -91,7 +124,7 @@ class StreamLifecycle(ABC):
         )
         counter = stream_counters.allocate_stream_counter(
             self.context.counters,
-            stream_counters.SUBSCRIBER_POSITION,
+            counter_types.SUBSCRIBER_POSITION,
             "sub-pos",
             owner,
             reference_id=self.registration_id,
@@ -99,7 +132,7 @@ class StreamLifecycle(ABC):
         return SubscriberPosition(counter, subscription.registration_id, subscription.client_id)
 
     def link(self, subscription: SubscriptionEntry, position: SubscriberPosition) -> None:
-        """Let a subscription take part in the stream; its client is told once the agent follows it."""
+        """Add a subscription to the stream; its client gets the available image when the agent follows it."""
         self.links[subscription] = position
         self._joining.add(subscription)
         if not subscription.params.is_tether:
@@ -131,7 +164,7 @@ class StreamLifecycle(ABC):
         )
 
     def unlink(self, subscription: SubscriptionEntry) -> None:
-        """End a subscription's part in the stream without a word to its client, which ended it."""
+        """Remove a subscription from the stream; its client, which asked for that, is not notified."""
         is_away = self._is_away(subscription)
         self._joining.discard(subscription)
         self._tethers.pop(subscription, None)
@@ -146,20 +179,20 @@ class StreamLifecycle(ABC):
             self.free_counter_of(position)
 
     def unlink_all(self, *, notify: bool) -> None:
-        """End the part of all subscriptions, and tell their clients with `notify`."""
+        """Remove all subscriptions; with `notify` their clients get an unavailable image."""
         if notify:
             self.notify_unavailable()
         for subscription in list(self.links):
             self.unlink(subscription)
 
     def notify_unavailable(self) -> None:
-        """Tell the clients of all subscriptions that the stream is over, if they know that it was there."""
+        """Send an unavailable image to the client of each subscription that got an available image."""
         for subscription in self.links:
             self.notify_unavailable_to(subscription)
         self._joining = set()
 
     def notify_unavailable_to(self, subscription: SubscriptionEntry) -> None:
-        """Tell the client of a subscription that the stream is over for it, if it knows that it was there."""
+        """Send an unavailable image to the client of a subscription if it got an available image."""
         if (
             subscription in self.links
             and subscription not in self._joining
@@ -173,11 +206,11 @@ class StreamLifecycle(ABC):
 
     @property
     def has_readers(self) -> bool:
-        """Whether there are subscribers that are not away."""
+        """Whether there are subscribers besides untethered ones that linger or rest."""
         return any(not self._is_away(subscription) for subscription in self.links)
 
     def reader_positions(self) -> list[int]:
-        """Return how far the subscribers have read that are not away."""
+        """Return the positions of all subscribers except untethered ones that linger or rest."""
         return [
             position.counter.get_acquire()
             for subscription, position in self.links.items()
@@ -189,7 +222,7 @@ class StreamLifecycle(ABC):
         return tether is not None and tether.state is not TetherState.ACTIVE
 
     def check_untethered(self, limit: int, now_ns: int) -> None:
-        """Let the stream go on without untethered subscribers that stay at `limit`, and take them back later."""
+        """Drop untethered subscribers that stay at or below `limit` for too long, and let them rejoin later."""
         timeouts = self.untethered_timeouts
         for subscription, tether in list(self._tethers.items()):
             if tether.state is TetherState.ACTIVE:
@@ -227,63 +260,38 @@ class StreamLifecycle(ABC):
     def _rejoin(self, subscription: SubscriptionEntry, tether: Tether, now_ns: int) -> None:
         position = self.links[subscription]
         if position in self._leaving:
-            # The agent has not forgotten it yet.
+            # The agent has not released it yet.
             return
         self._move(subscription, tether, TetherState.ACTIVE, now_ns)
         self._joining.add(subscription)
         self._attach(position, partial(self._on_rejoined, subscription, position))
 
     def _have_all_read(self, position: int) -> bool:
-        """Return whether no subscriber has anything left to read before `position`."""
+        """Return whether every subscriber has read up to `position`."""
         return not self._joining and all(reader >= position for reader in self.reader_positions())
 
     def free_counter_of(self, position: SubscriberPosition) -> None:
-        """Give a subscriber's counter back, once no agent reads it any more, unless the subscriber is to rest."""
+        """Free the counter of a subscriber that the agent has released, unless it is untethered and may rejoin."""
         if position in self._leaving:
             self._leaving.remove(position)
             return
         self.context.counters.free(position.counter.id)
 
 
-def take_ended(streams: list[_Stream], now_ns: int) -> list[_Stream]:
-    """Go on with the life of all streams; return those that are over, which are taken from the list.
+def take_ended(lifecycles: list[_Lifecycle], now_ns: int) -> list[_Lifecycle]:
+    """Advance all streams; remove those that have ended from the list and return them.
 
-    One that fails is recorded, and keeps no other from going on.
+    The error of one stream is recorded and does not stop the others.
     """
     ended = []
-    for stream in list(streams):
+    for lifecycle in list(lifecycles):
         try:
-            if stream.on_timer(now_ns):
-                ended.append(stream)
+            if lifecycle.on_timer(now_ns):
+                ended.append(lifecycle)
         except Exception as error:
-            stream.context.errors.record_exception(
-                error, f"timer of session {stream.session_id}, stream {stream.stream_id}"
+            lifecycle.context.errors.record_exception(
+                error, f"timer of session {lifecycle.session_id}, stream {lifecycle.stream_id}"
             )
-    for stream in ended:
-        streams.remove(stream)
+    for lifecycle in ended:
+        lifecycles.remove(lifecycle)
     return ended
-
-
-class Link(NamedTuple):
-    """A subscription that is to take part in a stream, and the position that is reserved for it."""
-
-    stream: StreamLifecycle
-    subscription: SubscriptionEntry
-    position: SubscriberPosition
-
-    def establish(self) -> None:
-        """See `Stream.link`."""
-        self.stream.link(self.subscription, self.position)
-
-
-def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[Link]:
-    """Return a link for each pair, or raise and reserve none: a command is carried out as a whole or not at all."""
-    links: list[Link] = []
-    try:
-        for stream, subscription in pairs:
-            links.append(Link(stream, subscription, stream.reserve(subscription)))
-    except BaseException:
-        for link in links:
-            link.stream.free_counter_of(link.position)
-        raise
-    return links

@@ -1,6 +1,6 @@
 """Log buffers as files of the driver's directory, or as POSIX shared memory.
 
-Either way a client maps the path that it is told: on Linux a shared-memory object is a file under /dev/shm.
+In both cases a client maps the path in the response: on Linux a shared-memory object is a file under /dev/shm.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import posix_ipc
 
 from aeron_core.concurrent.mapped_file import create_mapped_file, free_space, map_new_file
-from aeron_core.errors import StorageError
+from aeron_core.errors import ErrorCode, StorageError
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.settings import Storage
 
@@ -33,7 +33,7 @@ SHARED_MEMORY_PREFIX: Final = "aeron-core-"
 
 @dataclass(frozen=True)
 class StoredLog:
-    """A log buffer and the path by which clients map it."""
+    """A log buffer and the path at which clients map it."""
 
     log: LogBuffer
     path: Path
@@ -41,7 +41,7 @@ class StoredLog:
 
 
 class LogStorage:
-    """Makes and deletes log buffers. Used by the conductor only."""
+    """Creates and deletes log buffers. Used by the conductor only."""
 
     def __init__(self, settings: DriverSettings, counters: SystemCounters, errors: ErrorSink) -> None:
         self._settings = settings
@@ -88,7 +88,7 @@ class LogStorage:
             memory.close_fd()
 
     def _check_space(self, path: Path, length: int) -> None:
-        # A sparse file takes its pages when they are written, and the kernel kills who writes where none is left.
+        # A sparse file gets its pages when they are written; if none is free then, the writer is killed by SIGBUS.
         if not self._settings.perform_storage_checks:
             return
         free = free_space(path.parent)
@@ -104,19 +104,21 @@ class LogStorage:
                 f"free; use a shorter term-length, or another aeron.dir{hint}",
             )
         if free <= self._settings.low_file_store_warning_threshold_length:
-            self._errors.record(0, f"WARNING: space is running low in {path.parent}: {free} bytes are free")
+            self._errors.record(
+                ErrorCode.UNUSED, f"WARNING: space is running low in {path.parent}: {free} bytes are free"
+            )
 
     def delete(self, stored: StoredLog) -> None:
-        """Have the log's name removed, if it was not yet; its memory goes with its last user."""
+        """Queue the log's file for removal, once; the memory is freed when its last user unmaps it."""
         if self._live.pop(stored.path, None) is None:
             return
         self._counters.bytes_currently_mapped.get_and_add(-stored.length)
         self._ended.append(stored.path)
 
     def free_ended(self) -> int:
-        """Remove the names of some logs that are over; return how many.
+        """Remove the files of some deleted logs; return how many.
 
-        The kernel takes its time to free long ones, so that a duty cycle bears no more than `resource_free_limit`.
+        To free a long log takes the kernel long, so one duty cycle removes at most `resource_free_limit`.
         """
         count = min(len(self._ended), self._settings.resource_free_limit)
         for _ in range(count):
@@ -124,14 +126,14 @@ class LogStorage:
         return count
 
     def delete_all(self) -> None:
-        """Remove the names of all logs, at the end of the driver."""
+        """Remove the files of all logs when the driver closes."""
         for stored in list(self._live.values()):
             self.delete(stored)
         while self._ended:
             self.free_ended()
 
     def retry_deletions(self) -> None:
-        """Try again what could not be deleted."""
+        """Retry deletions that failed."""
         paths, self._undeleted = self._undeleted, []
         for path in paths:
             self._unlink(path)
@@ -146,15 +148,15 @@ class LogStorage:
 
 
 def _shared_memory_prefix(aeron_dir: Path) -> str:
-    # One process may run several drivers, whose log ids are the same.
+    # One process may run several drivers, which use the same log ids.
     return f"{SHARED_MEMORY_PREFIX}{os.getpid()}-{zlib.crc32(str(aeron_dir).encode()):08x}-"
 
 
 def sweep_shared_memory(aeron_dir: Path, root: Path = SHARED_MEMORY_ROOT) -> list[Path]:
-    """Delete the shared memory of drivers that are no more; return the deleted paths.
+    """Delete the shared memory of drivers that have ended; return the deleted paths.
 
-    For a driver that has taken `aeron_dir`: who had it before is no more either, though in a container it had
-    the same process id.
+    Call it only as the owner of `aeron_dir`: its former owner has ended too, although in a container both may
+    have the same process id.
     """
     own = _shared_memory_prefix(aeron_dir)
     swept = []

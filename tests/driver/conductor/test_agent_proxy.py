@@ -1,4 +1,4 @@
-"""Commands to an agent: in order whatever the ring holds, and what they name stays alive until it is let go."""
+"""Commands to an agent: their order when the ring is full, and the lifetime of their objects."""
 
 import gc
 import weakref
@@ -13,11 +13,11 @@ ADD, REMOVE, RELEASED, LINKED = 1, 2, 3, 4
 
 
 class Thing:
-    """Something that an agent works with."""
+    """An object that is passed to an agent."""
 
 
 class Agent:
-    """The other end of the ring, which says at once that it has let go."""
+    """The consumer of the ring; it confirms each removal at once."""
 
     def __init__(self, capacity=4):
         self.ring = CommandRing(capacity)
@@ -27,7 +27,7 @@ class Agent:
         self._command = Command()
 
     def take(self, limit=100):
-        """Return the commands that have arrived, and answer the removals among them."""
+        """Return the commands that have arrived, and confirm the removals among them."""
         taken = []
         while len(taken) < limit and self.ring.receive(self._command):
             command = self._command
@@ -60,7 +60,7 @@ def test_a_command_arrives_with_its_objects_and_numbers(agent):
     assert agent.take() == [(ADD, target, subject, 42)]
 
 
-def test_commands_for_which_there_is_no_room_wait_in_order(agent):
+def test_commands_are_queued_in_order_while_the_ring_is_full(agent):
     target = Thing()
 
     for number in range(10):
@@ -76,7 +76,7 @@ def test_commands_for_which_there_is_no_room_wait_in_order(agent):
     assert agent.proxy.is_idle
 
 
-def test_flushing_says_how_many_commands_were_taken(agent):
+def test_flush_returns_the_number_of_commands_sent(agent):
     for _ in range(7):
         agent.proxy.send(ADD, Thing())
 
@@ -86,7 +86,7 @@ def test_flushing_says_how_many_commands_were_taken(agent):
     assert agent.proxy.flush() == 0
 
 
-def test_what_an_agent_was_given_stays_alive_until_it_says_that_it_let_go(agent):
+def test_objects_stay_alive_until_the_agent_confirms_their_release(agent):
     target, subject = Thing(), Thing()
     references = weakref.ref(target), weakref.ref(subject)
     agent.proxy.send(ADD, target, subject)
@@ -101,7 +101,7 @@ def test_what_an_agent_was_given_stays_alive_until_it_says_that_it_let_go(agent)
     assert [is_alive(reference) for reference in references] == [True, False]
 
 
-def test_a_target_alone_is_let_go_by_its_own_removal(agent):
+def test_a_target_without_subject_is_released_by_its_own_removal(agent):
     target = Thing()
     reference = weakref.ref(target)
     agent.proxy.send(ADD, target)
@@ -114,7 +114,7 @@ def test_a_target_alone_is_let_go_by_its_own_removal(agent):
     assert not is_alive(reference)
 
 
-def test_what_waits_for_room_is_alive(agent):
+def test_objects_of_queued_commands_stay_alive(agent):
     reference = weakref.ref(thing := Thing())
     for _ in range(4):
         agent.proxy.send(ADD, None)
@@ -124,7 +124,7 @@ def test_what_waits_for_room_is_alive(agent):
     assert is_alive(reference)
 
 
-def test_what_is_to_follow_a_removal_happens_once_and_after_it(agent):
+def test_the_callback_of_a_removal_runs_once_after_its_confirmation(agent):
     target, happened = Thing(), []
     agent.proxy.remove(REMOVE, target, then=lambda: happened.append("removed"))
 
@@ -136,7 +136,7 @@ def test_what_is_to_follow_a_removal_happens_once_and_after_it(agent):
     assert (happened, agent.proxy.is_idle) == (["removed"], True)
 
 
-def test_removals_of_several_subjects_of_one_target_are_told_apart(agent):
+def test_removals_of_several_subjects_of_one_target_are_distinguished(agent):
     target, subjects, happened = Thing(), [Thing(), Thing()], []
     for name, subject in zip("ab", subjects, strict=True):
         agent.proxy.remove(REMOVE, target, subject, then=lambda name=name: happened.append(name))
@@ -150,7 +150,7 @@ def test_removals_of_several_subjects_of_one_target_are_told_apart(agent):
     assert happened == ["a", "b"]
 
 
-def test_what_is_to_follow_a_link_is_told_the_position_that_the_agent_chose(agent):
+def test_the_callback_of_a_link_gets_the_position_that_the_agent_chose(agent):
     target, subject, chosen = Thing(), Thing(), []
     agent.proxy.link(ADD, target, subject, chosen.append)
     reply, replies = Command(), CommandRing(4)
@@ -165,7 +165,7 @@ def test_what_is_to_follow_a_link_is_told_the_position_that_the_agent_chose(agen
     assert agent.proxy.is_idle
 
 
-def test_what_follows_a_removal_may_command_the_agent(agent):
+def test_the_callback_of_a_removal_can_send_commands(agent):
     target, other = Thing(), Thing()
     agent.proxy.remove(REMOVE, target, then=lambda: agent.proxy.send(ADD, other))
 
@@ -175,7 +175,7 @@ def test_what_follows_a_removal_may_command_the_agent(agent):
     assert [(code, target) for code, target, *_ in agent.take()] == [(ADD, other)]
 
 
-def test_at_the_end_all_that_was_to_follow_removals_happens_and_what_follows_from_that(agent):
+def test_release_all_runs_pending_callbacks_and_those_that_they_add(agent):
     target, other, happened = Thing(), Thing(), []
 
     def removed():
@@ -189,7 +189,7 @@ def test_at_the_end_all_that_was_to_follow_removals_happens_and_what_follows_fro
     assert happened == ["target", "other"]
 
 
-def test_an_object_can_be_forgotten_without_a_removal(agent):
+def test_a_reference_can_be_dropped_without_a_removal(agent):
     target = Thing()
     reference = weakref.ref(target)
     agent.proxy.send(ADD, target)

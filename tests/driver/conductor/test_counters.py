@@ -1,4 +1,4 @@
-"""The counters that tools of any origin look for: ids, types, keys, labels, owners, order."""
+"""Ids, types, keys, labels, owners and order of counters, on which tools of any origin rely."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from aeron_core.testing.pair import MS, S
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 LONE_CHANNEL = "aeron:udp?endpoint=127.0.0.1:20121"
 
-# The table of the reference's system counters; <v> stands for what names our version.
+# The table of the reference's system counters; <v> stands for our version.
 SYSTEM_LABELS = """\
 Bytes sent
 Bytes received
@@ -78,7 +78,7 @@ def channel_key(channel):
 
 
 def new_counters(driver, before):
-    """Return (type, name) of the counters that are there since `before`."""
+    """Return (type, name) of the counters allocated since `before`."""
     return [(r.type_id, r.label.split(":")[0]) for r in driver.counters if r.id >= before]
 
 
@@ -161,7 +161,7 @@ def test_counters_of_an_ipc_publication_are_two(lone):
     assert lone.driver.find_counter("sub-pos").reference_id == publication.registration_id
 
 
-def test_channels_state_their_status_and_where_they_are_bound(pair):
+def test_channels_publish_their_status_and_bound_addresses(pair):
     subscription = pair.add_subscription(CHANNEL, 1001)
     publication = pair.add_publication(CHANNEL, 1001)
 
@@ -178,7 +178,7 @@ def test_channels_state_their_status_and_where_they_are_bound(pair):
     assert subscription.local_addresses() == ["10.0.0.2:20121"]
 
 
-def test_long_channels_are_cut_in_keys_and_labels(lone):
+def test_long_channels_are_truncated_in_keys_and_labels(lone):
     channel = f"aeron:ipc?alias={'a' * 600}"
 
     publication = lone.add_publication(channel, 1001)
@@ -188,7 +188,7 @@ def test_long_channels_are_cut_in_keys_and_labels(lone):
     assert len(record.label) == 380
 
 
-def test_a_client_heartbeat_is_named_by_its_client(lone):
+def test_a_client_heartbeat_has_the_id_of_its_client(lone):
     lone.result(lone.client.add_counter_async(5, b"", "x"))
     lone.run_for(1 * S)
 
@@ -213,7 +213,7 @@ def test_static_counters_outlive_their_client_and_are_found_again(lone):
     assert record.key == b"key".ljust(112, b"\0")
 
 
-def test_a_static_counter_cannot_take_the_name_of_another_counter(lone):
+def test_a_static_counter_cannot_have_the_type_and_id_of_another_counter(lone):
     counter = lone.result(lone.client.add_counter_async(77, b"", "mine"))
     registration = lone.client.add_static_counter_async(77, counter.registration_id, b"", "static")
     lone.run_until(lambda: registration.is_done)
@@ -222,7 +222,7 @@ def test_a_static_counter_cannot_take_the_name_of_another_counter(lone):
         registration.poll()
 
 
-def test_the_id_of_a_freed_counter_rests_for_a_second(lone):
+def test_the_id_of_a_freed_counter_is_not_reused_for_a_second(lone):
     counter = lone.result(lone.client.add_counter_async(77, b"", "mine"))
     counter.close()
     lone.run_for(10 * MS)

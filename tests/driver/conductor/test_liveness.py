@@ -1,4 +1,4 @@
-"""Who is given up after how much silence, and what becomes of what they had."""
+"""Timeouts of clients, publications and images, and the release of their resources."""
 
 import pytest
 
@@ -21,29 +21,29 @@ def stream(pair):
     return publication, subscription, gone
 
 
-def test_a_publication_is_connected_until_its_receiver_was_silent_for_five_seconds(pair, stream):
+def test_a_publication_is_disconnected_when_its_receiver_was_silent_for_five_seconds(pair, stream):
     publication, _, _ = stream
     pair.network.partition(pair.SENDER, pair.RECEIVER)
 
     took_ns = pair.run_until(lambda: not publication.is_connected)
 
     assert 4.7 * S < took_ns < 5.3 * S
-    assert publication.offer(b"to nobody") == -1
+    assert publication.offer(b"discarded") == -1
     assert pair.sender.find_counter("pub-lmt").value == pair.sender.find_counter("snd-pos").value
 
 
-def test_an_image_lives_until_its_sender_was_silent_for_ten_seconds(pair, stream):
+def test_an_image_is_removed_when_its_sender_was_silent_for_ten_seconds(pair, stream):
     _, subscription, gone = stream
     pair.network.partition(pair.SENDER, pair.RECEIVER)
 
     took_ns = pair.run_until(lambda: gone, within_ns=20 * S)
 
-    # Silence is noticed by a timer of one second; then five status messages say that the end has come.
+    # A timer of one second detects the silence; then five status messages with EOS are sent.
     assert 10 * S < took_ns < 13.5 * S
     assert not subscription.is_connected
 
 
-def test_a_stream_goes_on_after_a_short_partition_without_a_loss(pair, stream):
+def test_a_stream_continues_without_loss_after_a_short_partition(pair, stream):
     publication, subscription, gone = stream
     sink = Sink(subscription)
     pair.network.partition(pair.SENDER, pair.RECEIVER)
@@ -59,7 +59,7 @@ def test_a_stream_goes_on_after_a_short_partition_without_a_loss(pair, stream):
 
 
 @pytest.mark.parametrize(("suffix", "comes_back"), [("", True), ("|rejoin=false", False)])
-def test_a_stream_that_was_away_comes_back_if_it_may(pair, suffix, comes_back):
+def test_a_stream_returns_after_a_long_partition_if_rejoin_is_set(pair, suffix, comes_back):
     subscription = pair.add_subscription(CHANNEL + suffix, 1001)
     publication = pair.add_publication(CHANNEL, 1001)
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
@@ -78,7 +78,7 @@ def test_a_stream_that_was_away_comes_back_if_it_may(pair, suffix, comes_back):
         assert sink.all == [b"back again"]
 
 
-def test_everything_of_an_image_is_given_back_once_it_is_over(pair, stream):
+def test_all_resources_of_an_ended_image_are_released(pair, stream):
     publication, subscription, _ = stream
     before = pair.receiver.counted("bytes_currently_mapped")
     publication.close()
@@ -92,7 +92,7 @@ def test_everything_of_an_image_is_given_back_once_it_is_over(pair, stream):
     assert subscription.channel_status.name == "ACTIVE"
 
 
-def test_a_publication_that_its_receiver_has_read_goes_before_its_linger_time(pair, stream):
+def test_a_publication_that_was_read_is_removed_before_its_linger_timeout(pair, stream):
     publication, _, _ = stream
     publication.close()
 
@@ -114,7 +114,7 @@ def test_a_publication_without_a_receiver_lingers(pair, suffix, linger_s):
     assert linger_s * S < took_ns < (linger_s + 3.2) * S
 
 
-def test_an_endpoint_goes_with_its_last_user_and_can_be_opened_again(pair, stream):
+def test_an_endpoint_is_closed_with_its_last_user_and_can_be_opened_again(pair, stream):
     publication, subscription, _ = stream
     subscription.close()
     publication.close()
@@ -128,7 +128,7 @@ def test_an_endpoint_goes_with_its_last_user_and_can_be_opened_again(pair, strea
     pair.run_until(lambda: publication.is_connected and again.is_connected)
 
 
-def test_a_silent_client_loses_everything_it_had_and_the_others_hear_of_it(pair, stream):
+def test_resources_of_a_silent_client_are_released_and_others_are_notified(pair, stream):
     _publication, _subscription, gone = stream
     other = pair.sender.connect()
     pair.result(other.add_counter_async(1234, b"", "theirs"))
@@ -148,7 +148,7 @@ def test_a_silent_client_loses_everything_it_had_and_the_others_hear_of_it(pair,
     assert pair.sender.log_files() == []
 
 
-def test_a_client_that_wakes_up_too_late_finds_itself_given_up(pair):
+def test_a_client_that_stalls_for_too_long_has_timed_out(pair):
     publication = pair.add_publication(CHANNEL, 1001)
     pair.sender.forsake(pair.publisher)
     pair.run_for(13 * S)
@@ -160,7 +160,7 @@ def test_a_client_that_wakes_up_too_late_finds_itself_given_up(pair):
     assert isinstance(pair.sender.client_errors[0], ClientTimeoutError)
 
 
-def test_a_client_that_closes_gives_everything_back_without_a_timeout(pair, stream):
+def test_a_client_that_closes_releases_everything_without_a_timeout(pair, stream):
     pair.publisher.close()
     pair.sender.forsake(pair.publisher)
 
@@ -171,7 +171,7 @@ def test_a_client_that_closes_gives_everything_back_without_a_timeout(pair, stre
     assert pair.sender.log_files() == []
 
 
-def test_clients_of_a_driver_that_stalls_give_it_up(pair, stream):
+def test_clients_of_a_stalled_driver_time_out(pair, stream):
     publication, _, _ = stream
     pair.sender.is_stalled = True
 
@@ -181,7 +181,7 @@ def test_clients_of_a_driver_that_stalls_give_it_up(pair, stream):
     assert publication.is_closed
 
 
-def test_a_driver_that_closes_tells_its_clients(pair, stream):
+def test_clients_detect_that_a_driver_has_closed(pair, stream):
     pair.sender.media_driver.close()
     pair.sender.is_stalled = True
 
@@ -191,7 +191,7 @@ def test_a_driver_that_closes_tells_its_clients(pair, stream):
     assert "has ended" in str(pair.sender.client_errors[0])
 
 
-def test_old_data_that_comes_again_does_not_keep_an_image_alive(start_driver):
+def test_repeated_old_data_does_not_keep_an_image_alive(start_driver):
     driver = start_driver()
     peer = SimulatedPeer(driver.network, "10.0.0.9", 40000, ("127.0.0.1", 20121))
     subscription = driver.add_subscription("aeron:udp?endpoint=127.0.0.1:20121", 1001)
@@ -209,7 +209,7 @@ def test_old_data_that_comes_again_does_not_keep_an_image_alive(start_driver):
     assert not subscription.is_connected
 
 
-def test_status_messages_say_end_of_stream_while_an_image_drains(pair, stream):
+def test_status_messages_have_the_eos_flag_while_an_image_drains(pair, stream):
     publication, _, gone = stream
     publication.close()
     pair.run_until(lambda: gone)
@@ -220,7 +220,7 @@ def test_status_messages_say_end_of_stream_while_an_image_drains(pair, stream):
     assert flags == sorted(flags)
 
 
-def test_an_image_sends_nothing_once_its_socket_is_closed(pair, stream):
+def test_an_image_sends_nothing_after_its_socket_is_closed(pair, stream):
     _, subscription, _ = stream
     subscription.close()
     pair.run_until(lambda: not pair.receiver.find_counters("rcv-channel"))
@@ -232,7 +232,7 @@ def test_an_image_sends_nothing_once_its_socket_is_closed(pair, stream):
     assert pair.receiver.errors() == []
 
 
-def test_a_socket_stays_open_until_its_image_has_said_that_it_ends(pair, stream):
+def test_a_socket_stays_open_until_its_image_has_sent_eos(pair, stream):
     _, subscription, _ = stream
     subscription.close()
 
@@ -241,7 +241,7 @@ def test_a_socket_stays_open_until_its_image_has_said_that_it_ends(pair, stream)
     assert frames_of(StatusMessage, pair.answered())[-1].flags & wire.SM_FLAG_EOS
 
 
-def test_nobody_says_of_a_revoked_stream_that_it_ends(pair, stream):
+def test_a_revoked_stream_sends_no_eos(pair, stream):
     publication, subscription, gone = stream
 
     publication.revoke()
@@ -251,7 +251,7 @@ def test_nobody_says_of_a_revoked_stream_that_it_ends(pair, stream):
     assert not subscription.is_connected
 
 
-def test_a_stream_that_is_subscribed_to_again_at_once_does_not_end(pair, stream):
+def test_a_stream_continues_if_it_is_subscribed_to_again_at_once(pair, stream):
     publication, subscription, _ = stream
     other = pair.add_subscription(CHANNEL, 1002)
     subscription.close()

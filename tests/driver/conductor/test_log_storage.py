@@ -1,4 +1,4 @@
-"""Log buffers in POSIX shared memory: there while their stream is, gone with it, swept after a driver that died."""
+"""Log buffers in POSIX shared memory: created and deleted with their stream, swept after a driver died."""
 
 import errno
 import os
@@ -40,7 +40,7 @@ def driver(start_driver):
     return start_driver(storage="posix")
 
 
-def test_the_log_of_a_publication_is_an_object_of_shared_memory_while_it_lives(driver):
+def test_the_log_of_a_publication_is_a_shared_memory_object_until_it_is_closed(driver):
     before = driver.driver.counted("bytes_currently_mapped")
 
     publication = driver.add_publication(IPC, 1)
@@ -75,7 +75,7 @@ def test_a_stream_flows_through_shared_memory(driver, channel, folders):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_a_duty_cycle_frees_no_more_logs_than_it_may(start_driver, limit):
+def test_a_duty_cycle_frees_at_most_the_configured_number_of_logs(start_driver, limit):
     driver = start_driver(resource_free_limit=limit)
     publications = [driver.add_publication(IPC, stream_id) for stream_id in range(6)]
     for publication in publications:
@@ -93,7 +93,7 @@ def room_taken(path):
     return path.stat().st_blocks * 512
 
 
-def test_only_a_sparse_log_takes_its_room_bit_by_bit(driver):
+def test_only_a_sparse_log_allocates_its_space_gradually(driver):
     driver.add_publication(f"{IPC}?sparse=true", 1)
     driver.add_publication(f"{IPC}?sparse=false", 2)
 
@@ -103,7 +103,7 @@ def test_only_a_sparse_log_takes_its_room_bit_by_bit(driver):
     assert room_taken(full) >= LOG_LENGTH
 
 
-def test_a_log_that_finds_no_room_is_refused_and_leaves_nothing(driver, monkeypatch):
+def test_a_log_without_space_is_refused_and_leaves_nothing_behind(driver, monkeypatch):
     def no_room(fd, offset, length):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -118,7 +118,7 @@ def test_a_log_that_finds_no_room_is_refused_and_leaves_nothing(driver, monkeypa
     assert objects() == []
 
 
-def test_drivers_of_one_process_keep_their_logs_apart(tmp_path):
+def test_drivers_of_one_process_have_separate_logs(tmp_path):
     with Simulation(tmp_path) as simulation:
         clients = [simulation.add_driver(storage="posix").connect() for _ in range(2)]
 
@@ -139,7 +139,7 @@ def test_a_driver_that_closes_leaves_no_objects(tmp_path):
     assert objects() == []
 
 
-def test_a_driver_that_closes_gives_back_what_its_agents_have_not_let_go_of(driver):
+def test_a_driver_that_closes_releases_objects_that_agents_have_not_released(driver):
     publications = [driver.add_publication(channel, 1) for channel in (IPC, UDP)]
     assert len(objects()) == 2
     for publication in publications:
@@ -154,7 +154,7 @@ def test_a_driver_that_closes_gives_back_what_its_agents_have_not_let_go_of(driv
     assert objects() == []
 
 
-def test_a_driver_that_closes_closes_sockets_that_its_agents_have_not_let_go_of(driver):
+def test_a_driver_that_closes_closes_sockets_that_agents_have_not_released(driver):
     subscription = driver.add_subscription(UDP, 1)
     subscription.close()
     for _ in range(2):
@@ -165,7 +165,7 @@ def test_a_driver_that_closes_closes_sockets_that_its_agents_have_not_let_go_of(
     driver.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 20121)))
 
 
-def test_a_driver_that_starts_sweeps_what_dead_ones_left(start_driver, dead_pid):
+def test_a_driver_that_starts_sweeps_logs_of_dead_drivers(start_driver, dead_pid):
     stale = SHARED_MEMORY / f"aeron-core-{dead_pid}-0123abcd-publications-1.logbuffer"
     stale.write_bytes(bytes(4096))
 
@@ -181,7 +181,7 @@ def test_a_driver_with_files_sweeps_nothing(start_driver, monkeypatch):
     start_driver(storage="file")
     assert swept == []
 
-    # Others on this machine may sweep at any time: what they leave says nothing.
+    # Other drivers on this machine may sweep too: check the call, not which files are left.
     started = start_driver(storage="posix")
     assert swept == [started.driver.aeron_dir]
 
@@ -210,12 +210,12 @@ def test_only_logs_of_dead_processes_are_swept(tmp_path, dead_pid, name, is_swep
     assert path.exists() is not is_swept
 
 
-def test_a_driver_that_comes_back_with_the_process_id_of_the_dead_one_is_not_in_its_own_way(tmp_path):
+def test_a_driver_with_the_process_id_of_its_dead_predecessor_sweeps_its_logs(tmp_path):
     with Simulation(tmp_path) as simulation:
         client = simulation.add_driver(storage="posix").connect()
         simulation.result(client.add_publication_async(IPC, 1))
         (left,) = objects()
-    # As in a container, where a driver has the same process id each time.
+    # As in a container, where a driver has the same process id after each start.
     left.write_bytes(bytes(4096))
 
     with Simulation(tmp_path) as simulation:

@@ -1,4 +1,4 @@
-"""Subscribers that are left behind rather than hold their stream back."""
+"""Untethered subscribers, which are dropped when they would limit their stream."""
 
 import pytest
 
@@ -13,7 +13,7 @@ TIMEOUTS = "|untethered-window-limit-timeout=2s|untethered-linger-timeout=3s|unt
 
 
 class Race:
-    """A stream with one reader that keeps up, and one that reads nothing."""
+    """A stream with one subscriber that keeps up and one that reads nothing."""
 
     def __init__(self, simulation, driver, fast, publication, add_slow):
         self.simulation, self.driver, self.fast = simulation, driver, fast
@@ -31,7 +31,7 @@ class Race:
         self.fast.poll()
 
     def run_for(self, duration_ns):
-        # In steps of 100 ms: how far the stream gets matters less than what the timers do meanwhile.
+        # In steps of 100 ms: the test is about the timers, not about the throughput of the stream.
         for _ in range(duration_ns // (100 * MS)):
             self.simulation.run_for(1 * MS, each=self.step)
             self.simulation.run_for(99 * MS)
@@ -56,7 +56,7 @@ def start_race(request, start_pair):
             driver, client, fast = pair.sender, pair.publisher, CHANNEL
             publishes, reads = CHANNEL + publication_options, f"aeron-spy:{CHANNEL}|"
         else:
-            # Of an image the subscription that was there first decides.
+            # The first subscription of an image decides.
             driver, client, fast = pair.receiver, pair.subscriber, CHANNEL + publication_options
             publishes, reads = CHANNEL, CHANNEL + "|"
         reader = pair.publisher if request.param == "ipc" else pair.subscriber
@@ -71,7 +71,7 @@ def start_race(request, start_pair):
     return start
 
 
-def test_a_tethered_subscriber_holds_its_stream_back(start_race):
+def test_a_tethered_subscriber_limits_its_stream(start_race):
     race = start_race("tether=true")
 
     race.run_for(10 * S)
@@ -80,7 +80,7 @@ def test_a_tethered_subscriber_holds_its_stream_back(start_race):
     assert race.feed.publication.position <= 3 * WINDOW
 
 
-def test_an_untethered_subscriber_is_left_behind_after_its_time_at_the_limit(start_race):
+def test_an_untethered_subscriber_is_dropped_after_its_timeout_at_the_limit(start_race):
     race = start_race()
     race.run_for(1 * S)
     began_ns, stuck = race.simulation.now_ns, race.feed.publication.position
@@ -95,13 +95,13 @@ def test_an_untethered_subscriber_is_left_behind_after_its_time_at_the_limit(sta
     assert race.fast.subscription.is_connected
 
 
-def test_an_untethered_subscriber_comes_back_where_the_stream_is_then(start_race):
+def test_an_untethered_subscriber_rejoins_at_the_current_position(start_race):
     race = start_race()
     race.run_until(lambda: race.unavailable)
 
     race.run_until(lambda: len(race.available) == 2)
 
-    # Three seconds of lingering and four of rest, and as far as the next tick of the timer after each.
+    # Three seconds of LINGER and four of RESTING, each up to the next tick of the timer.
     assert 7 * S < race.available[1][0] - race.unavailable[0][0] < 10 * S
     (image,) = race.slow.images
     assert image.join_position > race.unavailable[0][1].position + 2 * WINDOW
@@ -110,7 +110,7 @@ def test_an_untethered_subscriber_comes_back_where_the_stream_is_then(start_race
     assert late.all[0] == MESSAGE
 
 
-def test_an_untethered_subscriber_that_does_not_rejoin_is_gone_once_it_has_lingered(start_race):
+def test_an_untethered_subscriber_without_rejoin_is_removed_after_lingering(start_race):
     race = start_race("tether=false", TIMEOUTS + "|rejoin=false", rejoin_stream=False)
     before = len(race.driver.find_counters("sub-pos"))
     race.run_until(lambda: race.unavailable)
@@ -126,7 +126,7 @@ def test_an_untethered_subscriber_that_does_not_rejoin_is_gone_once_it_has_linge
     assert len(race.driver.find_counters("sub-pos")) == before - 1
 
 
-def test_an_untethered_subscriber_that_keeps_up_stays(start_race):
+def test_an_untethered_subscriber_that_keeps_up_is_not_dropped(start_race):
     race = start_race()
     late = Sink(race.slow)
     for _ in range(100):
@@ -138,7 +138,7 @@ def test_an_untethered_subscriber_that_keeps_up_stays(start_race):
 
 
 @pytest.mark.parametrize("seconds_away", [1, 5])
-def test_nothing_is_left_of_an_untethered_subscriber_that_closes_while_it_is_away(start_race, seconds_away):
+def test_nothing_is_left_of_a_dropped_untethered_subscriber_that_closes(start_race, seconds_away):
     race = start_race()
     race.run_until(lambda: race.unavailable)
     race.run_for(seconds_away * S)
@@ -151,7 +151,7 @@ def test_nothing_is_left_of_an_untethered_subscriber_that_closes_while_it_is_awa
     assert len(race.available) == 1
 
 
-def test_settings_leave_all_subscribers_untethered_and_say_for_how_long(start_race):
+def test_settings_set_untethered_subscribers_and_their_timeouts(start_race):
     race = start_race(
         "alias=slow",
         publication_options="|alias=fast",
@@ -166,7 +166,7 @@ def test_settings_leave_all_subscribers_untethered_and_say_for_how_long(start_ra
     assert 2 * S < race.available[1][0] - race.unavailable[0][0] < 5 * S
 
 
-def test_a_stream_whose_untethered_subscriber_is_away_ends_for_the_others(start_race):
+def test_a_stream_with_a_dropped_untethered_subscriber_ends_for_the_others(start_race):
     race = start_race()
     race.run_until(lambda: race.unavailable)
     race.simulation.run_until(lambda: race.fast.poll() == 0)

@@ -1,21 +1,43 @@
-"""All clients of a driver: known from their first command on, given up when they fall silent."""
+"""The clients of a driver: each is added with its first command and removed when it closes or times out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.commands.client import Client
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aeron_core._native.counter import Counter
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
+
+
+class Client:
+    """One client and its resources; `heartbeat` holds the time of its last activity in epoch ms."""
+
+    def __init__(self, client_id: int, heartbeat: Counter) -> None:
+        self.client_id = client_id
+        self.heartbeat = heartbeat
+        self.publications: dict[int, PublicationLifecycle] = {}
+        self.subscriptions: dict[int, SubscriptionEntry] = {}
+        self.counters: dict[int, int] = {}  # registration id -> counter id
+        self.has_closed = False
+
+    def keep_alive(self, now_ms: int) -> None:
+        """Set the heartbeat."""
+        self.heartbeat.set_release(now_ms)
+
+    def has_timed_out(self, now_ms: int, timeout_ms: int) -> bool:
+        """Return whether the heartbeat is older than the timeout."""
+        return now_ms > self.heartbeat.get_acquire() + timeout_ms
 
 
 class Clients:
-    """Used by the conductor only."""
+    """All clients by id. Used by the conductor only."""
 
     def __init__(self, context: DriverContext, release: Callable[[Client], None]) -> None:
         self._context = context
@@ -27,11 +49,11 @@ class Clients:
         return len(self._all)
 
     def get(self, client_id: int) -> Client | None:
-        """Return a client that is known."""
+        """Return a client, None if there is none with that id."""
         return self._all.get(client_id)
 
     def get_or_add(self, client_id: int) -> Client:
-        """Return a client, known from now on; a new one is told of its heartbeat counter."""
+        """Return a client; a new one is added and gets the id of its heartbeat counter."""
         client = self._all.get(client_id)
         if client is None:
             heartbeat = stream_counters.allocate_client_heartbeat(self._context.counters, client_id)
@@ -41,20 +63,20 @@ class Clients:
         return client
 
     def keep_alive(self, client_id: int) -> None:
-        """Note that a client says that it is alive: how clients of old did it."""
+        """Handle a keepalive command, which old clients send instead of updating their heartbeat counter."""
         client = self._all.get(client_id)
         if client is not None:
             client.keep_alive(self._context.clock.epoch_ms())
 
     def on_close(self, client_id: int) -> None:
-        """Note that a client is gone; the next timer gives back what it had."""
+        """Mark a client as closed; the next timer releases its resources."""
         client = self._all.get(client_id)
         if client is not None:
             client.has_closed = True
             client.heartbeat.set_release(0)
 
     def on_timer(self) -> None:
-        """Give up the clients that are silent, or gone."""
+        """Remove clients that have timed out or closed."""
         now_ms = self._context.clock.epoch_ms()
         for client in list(self._all.values()):
             if client.has_closed:
@@ -69,9 +91,3 @@ class Clients:
         self._context.clients.send(responses.OnUnavailableCounter(client.client_id, client.heartbeat.id))
         self._context.counters.free(client.heartbeat.id)
         self._release(client)
-
-    def release_all(self) -> None:
-        """Give back what all clients had, at the end of the driver."""
-        for client in self._all.values():
-            self._release(client)
-        self._all.clear()

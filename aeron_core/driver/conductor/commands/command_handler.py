@@ -1,7 +1,7 @@
-"""Carries out the commands of clients, one at a time.
+"""Dispatch of client commands, one at a time.
 
-A command that needs a name looked up is not finished at once. Those that its client sends meanwhile wait behind it,
-so that the commands of one client are answered in their order; other clients notice nothing.
+A command that needs a name lookup stays unfinished until the name is resolved. Later commands of the same client are
+queued behind it, so that a client gets its responses in order; commands of other clients are not delayed.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.concurrent.ring_buffer import ReadAction
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.error_sink import code_of, text_of
+from aeron_core.driver.conductor.error_sink import CommandRefusedError, code_of, text_of
 from aeron_core.errors import ErrorCode, ProtocolError
 from aeron_core.protocol import commands
 
@@ -19,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core._native.buffer import AtomicBuffer
-    from aeron_core.driver.conductor.commands.client import Client
-    from aeron_core.driver.conductor.commands.clients import Clients
-    from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
+    from aeron_core.driver.conductor.commands.client_resources import ClientResources
+    from aeron_core.driver.conductor.commands.clients import Client, Clients
     from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.names.name_resolution import Unfinished
 
-#: Commands that wait behind unfinished ones; with so many, no more are read. Invented: a few hundred kB.
+#: Most commands in all queues; when there are as many, the ring is not read. Not from the reference: a few hundred kB.
 MAX_WAITING: Final = 4096
-#: They neither need what comes before them nor bear a delay.
+#: Commands that are never queued: they do not depend on earlier ones and must not be delayed.
 _IMMEDIATE: Final = (commands.ClientKeepalive, commands.ClientClose, commands.TerminateDriver)
 
 
@@ -37,20 +36,20 @@ class CommandHandler:
         self,
         context: DriverContext,
         clients: Clients,
-        resources: Resources,
+        resources: ClientResources,
         terminate: Callable[[bytes], None],
     ) -> None:
         self._context = context
         self._clients = clients
         self._resources = resources
         self._terminate = terminate
-        # By client, as what follows.
-        self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
-        self._waiting: dict[int, deque[commands.DriverCommand]] = {}
+        # Both by client id.
+        self._unfinished: dict[int, tuple[commands.Command, Unfinished]] = {}
+        self._waiting: dict[int, deque[commands.Command]] = {}
         self._waiting_count = 0
 
     def do_work(self) -> int:
-        """Carry out one command, and go on with those that waited; return 0 if there was none."""
+        """Execute one command from the ring and those that can be resumed; return 0 if there was none."""
         work = self._go_on() if self._unfinished or self._waiting else 0
         if self._waiting_count >= MAX_WAITING:
             return work
@@ -61,7 +60,7 @@ class CommandHandler:
             return work + 1
 
     def forget(self, client_id: int) -> None:
-        """Drop what is unfinished of a client that is gone."""
+        """Drop the unfinished and queued commands of a client that was removed."""
         self._unfinished.pop(client_id, None)
         self._waiting_count -= len(self._waiting.pop(client_id, ()))
 
@@ -81,7 +80,7 @@ class CommandHandler:
             self._begin(command)
         return ReadAction.CONTINUE
 
-    def _begin(self, command: commands.DriverCommand) -> None:
+    def _begin(self, command: commands.Command) -> None:
         try:
             unfinished = self._execute(command)
         except Exception as error:
@@ -94,7 +93,7 @@ class CommandHandler:
         else:
             self._unfinished[command.client_id] = (command, unfinished)
 
-    def _finish(self, command: commands.DriverCommand, unfinished: Unfinished) -> None:
+    def _finish(self, command: commands.Command, unfinished: Unfinished) -> None:
         future, resolved = unfinished
         try:
             resolved(future.result())
@@ -108,7 +107,7 @@ class CommandHandler:
                 del self._unfinished[client_id]
                 self._finish(command, unfinished)
                 work += 1
-        # One of each client in a duty cycle: what has waited must not hold up the others in turn.
+        # At most one command per client and duty cycle, so that a long queue does not delay other clients.
         for client_id, waiting in list(self._waiting.items()):
             if client_id in self._unfinished:
                 continue
@@ -120,7 +119,7 @@ class CommandHandler:
             work += 1
         return work
 
-    def _execute(self, command: commands.DriverCommand) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
+    def _execute(self, command: commands.Command) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
         match command:
             case commands.AddPublication() | commands.AddExclusivePublication():
                 return self._resources.add_publication(self._client(command), command)
@@ -151,8 +150,8 @@ class CommandHandler:
                 self._execute_without_a_client(command)
         return None
 
-    def _execute_without_a_client(self, command: commands.DriverCommand) -> None:
-        # Commands for which nobody becomes a client who is none yet.
+    def _execute_without_a_client(self, command: commands.Command) -> None:
+        # These commands do not add their sender to the clients.
         match command:
             case commands.RejectImage():
                 self._resources.rejections.reject(command)
@@ -169,17 +168,20 @@ class CommandHandler:
                     f"{type(command).__name__} is not supported by this driver", ErrorCode.NOT_SUPPORTED
                 )
 
-    def _client(self, command: commands.DriverCommand) -> Client:
+    def _client(self, command: commands.Command) -> Client:
         return self._clients.get_or_add(command.client_id)
 
-    def _refuse(self, command: commands.DriverCommand, error: BaseException) -> None:
+    def _refuse(self, command: commands.Command, error: BaseException) -> None:
         code = code_of(error)
         if code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
             self._context.errors.record_exception(error, type(command).__name__)
         self._context.clients.on_error(command.correlation_id, int(code), text_of(error))
 
     def _on_malformed(self, error: ProtocolError, buffer: AtomicBuffer, offset: int, length: int) -> None:
-        # Where the correlation id can be read at all, the client is told rather than left to its timeout.
+        # Without a response the client would wait for its timeout.
         self._context.errors.record_exception(error, "command")
-        correlation_id = buffer.get_i64(offset + 8) if length >= 16 else 0
+        try:
+            correlation_id = commands.Command.decode(buffer, offset, length).correlation_id
+        except ProtocolError:
+            correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))

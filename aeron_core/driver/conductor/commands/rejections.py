@@ -1,9 +1,9 @@
-"""Streams that a subscriber refuses: what their publishers are told, and for how long they stay away.
+"""Rejection of images by subscribers: the notification of the publisher, and the cool-down of IPC streams.
 
-    an image of a network:   its sender is sent ERR frames in place of status messages, and what comes is dropped, until
-                             the image has been silent for its liveness timeout and goes as any other
-    a stream over IPC:       its publisher is told at once, its subscriptions are unlinked, and linked again when the
-                             liveness timeout of images is over
+    network image    the receiver sends ERR frames instead of status messages and drops incoming frames, until the
+                     image has received nothing for its liveness timeout and is removed as any other
+    IPC stream       the publisher gets the error at once; the subscriptions are unlinked, and linked again after
+                     the liveness timeout of images
 
 Source: aeron_driver_conductor.c, aeron_driver_conductor_on_invalidate_image; aeron_ipc_publication.c,
 aeron_ipc_publication_reject.
@@ -14,101 +14,98 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import wire
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.lifecycle import StreamLifecycle, reserve_links
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.errors import AeronError, ErrorCode
 from aeron_core.protocol import responses
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
-    from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
-    from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol.commands import RejectImage
 
-S = TypeVar("S", bound=StreamLifecycle)
+_Lifecycle = TypeVar("_Lifecycle", bound=StreamLifecycle)
 
-#: Whom a publisher over IPC is told that the refusal comes from.
-_LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(16, b"\0")
+#: Source address in the error that an IPC publisher gets.
+_LOOPBACK: Final = bytes((127, 0, 0, 1)).ljust(wire.RESPONSE_ADDRESS_LENGTH, b"\0")
 
 
 class Rejections:
-    """Used by the conductor only."""
+    """Handles the command that rejects an image. Used by the conductor only."""
 
     def __init__(
         self,
         context: DriverContext,
-        subscriptions: SubscriptionRegistrar,
-        ipc: IpcPublicationRegistrar,
-        images: ImageRegistrar,
+        registrars: Registrars,
     ) -> None:
         self._context = context
-        self._subscriptions = subscriptions
-        self._ipc = ipc
-        self._images = images
+        self._subscriptions = registrars.subscriptions
+        self._ipc = registrars.ipc
+        self._images = registrars.images
         self._cool_downs: dict[IpcPublicationLifecycle, int] = {}
 
     def reject(self, command: RejectImage) -> None:
-        """Refuse the image that a command names, and tell its client so."""
-        # Surrogates stand for bytes that are no UTF-8.
+        """Reject the image that a command names, and confirm the command."""
+        # Surrogates stand for bytes that are not UTF-8.
         length = len(command.reason.encode("utf-8", "surrogateescape"))
         if length > wire.ERR_MAX_TEXT_LENGTH:
             raise CommandRefusedError(
                 f"reason of {length} bytes: must be at most {wire.ERR_MAX_TEXT_LENGTH} bytes"
             )
-        image = _find(self._images.streams, command.image_correlation_id)
+        image = _find(self._images.lifecycles, command.image_correlation_id)
         if image is not None:
             image.image.reject(command.reason)
         else:
-            stream = _find(self._ipc.streams, command.image_correlation_id)
-            if stream is None:
+            lifecycle = _find(self._ipc.lifecycles, command.image_correlation_id)
+            if lifecycle is None:
                 raise CommandRefusedError(f"unknown image correlation id={command.image_correlation_id}")
-            self._reject_ipc(stream, command.reason)
+            self._reject_ipc(lifecycle, command.reason)
         self._context.system_counters.images_rejected.get_and_add(1)
         self._context.clients.on_success(command.correlation_id)
 
-    def _reject_ipc(self, stream: IpcPublicationLifecycle, reason: str) -> None:
+    def _reject_ipc(self, lifecycle: IpcPublicationLifecycle, reason: str) -> None:
         self._context.clients.send(
             responses.OnPublicationError(
-                stream.registration_id,
-                -1,
-                stream.session_id,
-                stream.stream_id,
-                -1,
-                -1,
-                wire.RESPONSE_ADDRESS_TYPE_IP4,
-                0,
-                _LOOPBACK,
-                ErrorCode.IMAGE_REJECTED,
-                reason,
+                registration_id=lifecycle.registration_id,
+                destination_registration_id=-1,
+                session_id=lifecycle.session_id,
+                stream_id=lifecycle.stream_id,
+                receiver_id=-1,
+                group_tag=-1,
+                address_type=wire.RESPONSE_ADDRESS_TYPE_IP4,
+                source_port=0,
+                source_address=_LOOPBACK,
+                error_code=ErrorCode.IMAGE_REJECTED,
+                error_message=reason,
             )
         )
-        stream.is_cooling_down = True
-        stream.unlink_all(notify=True)
+        lifecycle.is_cooling_down = True
+        lifecycle.unlink_all(notify=True)
         now_ns = self._context.clock.nano_time()
-        self._cool_downs[stream] = now_ns + self._context.settings.image_liveness_timeout_ns
+        self._cool_downs[lifecycle] = now_ns + self._context.settings.image_liveness_timeout_ns
 
     def on_timer(self, now_ns: int) -> None:
-        """Link the streams again that have been away for long enough."""
-        over = [stream for stream, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
-        for stream in over:
-            del self._cool_downs[stream]
-            stream.is_cooling_down = False
-            if stream.accepts_subscriptions:
-                self._link(stream)
+        """Link streams again after their cool-down."""
+        over = [lifecycle for lifecycle, deadline_ns in self._cool_downs.items() if now_ns > deadline_ns]
+        for lifecycle in over:
+            del self._cool_downs[lifecycle]
+            lifecycle.is_cooling_down = False
+            if lifecycle.accepts_subscriptions:
+                self._link(lifecycle)
 
-    def _link(self, stream: IpcPublicationLifecycle) -> None:
+    def _link(self, lifecycle: IpcPublicationLifecycle) -> None:
         try:
-            links = reserve_links((stream, each) for each in self._subscriptions.of_ipc(stream))
+            links = reserve_links((lifecycle, each) for each in self._subscriptions.of_ipc(lifecycle))
         except AeronError as error:
             self._context.errors.record_exception(
-                error, f"cannot link subscriptions again to rejected stream {stream.registration_id}"
+                error, f"cannot link subscriptions again to rejected stream {lifecycle.registration_id}"
             )
             return
         for link in links:
             link.establish()
 
 
-def _find(streams: list[S], registration_id: int) -> S | None:
-    return next((stream for stream in streams if stream.registration_id == registration_id), None)
+def _find(lifecycles: list[_Lifecycle], registration_id: int) -> _Lifecycle | None:
+    return next((lifecycle for lifecycle in lifecycles if lifecycle.registration_id == registration_id), None)

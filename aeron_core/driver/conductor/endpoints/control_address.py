@@ -1,7 +1,7 @@
-"""Where the senders of a subscription listen, as far as its URI names a place: `control=host:port`.
+"""The control address of a subscription, `control=host:port` in its URI, at which its senders listen.
 
-Senders that learn their receivers from what these say send nothing to one that they have not heard. So they are
-asked for a SETUP there, and looked for under their name once nothing comes from them any more.
+A sender with dynamic destinations sends only to receivers from which it has received a status message. So the
+receiver requests a SETUP at this address, and resolves its name again when nothing arrives from there.
 Source: aeron_receive_destination.h (aeron_receive_destination_re_resolution_required).
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ControlAddress:
-    """That of one receiving socket. Used by the conductor only."""
+    """The control address of one receiving socket. Used by the conductor only."""
 
     def __init__(self, channel: Channel, native: ReceiveChannelEndpoint) -> None:
         self.channel = channel
@@ -28,20 +28,20 @@ class ControlAddress:
 
     @property
     def name(self) -> str:
-        """What the URI says."""
+        """Value of `control` in the URI."""
         return self.channel.uri.params["control"]
 
     def is_silent(self, now_ns: int) -> bool:
-        """Return whether nothing has come in, and no look-up began, for the timeout."""
+        """Return whether nothing was received, and no lookup started, for the connection timeout."""
         heard_ns = self.native.last_heard_ns()
         return heard_ns is not None and now_ns > max(heard_ns, self._asked_ns) + CONNECTION_TIMEOUT_NS
 
     def on_look_up(self, now_ns: int) -> None:
-        """Take note that the name is being looked up."""
+        """Record that a lookup of the name has started."""
         self._asked_ns = now_ns
 
     def change(self, address: SocketAddress) -> bool:
-        """Answer at another address; return whether that is one. Raises OSError where it cannot be reached."""
+        """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""
         if address == self._address or not self.native.change_control(address):
             return False
         self._address = address

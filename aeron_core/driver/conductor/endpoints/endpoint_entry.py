@@ -1,4 +1,4 @@
-"""What sending and receiving ends of a channel have in common: a status, bound addresses, users.
+"""Base of the conductor's records of channel endpoints: status, bound addresses and counters.
 
 A channel endpoint is shared by all streams of channels with the same canonical form, and closed with the last.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.uri.endpoint_parameters import EndpointParameters
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.errors import ErrorCode
+from aeron_core.uri.endpoint_parameters import EndpointParams
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class EndpointEntry:
-    """One end of a channel. Used by the conductor only."""
+    """One channel endpoint. Used by the conductor only."""
 
-    #: What the agent works with.
+    #: The endpoint as its agent sees it.
     native: NativeEndpoint
 
     def __init__(
@@ -33,7 +35,7 @@ class EndpointEntry:
         self.channel = channel
         self.registration_id = registration_id
         self.tag = channel.uri.channel_tag
-        #: Under which its owner keeps it.
+        #: Key in the registrar's table of endpoints.
         self.key = channel.canonical_form
         self._label = ""
         self._addresses: list[str] = []
@@ -41,21 +43,21 @@ class EndpointEntry:
         self._media_counters: list[Counter] = []
 
     def allocate_status(self, type_id: int, name: str) -> Counter:
-        """Return the new channel status; it is active once the endpoint is open."""
-        return stream_counters.allocate_channel_status(
+        """Return a new channel status; it becomes active when the endpoint is open."""
+        return stream_counters.allocate_channel_counter(
             self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
         )
 
     def new_counter(self, name: str) -> Counter:
-        """Return one more counter of the endpoint, for its medium; `free_counters` frees it."""
-        return self._new_counter(stream_counters.MEDIA, name)
+        """Return a new counter for the medium; `free_counters` frees it."""
+        return self._new_counter(counter_types.MEDIA, name)
 
     def new_refusal_counter(self, name: str) -> Counter:
-        """Do the same for a counter of peers that were turned away, or have turned us away, for one reason."""
-        return self._new_counter(stream_counters.REFUSALS, name)
+        """Return a new counter of connections refused, by this driver or by peers, for one reason."""
+        return self._new_counter(counter_types.REFUSALS, name)
 
     def new_peer_counter(self, name: str) -> PeerCounter:
-        """Do the same for a counter that tells clients of a peer, as long as there is one."""
+        """Return a new counter by which clients see whether a peer is connected."""
         counter = stream_counters.allocate_peer_counter(
             self.context.counters, name, str(self.channel.uri), self.registration_id
         )
@@ -64,19 +66,19 @@ class EndpointEntry:
 
     def _new_counter(self, type_id: int, name: str) -> Counter:
         self._media_counters.append(
-            stream_counters.allocate_media_counter(
+            stream_counters.allocate_channel_counter(
                 self.context.counters, type_id, name, str(self.channel.uri), self.registration_id
             )
         )
         return self._media_counters[-1]
 
     def free_counter(self, counter: Counter) -> None:
-        """Free one of those that its medium has asked for."""
+        """Free a counter of the medium."""
         self._media_counters.remove(counter)
         self.context.counters.free(counter.id)
 
     def publish_addresses(self, status: Counter, name: str) -> None:
-        """State where the endpoint is bound, and that it is active; close it where that cannot be done."""
+        """Publish the bound addresses and set the status to active; on failure, close the endpoint and raise."""
         self._label = self.context.counters.label(status.id)
         try:
             self._state_addresses(status, name)
@@ -84,10 +86,10 @@ class EndpointEntry:
             self.transport.close_endpoint(self.native)
             self.free_counters(status)
             raise
-        status.set_release(stream_counters.CHANNEL_STATUS_ACTIVE)
+        status.set_release(counter_types.CHANNEL_STATUS_ACTIVE)
 
     def update_addresses(self, status: Counter, name: str) -> None:
-        """State where the endpoint is bound now, if that is another address than was stated."""
+        """Publish the bound addresses again if they have changed."""
         if self.transport.local_addresses(self.native) != self._addresses:
             self._free_addresses()
             self._state_addresses(status, name)
@@ -100,7 +102,7 @@ class EndpointEntry:
                     self.context.counters, name, status.id, address, self.registration_id
                 )
             )
-        # As the reference, which leaves a blank behind a channel that is bound nowhere.
+        # Like the reference, this leaves a trailing blank if there is no bound address.
         self.context.counters.set_label(status.id, f"{self._label} {' '.join(self._addresses)}")
 
     def _free_addresses(self) -> None:
@@ -109,8 +111,8 @@ class EndpointEntry:
         self._address_counters.clear()
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
-        """Refuse to share the endpoint with a channel that wants its timestamps elsewhere."""
-        asked, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
+        """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
+        asked, existing = (EndpointParams.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
             if asked.timestamp_offset(key) != existing.timestamp_offset(key):
                 raise CommandRefusedError(
@@ -119,7 +121,7 @@ class EndpointEntry:
                 )
 
     def free_counters(self, status: Counter) -> None:
-        """Give back the status, the addresses and what the medium counts."""
+        """Free the status and the counters of addresses and of the medium."""
         self._free_addresses()
         for counter in self._media_counters:
             self.context.counters.free(counter.id)
@@ -127,14 +129,14 @@ class EndpointEntry:
         self.context.counters.free(status.id)
 
     def close_sockets(self) -> None:
-        """Let go of all sockets at once; no agent runs any more."""
+        """Close all sockets; only after the agents have stopped."""
         self.transport.close_endpoint(self.native)
 
     def record_fault(self) -> None:
-        """Keep the last malformed datagram in the error log, once for each reason and source."""
+        """Log the last malformed datagram, one entry per reason and source."""
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
             self.context.errors.record(
-                0, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
+                ErrorCode.UNUSED, f"{self.transport.unit} from {source} on {self.channel.uri}: {reason}"
             )

@@ -1,6 +1,6 @@
-"""One address at which a subscription of `control-mode=manual` receives: a socket of its own.
+"""A destination of a subscription with `control-mode=manual`: a socket at one address.
 
-What it receives goes to the dispatcher of its endpoint, as if it were the endpoint itself.
+It delivers frames to the dispatcher of its endpoint, as the endpoint itself would.
 Source: aeron_receive_destination.c.
 """
 
@@ -11,43 +11,46 @@ from typing import TYPE_CHECKING
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
+from aeron_core.errors import ErrorCode
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.receiver.dispatcher import Dispatcher
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
-    from aeron_core.spi.media import Channel, MediaTransport
+    from aeron_core.spi.media import Channel, MediaTransport, ReceiveEndpointParams
 
-#: What tells two destinations apart whose ports the operating system chose.
+#: Parameters that identify a destination whose port the operating system chose.
 _ADDRESS_KEYS = ("endpoint", "interface", "control")
 
 
 class ReceiveDestination:
-    """Used by the conductor only."""
+    """One destination and its socket. Used by the conductor only."""
 
-    #: What the receiver works with.
+    #: The endpoint as the receiver sees it.
     native: ReceiveChannelEndpoint
 
     def __init__(
         self,
-        endpoint: ReceiveEndpointEntry,
+        context: DriverContext,
+        dispatcher: Dispatcher,
         transport: MediaTransport,
-        channel: Channel,
+        params: ReceiveEndpointParams,
         registration_id: int,
     ) -> None:
-        self._context = endpoint.context
-        self._dispatcher = endpoint.dispatcher
+        """Open the socket; `registration_id` is that of the subscription. Raises OSError."""
+        self._context = context
         self._transport = transport
         self._addresses: list[Counter] = []
-        self.channel = channel
-        self.native = transport.open_receive_endpoint(endpoint.params_for(channel))
+        self.channel = params.channel
+        self.native = transport.open_receive_endpoint(params)
         try:
             for address in transport.local_addresses(self.native):
                 self._addresses.append(
                     stream_counters.allocate_local_address(
                         self._context.counters,
                         "rcv-local-sockaddr",
-                        endpoint.status.id,
+                        params.channel_status_id,
                         address,
                         registration_id,
                     )
@@ -55,8 +58,8 @@ class ReceiveDestination:
         except BaseException:
             self._closed()
             raise
-        self.control = ControlAddress(channel, self.native)
-        self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, self._dispatcher)
+        self.control = ControlAddress(params.channel, self.native)
+        self._context.receiver.send(operations.ADD_RECEIVE_ENDPOINT, self.native, dispatcher)
 
     def is_at(self, channel: Channel) -> bool:
         """Return whether `channel` names this destination."""
@@ -65,18 +68,20 @@ class ReceiveDestination:
         )
 
     def record_fault(self) -> None:
-        """Keep the last malformed datagram in the error log, once for each reason and source."""
+        """Log the last malformed datagram, one entry per reason and source."""
         fault = self.native.take_fault()
         if fault is not None:
             reason, source = fault
-            self._context.errors.record(0, f"datagram from {source} on {self.channel.uri}: {reason}")
+            self._context.errors.record(
+                ErrorCode.UNUSED, f"datagram from {source} on {self.channel.uri}: {reason}"
+            )
 
     def close(self) -> None:
-        """Take the socket from the receiver, then close it."""
+        """Remove the socket from the receiver, then close it."""
         self._context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def close_socket(self) -> None:
-        """Let go of the socket; the receiver does not use it any more."""
+        """Close the socket; only after the receiver has stopped using it."""
         self._transport.close_endpoint(self.native)
 
     def _closed(self) -> None:

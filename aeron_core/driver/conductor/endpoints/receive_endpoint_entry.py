@@ -1,13 +1,14 @@
-"""The receiving end of a channel, as the conductor sees it: who wants which streams of it."""
+"""The conductor's record of a receive endpoint: the streams that subscriptions request from it."""
 
 from __future__ import annotations
 
 from collections import Counter as Multiset
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from aeron_core._native import wire
+from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
@@ -18,17 +19,12 @@ from aeron_core.uri.endpoint_parameters import ControlMode
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.spi.media import Channel, MediaTransport
 
 
-#: Between two questions to senders that are known by address. Source: AERON_DRIVER_RECEIVER_PENDING_SETUP_TIMEOUT_NS.
-ELICITATION_INTERVAL_NS: Final = 1_000_000_000
-
-
 class ReceiveEndpointEntry(EndpointEntry):
-    """A receiving end with its subscriptions and images."""
+    """A receive endpoint with its destinations; counts its subscriptions and images."""
 
     native: ReceiveChannelEndpoint
 
@@ -44,23 +40,23 @@ class ReceiveEndpointEntry(EndpointEntry):
     ) -> None:
         super().__init__(context, transport, channel, registration_id)
         self.image_count = 0
-        #: Whether the receiver has let go of it, and its sockets are closed.
+        #: Whether the receiver has released it and its sockets are closed.
         self.is_closed = False
         self._elicitation_ns = 0
         self._awaited_count = 0
         self.group_tag = group_tag
         self._interests: dict[int, StreamInterest] = {}
-        # (stream id, session id or None for all sessions) -> how many subscriptions want it
+        # (stream id, session id or None for all sessions) -> number of subscriptions
         self._wanted: Multiset[tuple[int, int | None]] = Multiset()
         self.dispatcher = Dispatcher(
             context.from_receiver, context.system_counters, context.settings.stream_session_limit
         )
         self._receiver_id = receiver_id
         self.destinations: list[ReceiveDestination] = []
-        self.status = self.allocate_status(stream_counters.RECEIVE_CHANNEL_STATUS, "rcv-channel")
+        self.status = self.allocate_status(counter_types.RECEIVE_CHANNEL_STATUS, "rcv-channel")
         try:
             if self.has_destinations:
-                # Only its destinations have sockets.
+                # Sockets belong to the destinations only.
                 self.native = NativeReceiveEndpoint()
             else:
                 self.native = transport.open_receive_endpoint(self.params_for(channel))
@@ -74,29 +70,29 @@ class ReceiveEndpointEntry(EndpointEntry):
 
     @property
     def has_destinations(self) -> bool:
-        """Whether the endpoint receives at destinations that are added and removed, not at its own address."""
+        """Whether the endpoint receives at destinations that commands add and remove, not at its own address."""
         return ControlMode.of(self.channel.uri) is ControlMode.MANUAL
 
     @property
     def natives(self) -> list[ReceiveChannelEndpoint]:
-        """What receives: the destinations, or the endpoint itself."""
+        """Native endpoints that receive: those of the destinations, or the endpoint's own."""
         if self.has_destinations:
             return [destination.native for destination in self.destinations]
         return [self.native]
 
     def channel_of(self, native: object) -> Channel:
-        """Return the channel of the destination that `native` is, else that of the endpoint."""
+        """Return the channel of the destination with that native endpoint, else the channel of this endpoint."""
         found = (each.channel for each in self.destinations if each.native is native)
         return next(found, self.channel)
 
     @property
     def controls(self) -> list[ControlAddress]:
-        """Where senders listen, of the endpoint or of its destinations, as far as that was named."""
+        """Control addresses named by the endpoint or its destinations."""
         named = [destination.control for destination in self.destinations]
         return [control for control in (self._control, *named) if control.channel.elicits_setup]
 
     def params_for(self, channel: Channel) -> ReceiveEndpointParams:
-        """Return how to open a socket for this endpoint, at the address of `channel`."""
+        """Return the parameters of a socket of this endpoint at the address of `channel`."""
         settings = self.context.settings
         uri = self.channel.uri
         return ReceiveEndpointParams(
@@ -135,12 +131,16 @@ class ReceiveEndpointEntry(EndpointEntry):
         """Whether neither subscriptions nor images need the endpoint."""
         return not self._wanted and self._awaited_count == 0 and self.image_count == 0
 
-    def subscribe(self, subscription: SubscriptionEntry) -> None:
-        """Want what a subscription wants."""
-        if subscription.awaits_response:
-            self._awaited_count += 1
-            return
-        stream_id, session_id = subscription.stream_id, subscription.params.session_id
+    def hold(self) -> None:
+        """Keep the endpoint open for a subscription that does not know its session yet."""
+        self._awaited_count += 1
+
+    def unhold(self) -> None:
+        """Undo one `hold`."""
+        self._awaited_count -= 1
+
+    def subscribe(self, stream_id: int, session_id: int | None) -> None:
+        """Receive a stream for one more subscription: one session, or all with `session_id` None."""
         interest = self._interests.get(stream_id)
         if interest is None:
             interest = self._interests[stream_id] = StreamInterest(stream_id)
@@ -162,7 +162,7 @@ class ReceiveEndpointEntry(EndpointEntry):
                 self._elicit_setup(control, session_id, stream_id)
 
     def elicit_setup_of(self, session_id: int, stream_id: int) -> None:
-        """Ask for a SETUP of one session, if it is known where its sender listens."""
+        """Request a SETUP of one session at all control addresses."""
         for control in self.controls:
             self._elicit_setup(control, session_id, stream_id)
 
@@ -173,19 +173,19 @@ class ReceiveEndpointEntry(EndpointEntry):
         )
 
     def on_timer(self, now_ns: int) -> None:
-        """Ask senders for a SETUP once a second, whatever their session, if there is somebody to wait for it."""
-        # Half an interval early is nearer than half of one late.
-        due_ns = self._elicitation_ns + ELICITATION_INTERVAL_NS - self.context.settings.timer_interval_ns // 2
+        """Request a SETUP of any session once a second if there are subscriptions."""
+        # The timer runs at intervals: up to half of one early is closer to a second than later would be.
+        due_ns = (
+            self._elicitation_ns
+            + wire.PENDING_SETUP_TIMEOUT_NS
+            - self.context.settings.timer_interval_ns // 2
+        )
         if self._wanted and now_ns >= due_ns:
             for control in self.controls:
                 self._elicit_setup(control, 0, 0)
 
-    def unsubscribe(self, subscription: SubscriptionEntry) -> None:
-        """Want no longer what only that subscription wanted."""
-        if subscription.awaits_response:
-            self._awaited_count -= 1
-            return
-        stream_id, session_id = subscription.stream_id, subscription.params.session_id
+    def unsubscribe(self, stream_id: int, session_id: int | None) -> None:
+        """Undo one `subscribe`; the stream is dropped with its last subscription."""
         self._wanted[stream_id, session_id] -= 1
         if self._wanted[stream_id, session_id] > 0:
             return
@@ -202,35 +202,37 @@ class ReceiveEndpointEntry(EndpointEntry):
             self.context.receiver.remove(operations.REMOVE_INTEREST, self.dispatcher, interest)
 
     def add_destination(self, transport: MediaTransport, channel: Channel, registration_id: int) -> None:
-        """Receive at one more address; `registration_id` is that of the subscription. Raises OSError."""
-        destination = ReceiveDestination(self, transport, channel, registration_id)
+        """Open a destination; `registration_id` is that of the subscription. Raises OSError."""
+        destination = ReceiveDestination(
+            self.context, self.dispatcher, transport, self.params_for(channel), registration_id
+        )
         self.destinations.append(destination)
         if destination.control.channel.elicits_setup:
             self._elicit_setup(destination.control, 0, 0)
 
     def remove_destination(self, destination: ReceiveDestination) -> None:
-        """Receive at an address no more; its images have forgotten it."""
+        """Close a destination; its images must not use it any more."""
         self.destinations.remove(destination)
         destination.close()
 
     def record_fault(self) -> None:
-        """Keep what went wrong at the endpoint and at its destinations."""
+        """Log the last malformed datagram of the endpoint and of each destination."""
         super().record_fault()
         for destination in self.destinations:
             destination.record_fault()
 
     def close_sockets(self) -> None:
-        """Let go of all sockets at once; no agent runs any more."""
+        """Close all sockets; only after the agents have stopped."""
         super().close_sockets()
         for destination in self.destinations:
             destination.close_socket()
 
     def close(self) -> None:
-        """Take the endpoint from the receiver, then close it."""
+        """Remove the endpoint from the receiver, then close it."""
         for destination in list(self.destinations):
             self.remove_destination(destination)
         self.context.events.note(events.RECEIVE_CHANNEL_CLOSE, uri=self.channel.uri)
-        self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
+        self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.receiver.remove(operations.REMOVE_RECEIVE_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:

@@ -1,13 +1,13 @@
-"""The sending end of a channel, as the conductor sees it."""
+"""The conductor's record of a send endpoint: its publications and its destinations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.spi.media import LossRates, SendEndpointParams
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class SendDestination:
-    """One that a client named; without an address while its name is being looked for."""
+    """A destination that a client added; `address` is None until its name is resolved."""
 
     name: str
     address: SocketAddress | None
 
 
 class SendEndpointEntry(EndpointEntry):
-    """A sending end with the number of its publications."""
+    """A send endpoint; `user_count` is the number of its publications."""
 
     native: SendChannelEndpoint
 
@@ -37,19 +37,17 @@ class SendEndpointEntry(EndpointEntry):
     ) -> None:
         super().__init__(context, transport, channel, registration_id)
         self.user_count = 0
-        #: Where data goes now; None for media that know no addresses.
+        #: Current destination of data; None for media without addresses.
         self.remote = channel.remote
-        #: Since when nobody has ever answered; None once somebody has.
+        #: Time since which no receiver has responded; None after the first response.
         self.silent_since_ns: int | None = context.clock.nano_time()
-        #: Those that clients named, by registration id; the sender has them, too.
+        #: Destinations that clients added, by registration id; the sender has them too.
         self.destinations: dict[int, SendDestination] = {}
-        self.status = self.allocate_status(stream_counters.SEND_CHANNEL_STATUS, "snd-channel")
+        self.status = self.allocate_status(counter_types.SEND_CHANNEL_STATUS, "snd-channel")
         self._destination_count: Counter | None = None
         try:
             if channel.is_multi_destination:
-                self._destination_count = self.allocate_status(
-                    stream_counters.MDC_DESTINATIONS, "mdc-num-dest"
-                )
+                self._destination_count = self.allocate_status(counter_types.MDC_DESTINATIONS, "mdc-num-dest")
             self.native = transport.open_send_endpoint(self._params())
         except BaseException:
             self.free_counters(self.status)
@@ -90,16 +88,16 @@ class SendEndpointEntry(EndpointEntry):
         )
 
     def change_remote(self, address: SocketAddress) -> bool:
-        """Send to another address; return whether that is one. Raises OSError where it cannot be reached."""
+        """Change the address; return False if it is the same. Raises OSError if it cannot be reached."""
         if address == self.remote or not self.native.change_remote(address):
             return False
         self.remote = address
-        # A socket that was connected anew may have got another address of its own.
+        # A socket that was connected again may have another local address.
         self.update_addresses(self.status, "snd-local-sockaddr")
         return True
 
     def change_destination(self, registration_id: int, address: SocketAddress) -> bool:
-        """Move a destination; return whether that is another address. Raises OSError where it cannot be reached."""
+        """Change a destination's address; return False if it is the same. Raises OSError if it cannot be reached."""
         destination = self.destinations.get(registration_id)
         if (
             destination is None
@@ -111,19 +109,19 @@ class SendEndpointEntry(EndpointEntry):
         return True
 
     def free_counters(self, status: Counter) -> None:
-        """See `ChannelEndpoint.free_counters`; the number of destinations goes, too."""
+        """Free all counters, including the number of destinations."""
         super().free_counters(status)
         if self._destination_count is not None:
             self.context.counters.free(self._destination_count.id)
 
     def close(self) -> None:
-        """Take the endpoint from the sender, then close it."""
+        """Remove the endpoint from the sender, then close it."""
         self.context.events.note(events.SEND_CHANNEL_CLOSE, uri=self.channel.uri)
-        self.status.set_release(stream_counters.CHANNEL_STATUS_CLOSING)
+        self.status.set_release(counter_types.CHANNEL_STATUS_CLOSING)
         self.context.sender.remove(operations.REMOVE_SEND_ENDPOINT, self.native, then=self._closed)
 
     def _closed(self) -> None:
         self.transport.close_endpoint(self.native)
-        # What could not be sent until then is known only now.
+        # Errors of the last sends are known only now.
         self.record_fault()
         self.free_counters(self.status)

@@ -1,7 +1,7 @@
-"""Which channel endpoint a channel shares: that with its tag, else that with its canonical form.
+"""Choice of the channel endpoint that a channel shares: the one with its tag, else the one with its canonical form.
 
-Two endpoints with one canonical form and two different tags are two; one that is being closed is shared by nobody. Not
-here: opening and closing them.
+Channels with the same canonical form but different tags have separate endpoints. An endpoint that is being closed is
+not shared. Not here: opening and closing endpoints.
 Source: aeron_driver_conductor.c (aeron_driver_conductor_find_existing_…_channel_endpoint), aeron_udp_channel.c
 (aeron_udp_channel_matches_tag).
 """
@@ -12,7 +12,7 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.endpoint_parameters import ControlMode
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.spi.media import Channel
 
-E = TypeVar("E", bound="EndpointEntry")
+_Entry = TypeVar("_Entry", bound="EndpointEntry")
 
 
-def find_endpoint(endpoints: Mapping[str, E], channel: Channel) -> E | None:
-    """Return the endpoint that `channel` is to share; ChannelUriError where its tag and its text disagree."""
+def find_endpoint(endpoints: Mapping[str, _Entry], channel: Channel) -> _Entry | None:
+    """Return the endpoint that `channel` shares, if any. Raises ChannelUriError if it contradicts its tag."""
     tag = channel.uri.channel_tag
     if tag != INVALID_TAG:
         for endpoint in endpoints.values():
@@ -45,27 +45,28 @@ def find_endpoint(endpoints: Mapping[str, E], channel: Channel) -> E | None:
 
 
 def key_of(endpoints: Mapping[str, object], channel: Channel) -> str:
-    """Return the key for a new endpoint: its canonical form, with its tag where another one has that form."""
+    """Return the key for a new endpoint: its canonical form, plus its tag if another endpoint has that form."""
     form = channel.canonical_form
     return f"{form}#{channel.uri.channel_tag}" if form in endpoints else form
 
 
 class ClosingEndpoints:
-    """The receiving endpoints that the receiver has not let go of yet, and that hold their addresses until then."""
+    """Receive endpoints that the receiver has not released yet; until then their addresses stay in use."""
 
     def __init__(self) -> None:
         self._endpoints: list[ReceiveEndpointEntry] = []
 
     def add(self, endpoint: ReceiveEndpointEntry) -> None:
-        """Take note of an endpoint that is being closed."""
+        """Add an endpoint that is being closed."""
         self._endpoints = [each for each in self._endpoints if not each.is_closed]
         self._endpoints.append(endpoint)
 
     @contextmanager
     def opening(self, channel: Channel) -> Iterator[None]:
-        """Have a client try again where the address of a channel is taken by a former endpoint of that channel.
+        """Let a client retry if the address of its channel is still in use by an endpoint that is being closed.
 
-        Source: aeron_driver_conductor.c, which refuses also where the address would be free.
+        The command is refused with RESOURCE_TEMPORARILY_UNAVAILABLE in place of the OSError. Source:
+        aeron_driver_conductor.c, which refuses it even if the address is free.
         """
         try:
             yield
@@ -82,7 +83,7 @@ class ClosingEndpoints:
 
 
 def check_original(channel: Channel) -> None:
-    """Refuse to open an endpoint for a publication whose tag was to name one that is there."""
+    """Raise ChannelUriError if a publication needs an existing endpoint with its tag, and there is none."""
     uri = channel.uri
     if (
         uri.channel_tag != INVALID_TAG
@@ -100,9 +101,9 @@ def check_original(channel: Channel) -> None:
 def check_socket_lengths(
     channel: Channel, existing: Channel, defaults: Mapping[str, int], *, asks_for_defaults: bool
 ) -> None:
-    """Refuse a channel that asks for other socket buffers than those of the endpoint that it is to share.
+    """Raise ChannelUriError if a channel asks for other socket buffer lengths than the endpoint that it shares.
 
-    One that names no lengths asks for none, or with `asks_for_defaults` for those.
+    A channel that sets no length accepts any, or with `asks_for_defaults` asks for the default.
     """
     for key in ("so-sndbuf", "so-rcvbuf"):
         asked = channel.uri.get_size(key, 0) or (defaults[key] if asks_for_defaults else 0)

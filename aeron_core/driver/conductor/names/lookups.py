@@ -1,4 +1,4 @@
-"""Threads on which names are looked up, so that nobody who moves messages waits for DNS."""
+"""Threads for name lookups, so that DNS never blocks an agent."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-#: Has a look-up done elsewhere, sometime, and comes back at once. The look-up raises nothing.
+#: Starts a lookup on another thread and returns at once. The lookup must not raise.
 StartLookup = Callable[[Callable[[], None]], None]
 
-#: Look-ups at a time; more wait for one that ends. Invented: enough that a few dead names hold up nobody else.
+#: Most concurrent lookups; further ones are queued. Not from the reference: a few names that time out delay no others.
 MAX_LOOKUPS: Final = 64
 
 
 class LookupThreads:
-    """Starts a thread for each look-up, up to a limit. Any thread may call it."""
+    """Starts a thread for each lookup, up to a limit. Any thread may call it."""
 
     def __init__(self, limit: int = MAX_LOOKUPS) -> None:
         self._limit = limit
@@ -24,14 +24,14 @@ class LookupThreads:
         self._lock = threading.Lock()
 
     def __call__(self, lookup: Callable[[], None]) -> None:
-        """See `StartLookup`."""
+        """Start or queue a lookup; see `StartLookup`."""
         with self._lock:
             if self._running >= self._limit:
                 self._waiting.append(lookup)
                 return
             self._running += 1
         try:
-            # A daemon: neither the driver nor the process waits for a look-up that hangs.
+            # A daemon thread: neither the driver nor the process waits for a lookup that hangs.
             threading.Thread(target=self._run, args=(lookup,), name="aeron-resolver", daemon=True).start()
         except BaseException:
             with self._lock:

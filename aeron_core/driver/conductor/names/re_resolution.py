@@ -1,14 +1,14 @@
-"""Finds peers again that have moved: the name of one that has fallen silent is resolved once more.
+"""Re-resolution of the names of peers that may have moved: a name is resolved again when its peer is silent.
 
-    publication          `endpoint`, once no receiver has said anything for the publication's connection timeout;
-                         then at each check until one does
-    named destination    its `endpoint`, once its receiver has said nothing for five seconds; then every five seconds
-    peer of a medium     its name, once the medium has lost it; the medium says how often
+    publication          `endpoint`, when no receiver has responded for the publication's connection timeout;
+                         then at each check until one responds
+    manual destination   its `endpoint`, when its receiver has not responded for five seconds; then every five seconds
+    peer of a medium     its name, when the medium has lost the connection; the medium sets the interval
     with connections
-    subscription or its  `control`, once nothing has come in for five seconds; then every five seconds
+    subscription or its  `control`, when nothing was received for five seconds; then every five seconds
     receive destination
 
-Not here: groups, and destinations that make themselves known.
+Not here: groups, and destinations that are added by their own status messages.
 Source: aeron_send_channel_endpoint.c (aeron_send_channel_endpoint_check_for_re_resolution),
 aeron_udp_destination_tracker.c and aeron_receive_channel_endpoint.c (… of the same name).
 """
@@ -25,46 +25,46 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from aeron_core._native.address import SocketAddress
-    from aeron_core.driver.conductor.commands.resources import Resources
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution
     from aeron_core.driver.conductor.publications.network_publication_registrar import (
         NetworkPublicationRegistrar,
     )
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 
 
 @dataclass(frozen=True)
 class Search:
-    """A name to resolve again, and what to do with its address: `change` returns whether that was another one."""
+    """A name to resolve again; `change` applies the address and returns whether it differs from the former one."""
 
-    key: Hashable  # there is one search at a time for each
+    key: Hashable  # at most one search per key is pending
     name: str
     uri_key: str
     change: Callable[[SocketAddress], bool]
 
 
 class ReResolution:
-    """Used by the conductor only."""
+    """Runs the searches for all kinds of silent peers. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, resolution: Resolution, resources: Resources) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
         self._resolution = resolution
         self._silence = (
-            SilentPublications(context, resources.network),
-            SilentDestinations(resources.network),
-            LostPeers(resources.network),
-            SilentControls(resources.subscriptions),
+            SilentPublications(context, registrars.network),
+            SilentDestinations(registrars.network),
+            LostPeers(registrars.network),
+            SilentControls(registrars.subscriptions),
         )
         self._interval_ns = context.settings.reresolution_check_interval_ns
         self._deadline_ns = context.clock.nano_time() + self._interval_ns
         self._pending: dict[Hashable, tuple[Search, Future[SocketAddress]]] = {}
 
     def do_work(self, now_ns: int) -> int:
-        """Take the addresses that were found, and look for more when it is time; return 0 if there was nothing."""
+        """Apply the addresses that were found, and start searches at each interval; return 0 if there was nothing."""
         work = self._take_found() if self._pending else 0
         if self._interval_ns == 0 or now_ns < self._deadline_ns:
             return work
@@ -96,18 +96,18 @@ class ReResolution:
 
 
 class SilentPublications:
-    """Sending ends of one endpoint, of whose receivers none is heard."""
+    """Unicast send endpoints without a responding receiver."""
 
     def __init__(self, context: DriverContext, publications: NetworkPublicationRegistrar) -> None:
         self._publications = publications
         self._timeout_ns = context.settings.publication_connection_timeout_ns
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield what to look up."""
+        """Yield the searches to start."""
         heard = {
-            stream.endpoint
-            for stream in self._publications.streams
-            if stream.publication.has_receivers.get_acquire()
+            lifecycle.endpoint
+            for lifecycle in self._publications.lifecycles
+            if lifecycle.publication.has_receivers.get_acquire()
         }
         for endpoint in heard:
             endpoint.silent_since_ns = None
@@ -127,13 +127,13 @@ class SilentPublications:
 
 
 class SilentDestinations:
-    """Destinations that clients named, of whose receivers nothing is heard; the sender says which."""
+    """Manual destinations without status messages, as the sender reports them."""
 
     def __init__(self, publications: NetworkPublicationRegistrar) -> None:
         self._publications = publications
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield what to look up."""
+        """Yield the searches to start."""
         for endpoint in self._publications.endpoints.values():
             if endpoint.channel.is_manual:
                 for registration_id in endpoint.native.take_silent_destinations():
@@ -151,13 +151,13 @@ class SilentDestinations:
 
 
 class LostPeers:
-    """Peers of media with connections, which have lost theirs; the medium says which."""
+    """Peers that a medium with connections has lost, as the medium reports them."""
 
     def __init__(self, publications: NetworkPublicationRegistrar) -> None:
         self._publications = publications
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield what to look up."""
+        """Yield the searches to start."""
         for endpoint in self._publications.endpoints.values():
             for name in endpoint.native.take_lost_names():
                 yield self._search(endpoint, name)
@@ -170,13 +170,13 @@ class LostPeers:
 
 
 class SilentControls:
-    """Control addresses of subscriptions and their destinations, from which nothing comes."""
+    """Control addresses of subscriptions and their destinations from which nothing arrives."""
 
     def __init__(self, subscriptions: SubscriptionRegistrar) -> None:
         self._subscriptions = subscriptions
 
     def searches(self, now_ns: int) -> Iterator[Search]:
-        """Yield what to look up."""
+        """Yield the searches to start."""
         for endpoint in self._subscriptions.endpoints.values():
             for control in endpoint.controls:
                 if control.is_silent(now_ns):

@@ -1,4 +1,4 @@
-"""The life of an IPC publication.
+"""The lifecycle of an IPC publication.
 
 Source: aeron_ipc_publication.c, aeron_ipc_publication_on_time_event.
 """
@@ -13,16 +13,27 @@ from aeron_core.driver.conductor.publications.publication_lifecycle import Publi
 if TYPE_CHECKING:
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
 
 
 class IpcPublicationLifecycle(PublicationLifecycle):
-    """A stream whose subscribers read the publishers' own log."""
+    """A stream that subscribers read from the log of its publishers."""
 
-    publication: IpcPublication
+    def __init__(
+        self,
+        context: DriverContext,
+        publication: IpcPublication,
+        request: PublicationRequest,
+        storage: StreamStorage,
+    ) -> None:
+        super().__init__(context, publication, request, storage)
+        self.publication = publication
 
     def start(self) -> None:
-        """Hand the publication to the sender."""
+        """Pass the publication to the sender."""
         self.context.sender.send(operations.ADD_IPC_PUBLICATION, self.publication)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -53,6 +64,6 @@ class IpcPublicationLifecycle(PublicationLifecycle):
         return self.reference_count <= 0
 
     def stop(self) -> None:
-        """Take the publication from the sender, then give everything back."""
+        """Remove the publication from the sender, then release its log and counters."""
         self.unlink_all(notify=False)
         self.context.sender.remove(operations.REMOVE_IPC_PUBLICATION, self.publication, then=self.close)

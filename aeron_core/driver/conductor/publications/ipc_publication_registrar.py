@@ -5,35 +5,38 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from aeron_core._native import positions
-from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.lifecycle import reserve_links, take_ended
+from aeron_core.concurrent import counter_types
+from aeron_core.concurrent.counters import NULL_COUNTER_ID
+from aeron_core.driver.conductor.lifecycle import take_ended
 from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
-from aeron_core.driver.conductor.publications.publication_log import publication_log_params
+from aeron_core.driver.conductor.publications.publication_log import publication_log_params, start_position
 from aeron_core.driver.conductor.publications.publication_registrar import PublicationRegistrar
-from aeron_core.driver.conductor.stream_counters import CounterOwner
+from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+from aeron_core.driver.conductor.stream_storage import StreamStorage
+from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
-from aeron_core.protocol import responses
-from aeron_core.uri.parameters import PublicationParameters
+from aeron_core.uri.parameters import PublicationParams
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.log_storage import StoredLog
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
+    from aeron_core.uri.parameters import FindTagged
 
 
 class IpcPublicationRegistrar(PublicationRegistrar):
-    """Used by the conductor only."""
+    """Adds and removes IPC publications. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, subscriptions: SubscriptionRegistrar) -> None:
-        super().__init__(context)
+    def __init__(
+        self, context: DriverContext, subscriptions: SubscriptionRegistrar, find_tagged: FindTagged
+    ) -> None:
+        super().__init__(context, find_tagged)
         self._subscriptions = subscriptions
-        self.streams: list[IpcPublicationLifecycle] = []
+        self.lifecycles: list[IpcPublicationLifecycle] = []
 
     def add(
         self,
@@ -43,112 +46,69 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         *,
         is_exclusive: bool,
     ) -> None:
-        """Make or share a publication, tell its client, and link a new one to the subscriptions that wait for it."""
-        params = PublicationParameters.parse(
-            uri, self.context.settings.publication_defaults, self.find_tagged
+        """Add or share a publication and respond to its client; a new one is linked to its subscriptions."""
+        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self._find_tagged)
+        lifecycle = (
+            None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
         )
-        stream = None if is_exclusive else self.find_shared(self.streams, command.stream_id, params, uri)
-        if stream is None:
-            stream = self._create(command, uri, params, is_exclusive=is_exclusive)
-        self.use(client, command, stream)
-        ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
-        self.context.clients.send(
-            ready(
-                command.correlation_id,
-                stream.registration_id,
-                stream.session_id,
-                stream.stream_id,
-                stream.counters[1].id,
-                -1,
-                str(stream.log_path),
-            )
-        )
+        if lifecycle is None:
+            session_id = self.session_id_for(params, self.lifecycles, command.stream_id, uri)
+            lifecycle = self._create(PublicationRequest(command, params, session_id, is_exclusive))
+        self.use(client, command, lifecycle, NULL_COUNTER_ID)
 
-    def _create(
-        self,
-        command: AddPublication | AddExclusivePublication,
-        uri: ChannelUri,
-        params: PublicationParameters,
-        *,
-        is_exclusive: bool,
-    ) -> IpcPublicationLifecycle:
-        session_id = self.session_id_for(params, self.streams, command.stream_id, uri)
-        stored = self.context.logs.create(
-            "publications",
-            command.correlation_id,
-            publication_log_params(self.context, command, params, session_id, is_exclusive=is_exclusive),
-        )
-        stream = IpcPublicationLifecycle(
-            self.context,
-            stored,
-            params,
-            registration_id=command.correlation_id,
-            session_id=session_id,
-            stream_id=command.stream_id,
-            channel=command.channel,
-            is_exclusive=is_exclusive,
-        )
-        owner = CounterOwner(
-            command.correlation_id, session_id, command.stream_id, command.channel, command.client_id
-        )
-        kind = "exclusive" if is_exclusive else "concurrent"
-        names = (
-            (stream_counters.PUBLISHER_POSITION, f"pub-pos ({kind})"),
-            (stream_counters.PUBLISHER_LIMIT, "pub-lmt"),
+    def _create(self, request: PublicationRequest) -> IpcPublicationLifecycle:
+        params, stream_id = request.params, request.command.stream_id
+        storage = StreamStorage(
+            self.context, "publications", request.owner, publication_log_params(self.context, request)
         )
         with ExitStack() as undo:
-            undo.callback(stream.close)
-            stream.allocate_counters(names, owner)
-            stream.publication = IpcPublication(
-                IpcPublicationParams(
-                    registration_id=command.correlation_id,
-                    session_id=session_id,
-                    stream_id=command.stream_id,
-                    log=stored.log,
-                    position=start_position(stored, params),
-                    publisher_window_length=params.publication_window_length,
-                    publisher_position=stream.counters[0],
-                    publisher_limit=stream.counters[1],
-                )
+            undo.callback(storage.release)
+            lifecycle = IpcPublicationLifecycle(
+                self.context, _new_publication(request, storage), request, storage
             )
-            asking = self._asking(params, command.stream_id)
-            waiting = self._subscriptions.of_ipc(stream)
-            if asking is not None and asking not in waiting:
-                waiting.append(asking)
-            links = reserve_links((stream, each) for each in waiting)
+            response_subscription = self._response_subscription(params, stream_id)
+            waiting = self._subscriptions.of_ipc(lifecycle)
+            if response_subscription is not None and response_subscription not in waiting:
+                waiting.append(response_subscription)
+            links = reserve_links((lifecycle, each) for each in waiting)
             undo.pop_all()
-        if asking is not None:
-            asking.take_responses_of(session_id)
-        self.streams.append(stream)
-        # Before the sender looks after the stream: whoever waited for it sees it from its start.
+        if response_subscription is not None:
+            response_subscription.take_responses_of(request.session_id)
+        self.lifecycles.append(lifecycle)
+        # Before the sender gets the stream: subscriptions that waited for it join at its start.
         for link in links:
             link.establish()
-        stream.start()
-        return stream
+        lifecycle.start()
+        return lifecycle
 
-    def _asking(self, params: PublicationParameters, stream_id: int) -> SubscriptionEntry | None:
-        """Return the subscription to which a new stream brings responses, of which that is the latest.
+    def _response_subscription(self, params: PublicationParams, stream_id: int) -> SubscriptionEntry | None:
+        """Return the subscription that a new stream brings responses to.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.
         """
-        for requests in self.streams:
+        for requests in self.lifecycles:
             if requests.registration_id == params.response_correlation_id:
                 return self._subscriptions.of_responses(requests.params.response_correlation_id, stream_id)
         return None
 
     def on_timer(self, now_ns: int) -> None:
-        """Go on with the life of all publications."""
-        for stream in take_ended(self.streams, now_ns):
-            stream.stop()
+        """Advance all publications and stop those that have ended."""
+        for lifecycle in take_ended(self.lifecycles, now_ns):
+            lifecycle.stop()
 
 
-def start_position(stored: StoredLog, params: PublicationParameters) -> int:
-    """Return the stream position at which a publication starts."""
-    if params.start is None:
-        return 0
-    return positions.compute_position(
-        params.start.term_id,
-        params.start.term_offset,
-        stored.log.position_bits_to_shift,
-        params.start.initial_term_id,
+def _new_publication(request: PublicationRequest, storage: StreamStorage) -> IpcPublication:
+    storage.allocate(counter_types.PUBLISHER_POSITION, request.position_name)
+    storage.allocate(counter_types.PUBLISHER_LIMIT, "pub-lmt")
+    return IpcPublication(
+        IpcPublicationParams(
+            registration_id=request.registration_id,
+            session_id=request.session_id,
+            stream_id=request.command.stream_id,
+            log=storage.log,
+            position=start_position(storage.log, request.params),
+            publisher_window_length=request.params.publication_window_length,
+            publisher_position=storage[counter_types.PUBLISHER_POSITION],
+            publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+        )
     )

@@ -1,4 +1,4 @@
-"""The life of a network publication.
+"""The lifecycle of a network publication.
 
 Source: aeron_network_publication.c, aeron_network_publication_on_time_event.
 """
@@ -9,28 +9,42 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
+from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.unblocker import first_gap
+from aeron_core.uri.channel_uri import INVALID_TAG
+from aeron_core.uri.defaults import TaggedPublication
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked
+    from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.network_publication import NetworkPublication
 
 
 class NetworkPublicationLifecycle(PublicationLifecycle):
     """A stream that is sent over a channel endpoint; spies subscribe to it here."""
 
-    publication: NetworkPublication
-    endpoint: SendEndpointEntry
-
-    #: Up to which all frames are known to be complete.
-    _gap_position = 0
+    def __init__(
+        self,
+        context: DriverContext,
+        publication: NetworkPublication,
+        request: PublicationRequest,
+        storage: StreamStorage,
+        endpoint: SendEndpointEntry,
+    ) -> None:
+        super().__init__(context, publication, request, storage)
+        self.publication = publication
+        self.endpoint = endpoint
+        # All frames before it are known to be complete.
+        self._gap_position = 0
 
     def start(self) -> None:
-        """Hand the publication to the sender."""
+        """Pass the publication to the sender."""
         self.context.sender.send(operations.ADD_NETWORK_PUBLICATION, self.publication)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -48,11 +62,9 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         position = self._consumer_position()
         if not self.endpoint.transport.draws_from_log:
             return position
-        # What its peer has confirmed may stand still for other reasons, and ends with whole messages: one of which
-        # the publisher has written some fragments, and died, would never be passed.
-        self._gap_position = first_gap(
-            self.stored.log, max(position, self._gap_position), self.producer_position
-        )
+        # The position that the peer has confirmed may stand still for other reasons too, and it moves by whole
+        # messages: it would never pass a message of which a publisher wrote some fragments before it died.
+        self._gap_position = first_gap(self.log, max(position, self._gap_position), self.producer_position)
         return self._gap_position
 
     def _on_released(self) -> None:
@@ -78,14 +90,14 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             self._enter(operations.PUBLICATION_LINGER)
 
     def _awaits_peer(self, now_ns: int) -> bool:
-        # What no peer has confirmed is lost with the log: one that is away for a moment is waited for.
+        # Data that no peer has confirmed is lost with the log: wait for a peer that is disconnected for a short time.
         if not self.endpoint.transport.draws_from_log:
             return False
         if now_ns <= self._state_change_ns + self.params.linger_timeout_ns:
             return True
         lost = self.producer_position - self.publication.sender_position.get_acquire()
         self.context.errors.record(
-            0,
+            ErrorCode.UNUSED,
             f"session {self.session_id}, stream {self.stream_id} of {self.channel} was closed with {lost} bytes that "
             f"no peer has confirmed within linger={self.params.linger_timeout_ns} ns: they are lost",
         )
@@ -102,7 +114,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
         )
 
     def stop(self, then: Callable[[], None]) -> None:
-        """Take the publication from the sender, give everything back, then call `then`."""
+        """Remove the publication from the sender, release its log and counters, then call `then`."""
         self.unlink_all(notify=False)
 
         def released() -> None:
@@ -110,3 +122,19 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
             then()
 
         self.context.sender.remove(operations.REMOVE_NETWORK_PUBLICATION, self.publication, then=released)
+
+
+class NetworkPublications:
+    """The network publications of a driver, in the order of their creation."""
+
+    def __init__(self) -> None:
+        self.lifecycles: list[NetworkPublicationLifecycle] = []
+
+    def find_tagged(self, tag: int) -> TaggedPublication | None:
+        """Return what `session-id=tag:<tag>` copies from the publication with that entity tag."""
+        for lifecycle in self.lifecycles:
+            if lifecycle.params.entity_tag == tag != INVALID_TAG:
+                return TaggedPublication(
+                    lifecycle.session_id, lifecycle.params.mtu, lifecycle.params.term_length
+                )
+        return None

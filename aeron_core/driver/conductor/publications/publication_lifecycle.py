@@ -1,9 +1,9 @@
-"""The life of a publication, as far as it is the same on any medium.
+"""The part of a publication's lifecycle that is the same on any medium.
 
     ACTIVE ──last client gone──► DRAINING ──all consumed──► LINGER ──► DONE
        └──────────revoked──────────────────────────────────►┘
 
-Not here: sending (`network_publication`) and the publisher limit, which the sender looks after.
+Not here: sending (`network_publication`) and the publisher limit, which the sender updates.
 """
 
 from __future__ import annotations
@@ -11,52 +11,43 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent import counter_types
 from aeron_core.driver import events
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor import stream_counters
-from aeron_core.driver.conductor.lifecycle import StreamLifecycle
-from aeron_core.driver.conductor.stream_counters import CounterOwner
+from aeron_core.driver.conductor.lifecycle import IPC_SOURCE_IDENTITY, StreamLifecycle
 from aeron_core.logbuffer.unblocker import unblock, unblock_for_good
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
-    from aeron_core._native.counter import Counter
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
     from aeron_core.driver.sender.network_publication import NetworkPublication
-    from aeron_core.uri.parameters import PublicationParameters, UntetheredTimeouts
+    from aeron_core.uri.parameters import UntetheredTimeouts
 
 
 class PublicationLifecycle(StreamLifecycle):
-    """A stream that clients of this driver publish."""
+    """A stream that clients of this driver publish to."""
 
-    #: What the sender works with.
-    publication: IpcPublication | NetworkPublication
-
-    def __init__(  # noqa: PLR0913 - what identifies a stream
+    def __init__(
         self,
         context: DriverContext,
-        stored: StoredLog,
-        params: PublicationParameters,
-        *,
-        registration_id: int,
-        session_id: int,
-        stream_id: int,
-        channel: str,
-        is_exclusive: bool,
+        publication: IpcPublication | NetworkPublication,
+        request: PublicationRequest,
+        storage: StreamStorage,
     ) -> None:
-        super().__init__(context, registration_id, session_id, stream_id)
-        self.stored = stored
-        self.params = params
-        self.channel = channel
-        self.is_exclusive = is_exclusive
+        owner = storage.owner
+        super().__init__(context, owner.registration_id, owner.session_id, owner.stream_id)
+        self._publication = publication
+        self._storage = storage
+        self.log = storage.log
+        self.params = request.params
+        self.channel = owner.channel
+        self.is_exclusive = request.is_exclusive
         self.reference_count = 0
-        self.counters: list[Counter] = []
-        self._strategy_counters: list[Counter] = []
-        #: Whether a subscriber has refused the stream: nobody is linked meanwhile.
+        #: Whether a subscriber rejected the stream: no subscription is linked until its cool-down is over.
         self.is_cooling_down = False
         self._state_change_ns = context.clock.nano_time()
         self._last_blocked_position = -1
@@ -64,23 +55,28 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def log_path(self) -> Path:
-        """Where clients map the log."""
-        return self.stored.path
+        """Path at which clients map the log."""
+        return self._storage.path
 
     @property
     def source_identity(self) -> str:
-        """Who publishes, as clients see it."""
-        return "aeron:ipc"
+        """Source of the stream as clients see it."""
+        return IPC_SOURCE_IDENTITY
 
     @property
     def untethered_timeouts(self) -> UntetheredTimeouts:
-        """See `Stream.untethered_timeouts`."""
+        """Timeouts of the states of untethered subscribers."""
         return self.params.untethered
 
     @property
+    def publisher_limit_id(self) -> int:
+        """Id of the counter of the publisher limit."""
+        return self._storage[counter_types.PUBLISHER_LIMIT].id
+
+    @property
     def state(self) -> int:
-        """One of the PUBLICATION_… numbers."""
-        return self.publication.state.get_acquire()
+        """State of the publication, an `operations.PUBLICATION_…`."""
+        return self._publication.state.get_acquire()
 
     @property
     def accepts_subscriptions(self) -> bool:
@@ -94,7 +90,7 @@ class PublicationLifecycle(StreamLifecycle):
 
     @abstractmethod
     def _has_something_left(self) -> bool:
-        """Return whether a stream that drains has subscribers and something for one more."""
+        """Return whether a draining stream has data for another subscriber."""
 
     @property
     def is_shareable(self) -> bool:
@@ -103,51 +99,37 @@ class PublicationLifecycle(StreamLifecycle):
 
     @property
     def producer_position(self) -> int:
-        """How far publishers have appended."""
-        return self.stored.log.producer_position()
-
-    def allocate_counters(self, names: Iterable[tuple[int, str]], owner: CounterOwner) -> None:
-        """Allocate counters by type and name; those that there were room for are freed by `close`."""
-        for type_id, name in names:
-            self.counters.append(
-                stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
-            )
-
-    def new_strategy_counter(self, type_id: int, name: str) -> Counter:
-        """Return one more counter of the stream, for its flow control; `close` frees it."""
-        owner = CounterOwner(self.registration_id, self.session_id, self.stream_id, self.channel)
-        counter = stream_counters.allocate_stream_counter(self.context.counters, type_id, name, owner)
-        self._strategy_counters.append(counter)
-        return counter
+        """Position up to which publishers have appended."""
+        return self.log.producer_position()
 
     @abstractmethod
     def _consumer_position(self) -> int:
-        """Return how far the stream has been consumed, to tell whether it moves."""
+        """Return the position up to which the stream was consumed."""
 
     def _blocked_position(self) -> int:
-        """Return where the stream is stuck while this does not move, unless that is its end."""
+        """Return the position at which the stream is blocked if it does not change, unless it is the end."""
         return self._consumer_position()
 
     def release(self, *, revoke: bool) -> None:
-        """Count one client less; the stream ends with the last."""
+        """Remove one client from the users; when the last has gone, the stream drains, or lingers if it is revoked."""
         self.reference_count -= 1
         if revoke:
-            self.stored.log.set_is_revoked(True)
+            self.log.set_is_revoked(True)
         if self.reference_count > 0:
             return
-        self.stored.log.set_end_of_stream_position(self.producer_position)
-        if not self.stored.log.is_revoked():
+        self.log.set_end_of_stream_position(self.producer_position)
+        if not self.log.is_revoked():
             self._on_released()
             self._enter(operations.PUBLICATION_DRAINING)
 
     def _on_released(self) -> None:
-        """Note that no client publishes any more."""
+        """Handle the release of the publication by its last client."""
 
     def on_timer(self, now_ns: int) -> bool:
-        """Go on with the life of the stream; return whether it is over."""
+        """Advance the state of the stream; return whether it has ended."""
         state = self.state
         if state == operations.PUBLICATION_ACTIVE:
-            if self.stored.log.is_revoked():
+            if self.log.is_revoked():
                 self._revoke()
             else:
                 # Source: aeron_network_publication_check_untethered_subscriptions, and that of IPC.
@@ -164,15 +146,15 @@ class PublicationLifecycle(StreamLifecycle):
 
     @abstractmethod
     def _drain(self, now_ns: int) -> None:
-        """Go on to LINGER once everything has been consumed."""
+        """Enter LINGER if all data was consumed."""
 
     @abstractmethod
     def _has_lingered(self, now_ns: int) -> bool:
-        """Return whether the stream may be taken down."""
+        """Return whether the stream may be removed."""
 
     def _revoke(self) -> None:
-        self.stored.log.set_end_of_stream_position(self.producer_position)
-        self.stored.log.set_is_connected(False)
+        self.log.set_end_of_stream_position(self.producer_position)
+        self.log.set_is_connected(False)
         self.context.system_counters.publications_revoked.get_and_add(1)
         self.context.events.note(
             events.PUBLICATION_REVOKE,
@@ -185,10 +167,10 @@ class PublicationLifecycle(StreamLifecycle):
 
     def _enter(self, state: int) -> None:
         self._state_change_ns = self.context.clock.nano_time()
-        self.publication.state.set_release(state)
+        self._publication.state.set_release(state)
 
     def _unblock_if_stuck(self, now_ns: int) -> None:
-        # A publisher that died between claim and commit would block all others for ever.
+        # A publisher that died between claim and commit would block all other publishers of the stream.
         position = self._blocked_position()
         if position != self._last_blocked_position or self.producer_position <= position:
             self._last_blocked_position = position
@@ -197,17 +179,17 @@ class PublicationLifecycle(StreamLifecycle):
             self._unblock(position)
 
     def _unblock(self, position: int) -> bool:
-        return self._count_unblocked(unblock(self.stored.log, position))
+        return self._count_unblocked(unblock(self.log, position))
 
     def _pass_over_dead_claim(self, position: int) -> bool:
-        """Let a stream that nobody publishes any more go on past `position`; return whether anything was done.
+        """Unblock a stream without publishers at `position`; return whether anything was done.
 
-        Unlike the reference, also past the last claim of all where its publisher had moved the tail only: readers
-        would wait for it as long as they live.
+        Unlike the reference, this also passes the last claim if its publisher moved only the tail: readers would
+        never reach the end of the stream.
         """
         if position >= self.producer_position:
             return False
-        return self._unblock(position) or self._count_unblocked(unblock_for_good(self.stored.log, position))
+        return self._unblock(position) or self._count_unblocked(unblock_for_good(self.log, position))
 
     def _count_unblocked(self, is_unblocked: bool) -> bool:
         if is_unblocked:
@@ -215,15 +197,11 @@ class PublicationLifecycle(StreamLifecycle):
         return is_unblocked
 
     def close(self) -> None:
-        """Give back the counters and the log; no agent knows the stream any more."""
+        """Release the counters and the log; the sender must have released the publication."""
         self.context.events.note(
             events.REMOVE_PUBLICATION_CLEANUP,
             registration_id=self.registration_id,
             session_id=self.session_id,
             stream_id=self.stream_id,
         )
-        for counter in (*self.counters, *self._strategy_counters):
-            self.context.counters.free(counter.id)
-        self.counters.clear()
-        self._strategy_counters.clear()
-        self.context.logs.delete(self.stored)
+        self._storage.release()

@@ -1,11 +1,11 @@
-"""What the log of a new publication says about it."""
+"""Metadata and start position of the log of a new publication."""
 
 from __future__ import annotations
 
 import random
 from typing import TYPE_CHECKING
 
-from aeron_core._native import wire
+from aeron_core._native import positions, wire
 from aeron_core.driver.socket_lengths import (
     os_default_rcvbuf_length,
     os_default_sndbuf_length,
@@ -16,20 +16,16 @@ from aeron_core.logbuffer.metadata import LogBufferParams
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
-    from aeron_core.uri.parameters import PublicationParameters
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.logbuffer.descriptor import LogBuffer
+    from aeron_core.uri.parameters import PublicationParams
 
 
-def publication_log_params(  # noqa: PLR0913
-    context: DriverContext,
-    command: AddPublication | AddExclusivePublication,
-    params: PublicationParameters,
-    session_id: int,
-    *,
-    is_exclusive: bool,
-    is_group: bool = False,
+def publication_log_params(
+    context: DriverContext, request: PublicationRequest, *, is_group: bool = False
 ) -> LogBufferParams:
-    """Return the metadata of a publication's log; a stream starts at a random term id unless its URI says where."""
+    """Return the metadata of a publication's log; the initial term id is random unless the URI sets one."""
+    params = request.params
     start = params.start
     return LogBufferParams(
         initial_term_id=start.initial_term_id if start else random.getrandbits(32) - 0x8000_0000,
@@ -37,12 +33,12 @@ def publication_log_params(  # noqa: PLR0913
         term_offset=start.term_offset if start else 0,
         term_length=params.term_length,
         mtu_length=params.mtu,
-        session_id=session_id,
-        stream_id=command.stream_id,
+        session_id=request.session_id,
+        stream_id=request.command.stream_id,
         log_type=wire.LOG_TYPE_EXCLUSIVE_PUBLICATION
-        if is_exclusive
+        if request.is_exclusive
         else wire.LOG_TYPE_CONCURRENT_PUBLICATION,
-        correlation_id=command.correlation_id,
+        correlation_id=request.registration_id,
         page_size=context.settings.file_page_size,
         publication_window_length=params.publication_window_length,
         socket_sndbuf_length=params.endpoint.socket_sndbuf_length or context.settings.socket_so_sndbuf_length,
@@ -62,4 +58,16 @@ def publication_log_params(  # noqa: PLR0913
         sparse=params.is_sparse,
         signal_eos=params.signal_eos,
         spies_simulate_connection=params.spies_simulate_connection,
+    )
+
+
+def start_position(log: LogBuffer, params: PublicationParams) -> int:
+    """Return the stream position at which a publication starts."""
+    if params.start is None:
+        return 0
+    return positions.compute_position(
+        params.start.term_id,
+        params.start.term_offset,
+        log.position_bits_to_shift,
+        params.start.initial_term_id,
     )

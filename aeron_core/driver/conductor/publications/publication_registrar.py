@@ -1,36 +1,36 @@
-"""All publications of a driver: shared ones are found again, new ones are made, ended ones are taken down."""
+"""Base of the registrars of publications: sharing between clients, and the choice of session ids."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Container
 from typing import TYPE_CHECKING, TypeVar
 
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.publications.publication_links import PublicationLink
-from aeron_core.driver.conductor.publications.publication_match import check_match
-from aeron_core.driver.conductor.publications.session_ids import SessionIds
+from aeron_core._native import positions, wire
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.parameters import FindTagged, PublicationParameters
+from aeron_core.protocol import responses
+from aeron_core.uri.parameters import FindTagged, PublicationParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_lifecycle import PublicationLifecycle
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
     from aeron_core.uri.channel_uri import ChannelUri
 
-_Stream = TypeVar("_Stream", bound="PublicationLifecycle")
+_Lifecycle = TypeVar("_Lifecycle", bound="PublicationLifecycle")
 
 
 class PublicationRegistrar:
-    """What IPC and network publications have in common; used by the conductor only."""
+    """Common part of the registrars of IPC and network publications. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext) -> None:
+    def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
+        """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
         self.context = context
-        #: Looks a network publication up by its entity tag.
-        self.find_tagged: FindTagged | None = None
+        self._find_tagged = find_tagged
         settings = context.settings
         self._session_ids = SessionIds(
             random.getrandbits(32),
@@ -40,13 +40,13 @@ class PublicationRegistrar:
 
     def session_id_for(
         self,
-        params: PublicationParameters,
-        streams: Iterable[PublicationLifecycle],
+        params: PublicationParams,
+        lifecycles: Iterable[PublicationLifecycle],
         stream_id: int,
         uri: ChannelUri,
     ) -> int:
-        """Return the session id that the URI asks for, if it is free, or a new one."""
-        used = {stream.session_id for stream in streams if stream.stream_id == stream_id}
+        """Return the session id in the URI, or a new one. Raises CommandRefusedError if it is in use."""
+        used = {lifecycle.session_id for lifecycle in lifecycles if lifecycle.stream_id == stream_id}
         if params.session_id is None:
             return self._session_ids.take(used)
         if params.session_id in used:
@@ -57,31 +57,119 @@ class PublicationRegistrar:
             )
         return params.session_id
 
-    def peek_session_id(self, streams: Iterable[PublicationLifecycle], stream_id: int) -> int:
-        """Return a session id that a publication added next could use."""
-        return self._session_ids.take({s.session_id for s in streams if s.stream_id == stream_id})
+    def next_session_id(self, lifecycles: Iterable[PublicationLifecycle], stream_id: int) -> int:
+        """Return a session id that is not in use for the stream id; it is not returned again."""
+        return self._session_ids.take({s.session_id for s in lifecycles if s.stream_id == stream_id})
 
     @staticmethod
     def find_shared(
-        streams: Iterable[_Stream], stream_id: int, params: PublicationParameters, uri: ChannelUri
-    ) -> _Stream | None:
-        """Return the publication that a client can share, after checking that it is what the URI asks for."""
-        for stream in streams:
+        lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParams, uri: ChannelUri
+    ) -> _Lifecycle | None:
+        """Return the publication that a client can share. Raises CommandRefusedError if the URI contradicts it."""
+        for lifecycle in lifecycles:
             if (
-                stream.is_shareable
-                and stream.stream_id == stream_id
-                and stream.params.response_correlation_id == params.response_correlation_id
+                lifecycle.is_shareable
+                and lifecycle.stream_id == stream_id
+                and lifecycle.params.response_correlation_id == params.response_correlation_id
             ):
-                check_match(stream, params, uri)
-                return stream
+                _check_match(lifecycle, params, uri)
+                return lifecycle
         return None
 
-    @staticmethod
     def use(
-        client: Client, command: AddPublication | AddExclusivePublication, stream: PublicationLifecycle
-    ) -> PublicationLink:
-        """Count one user more."""
-        stream.reference_count += 1
-        link = PublicationLink(command.correlation_id, client.client_id, stream)
-        client.publications[command.correlation_id] = link
-        return link
+        self,
+        client: Client,
+        command: AddPublication | AddExclusivePublication,
+        lifecycle: PublicationLifecycle,
+        channel_status_id: int,
+    ) -> None:
+        """Add a client to the users of a publication, and send it the ready response."""
+        lifecycle.reference_count += 1
+        client.publications[command.correlation_id] = lifecycle
+        is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
+        ready = responses.OnExclusivePublicationReady if is_exclusive else responses.OnPublicationReady
+        self.context.clients.send(
+            ready(
+                command.correlation_id,
+                lifecycle.registration_id,
+                lifecycle.session_id,
+                lifecycle.stream_id,
+                lifecycle.publisher_limit_id,
+                channel_status_id,
+                str(lifecycle.log_path),
+            )
+        )
+
+
+def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
+    """Raise CommandRefusedError if a parameter that the URI sets differs from the publication's.
+
+    Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
+    """
+    wanted: list[tuple[str, object, object]] = []
+    if params.session_id is not None:
+        wanted.append(("session-id", params.session_id, lifecycle.session_id))
+    if params.has_mtu:
+        wanted.append(("mtu", params.mtu, lifecycle.params.mtu))
+    if params.has_term_length:
+        wanted.append(("term-length", params.term_length, lifecycle.params.term_length))
+    if params.start is not None:
+        wanted += _start_of(lifecycle, params)
+    wanted.append(("ssc", params.spies_simulate_connection, lifecycle.params.spies_simulate_connection))
+    for key, asked, existing in wanted:
+        if asked != existing:
+            raise CommandRefusedError(
+                f"existing publication has different '{key}': existing={existing} requested={asked} in {uri}",
+                ErrorCode.GENERIC_ERROR,
+            )
+
+
+def _start_of(lifecycle: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
+    assert params.start is not None
+    log = lifecycle.log
+    position = log.producer_position()
+    return [
+        ("init-term-id", params.start.initial_term_id, log.initial_term_id),
+        (
+            "term-id",
+            params.start.term_id,
+            positions.compute_term_id(position, log.position_bits_to_shift, log.initial_term_id),
+        ),
+        (
+            "term-offset",
+            params.start.term_offset,
+            positions.compute_term_offset(position, log.position_bits_to_shift),
+        ),
+    ]
+
+
+class SessionIds:
+    """Session ids in ascending order from `start`, except a reserved range and those in use.
+
+    Source: aeron_driver_conductor.c, aeron_driver_conductor_speculate_next_session_id.
+    """
+
+    def __init__(self, start: int, reserved_low: int, reserved_high: int) -> None:
+        self._next = _wrap(start)
+        self._low = reserved_low
+        self._high = reserved_high
+
+    def peek(self, used: Container[int]) -> int:
+        """Return the id that `take` would return."""
+        candidate = self._skip_reserved(self._next)
+        while candidate in used:
+            candidate = self._skip_reserved(_wrap(candidate + 1))
+        return candidate
+
+    def take(self, used: Container[int]) -> int:
+        """Return an int32 that is neither reserved nor in `used`; the next call continues after it."""
+        session_id = self.peek(used)
+        self._next = _wrap(session_id + 1)
+        return session_id
+
+    def _skip_reserved(self, candidate: int) -> int:
+        return _wrap(self._high + 1) if self._low <= candidate <= self._high else candidate
+
+
+def _wrap(value: int) -> int:
+    return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000

@@ -1,4 +1,4 @@
-"""Channels that answer other channels: each subscriber of a request stream gets a response stream of its own.
+"""Response channels: each subscriber of a request stream sends its responses on a stream of its own.
 
     requester                                              responder
     subscription, control-mode=response (no session yet)
@@ -7,8 +7,9 @@
                   ◄──RSP_SETUP, session of the responses── response-correlation-id=<image>
     subscription takes that session ──SM, SEND_SETUP──►    publication learns where to send, and sends SETUP
 
-RSP_SETUP is sent at once, then with each status message that is due by the clock, while no response stream has a
-receiver; of several the newest is announced. Over IPC there is nothing to send: see `IpcPublicationRegistrar`.
+RSP_SETUP is sent at once, then with each status message that the timeout triggers, until a response stream has a
+receiver; if there are several response streams, it names the newest. IPC needs no frames: see
+`IpcPublicationRegistrar`.
 Source: aeron_driver_conductor.c (on_response_setup, find_response_publication_image).
 """
 
@@ -17,43 +18,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParameters
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.network_publication_lifecycle import (
         NetworkPublicationLifecycle,
     )
-    from aeron_core.driver.conductor.publications.network_publication_registrar import (
-        NetworkPublicationRegistrar,
-    )
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
-    from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
-    from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
-    from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.driver.sender.network_publication import NetworkPublication
     from aeron_core.spi.media import Channel
 
 
 class ResponseChannels:
-    """Brings requests and responses together; used by the conductor only."""
+    """Connects requests with their responses. Used by the conductor only."""
 
     def __init__(
         self,
         context: DriverContext,
-        subscriptions: SubscriptionRegistrar,
-        publications: NetworkPublicationRegistrar,
-        images: ImageRegistrar,
+        registrars: Registrars,
     ) -> None:
         self.context = context
-        self._subscriptions = subscriptions
-        self._publications = publications
-        self._images = images
+        self._subscriptions = registrars.subscriptions
+        self._publications = registrars.network
+        self._images = registrars.images
 
     def check(self, channel: Channel) -> ImageLifecycle | None:
-        """Refuse a publication whose other direction is not there; return the image that it answers."""
-        params = PublicationParameters.parse(
+        """Return the image that a publication responds to, if any.
+
+        Raises CommandRefusedError if the image, or the response subscription of a request, does not exist.
+        """
+        params = PublicationParams.parse(
             channel.uri,
             self.context.settings.publication_defaults,
             has_datagrams=self.context.media_of(channel.uri).has_datagrams,
@@ -76,10 +74,10 @@ class ResponseChannels:
             )
         if correlation_id == PROTOTYPE_CORRELATION_ID:
             return None
-        for stream in self._images.streams:
-            if stream.registration_id == correlation_id:
-                if stream.requests_response:
-                    return stream
+        for lifecycle in self._images.lifecycles:
+            if lifecycle.registration_id == correlation_id:
+                if lifecycle.requests_response:
+                    return lifecycle
                 raise CommandRefusedError(
                     f"image.correlationId={correlation_id} did not request a response channel: the publication "
                     f"that it is of must name a response subscription"
@@ -93,46 +91,44 @@ class ResponseChannels:
         return None
 
     def announce(self, image: ImageLifecycle) -> None:
-        """Tell the sender of an image which session the responses have, until somebody receives them."""
+        """Announce the session of the responses to the sender of an image, until the responses have a receiver."""
         self._announce(image, self._answers().get(image.registration_id, []))
 
     def announce_all(self) -> None:
-        """Announce no longer what has arrived or is gone, and again what is received no more."""
+        """Stop announcements of responses that have a receiver or ended; restart those that lost their receiver."""
         answers = self._answers()
-        for image in self._images.streams:
+        for image in self._images.lifecycles:
             if image.requests_response:
                 self._announce(image, answers.get(image.registration_id, []))
 
     def _answers(self) -> dict[int, list[NetworkPublicationLifecycle]]:
-        """Return the response streams by the correlation id of the image that they answer, oldest first."""
+        """Return the active response streams, oldest first, by the correlation id of the image they respond to."""
         answers: dict[int, list[NetworkPublicationLifecycle]] = {}
-        for stream in self._publications.streams:
-            if stream.params.is_response and stream.state == operations.PUBLICATION_ACTIVE:
-                answers.setdefault(stream.params.response_correlation_id, []).append(stream)
+        for lifecycle in self._publications.lifecycles:
+            if lifecycle.params.is_response and lifecycle.state == operations.PUBLICATION_ACTIVE:
+                answers.setdefault(lifecycle.params.response_correlation_id, []).append(lifecycle)
         return answers
 
     @staticmethod
     def _announce(image: ImageLifecycle, answers: list[NetworkPublicationLifecycle]) -> None:
-        is_heard = any(stream.publication.has_receivers.get_acquire() for stream in answers)
+        is_heard = any(lifecycle.publication.has_receivers.get_acquire() for lifecycle in answers)
         if not answers or is_heard or image.image.is_end_of_stream.get_acquire():
             image.image.announce_no_responses()
         else:
             image.image.announce_responses(answers[-1].session_id)
 
     def on_response_setup(self, publication: NetworkPublication, session_id: int) -> None:
-        """Have the subscription that waits for responses take those of a session."""
-        stream = next((s for s in self._publications.streams if s.publication is publication), None)
-        if stream is None:
+        """Set the session of the subscription to responses to a request publication."""
+        lifecycle = next((s for s in self._publications.lifecycles if s.publication is publication), None)
+        if lifecycle is None:
             return
-        subscription = self._subscription_of(stream.params.response_correlation_id)
+        subscription = self._subscription_of(lifecycle.params.response_correlation_id)
         if subscription is None or subscription.endpoint is None or not subscription.params.is_response:
             return
         if subscription.is_for_responses and subscription.params.session_id != session_id:
-            # Who is connected stays so, whatever a forged frame says.
-            if any(subscription in image.links for image in self._images.streams):
+            # A forged frame must not disconnect an existing image.
+            if any(subscription in image.links for image in self._images.lifecycles):
                 return
-            subscription.endpoint.unsubscribe(subscription)
             subscription.take_responses_of(session_id)
-            subscription.endpoint.subscribe(subscription)
         elif subscription.params.session_id is not None:
             subscription.endpoint.elicit_setup_of(subscription.params.session_id, subscription.stream_id)

@@ -1,6 +1,6 @@
-"""Where publications send to: destinations that clients add and take away.
+"""Destinations of manual multi-destination publications, which clients add and remove.
 
-Not here: destinations that receivers make known by themselves, which the medium learns.
+Not here: dynamic destinations, which the medium learns from status messages.
 """
 
 from __future__ import annotations
@@ -9,44 +9,40 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendDestination
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ChannelUriError, ErrorCode
 from aeron_core.spi.media import Channel
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
     from aeron_core.driver.conductor.publications.network_publication_registrar import (
         NetworkPublicationRegistrar,
     )
     from aeron_core.protocol import commands
 
-    Unfinished = tuple[Future[Channel], Callable[[Channel], None]]
-
 
 class SendDestinations:
-    """Used by the conductor only."""
+    """Handles commands on destinations of publications. Used by the conductor only."""
 
     def __init__(
-        self, context: DriverContext, resolution: Resolution, publications: NetworkPublicationRegistrar
+        self, context: DriverContext, resolution: NameResolution, publications: NetworkPublicationRegistrar
     ) -> None:
         self._context = context
         self._resolution = resolution
         self._publications = publications
 
     def add(self, command: commands.AddDestination) -> Unfinished:
-        """Send a publication to one more place; where its name is unknown, as soon as it is known."""
+        """Add a destination; one with an unknown name is used as soon as the name can be resolved."""
         self._endpoint(command.registration_id)
         uri = _destination_of(command.channel)
 
         def resolved(channel: Channel) -> None:
-            # The publication may have gone while the name was looked up.
+            # The publication may have been removed during the lookup.
             endpoint = self._endpoint(command.registration_id)
             name, address = uri.params["endpoint"], channel.remote
             self._answer(
@@ -57,16 +53,16 @@ class SendDestinations:
             if address is None:
                 self._context.errors.record(
                     ErrorCode.UNKNOWN_HOST,
-                    f"destination endpoint={name} is unknown: looked up again and again",
+                    f"destination endpoint={name} is unknown: the lookup is repeated",
                 )
 
         return self._resolve(uri), resolved
 
     def remove(self, command: commands.RemoveDestination) -> Unfinished | None:
-        """Send a publication to one place less, known by its URI; one that is not there needs no removal."""
+        """Remove the destination with a URI; succeed if there is none."""
         endpoint = self._endpoint(command.registration_id)
         uri = _destination_of(command.channel)
-        # By name first: what it stands for may have changed since.
+        # Compare names first: the address of a name may have changed.
         for registration_id, destination in reversed(endpoint.destinations.items()):
             if destination.name == uri.params["endpoint"]:
                 self._remove(command.correlation_id, endpoint, registration_id)
@@ -83,7 +79,7 @@ class SendDestinations:
         return self._resolve(uri), resolved
 
     def remove_by_id(self, command: commands.RemoveDestinationById) -> None:
-        """Send a publication to one place less, known by the command that added it."""
+        """Remove the destination that the command with a registration id added."""
         endpoint = self._endpoint(command.resource_registration_id)
         self._remove(command.correlation_id, endpoint, command.destination_registration_id)
 
@@ -97,23 +93,23 @@ class SendDestinations:
         return _or_nowhere(self._resolution.start(transport, uri, is_publication=True), uri)
 
     def _endpoint(self, registration_id: int) -> SendEndpointEntry:
-        for stream in self._publications.streams:
-            if stream.registration_id == registration_id:
-                if not stream.endpoint.channel.is_manual:
+        for lifecycle in self._publications.lifecycles:
+            if lifecycle.registration_id == registration_id:
+                if not lifecycle.endpoint.channel.is_manual:
                     raise CommandRefusedError(
-                        f"channel does not allow manual control of destinations: {stream.channel} must have "
+                        f"channel does not allow manual control of destinations: {lifecycle.channel} must have "
                         f"control-mode=manual"
                     )
-                return stream.endpoint
+                return lifecycle.endpoint
         raise CommandRefusedError(
-            f"unknown publication registration_id={registration_id}: must be one on a network",
+            f"unknown publication registration_id={registration_id}: must be a network publication",
             ErrorCode.UNKNOWN_PUBLICATION,
         )
 
     def _answer(self, correlation_id: int, *, is_given: bool) -> None:
         if not is_given:
             raise CommandRefusedError(
-                "the sender has not taken earlier changes of destinations yet: try again",
+                "the sender has not processed earlier changes of destinations: try again",
                 ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE,
             )
         self._context.clients.on_success(correlation_id)
@@ -130,7 +126,7 @@ def _destination_of(channel: str) -> ChannelUri:
 
 
 def _or_nowhere(future: Future[Channel], uri: ChannelUri) -> Future[Channel]:
-    """Return the channel, without an address where its name is unknown."""
+    """Return a future of the channel; it has no address if the name is unknown."""
     settled: Future[Channel] = Future()
 
     def settle(done: Future[Channel]) -> None:

@@ -1,9 +1,10 @@
-"""The life of an image.
+"""The lifecycle of an image.
 
-    ACTIVE ──no subscribers, silent too long, ended, or revoked──► DRAINING (status messages say EOS, if not revoked)
+    ACTIVE ──no subscribers, inactive too long, ended, or revoked──► DRAINING (status messages have EOS, if not revoked)
     DRAINING ──consumed, and five status messages later──► LINGER (unavailable) ──► DONE
 
-From LINGER on the receiver knows the image no longer, so that its endpoint may be closed; clients may still read it.
+On entry to LINGER the image is removed from the receiver, so that its endpoint can be closed; clients may still read
+it.
 Source: aeron_publication_image.c, aeron_publication_image_on_time_event.
 """
 
@@ -20,23 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from aeron_core._native.counter import Counter
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked, Released
-    from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
-    from aeron_core.driver.conductor.log_storage import StoredLog
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
+    from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
     from aeron_core.driver.receiver.image_connections import ImageConnection
     from aeron_core.driver.receiver.publication_image import PublicationImage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
     from aeron_core.uri.parameters import UntetheredTimeouts
 
-#: Status messages that say EOS before an image lingers. Source: AERON_IMAGE_SM_EOS_MULTIPLE.
+#: Status messages with the EOS flag before an image lingers. Source: AERON_IMAGE_SM_EOS_MULTIPLE.
 EOS_STATUS_MESSAGES: Final = 5
 
 
 class ImageState(Enum):
-    """See the module."""
+    """States of an image; the module shows the transitions."""
 
     ACTIVE = 0
     DRAINING = 1
@@ -47,34 +46,29 @@ class ImageState(Enum):
 class ImageLifecycle(StreamLifecycle):
     """An image with its subscribers."""
 
-    def __init__(  # noqa: PLR0913 - what identifies an image
+    def __init__(
         self,
-        context: DriverContext,
         image: PublicationImage,
-        endpoint: ReceiveEndpointEntry,
-        stored: StoredLog,
-        *,
-        source: str,
-        channel: str,
-        counters: list[Counter],
-        is_rejoin: bool,
+        request: ImageRequest,
+        storage: StreamStorage,
         connections: Iterable[ImageConnection],
-        untethered: UntetheredTimeouts,
+        when_removed: Released,
     ) -> None:
+        """Create the lifecycle of an image; `when_removed` is called once the receiver has released the image."""
+        context = request.endpoint.context
         super().__init__(context, image.correlation_id, image.session_id, image.stream_id)
         self.image = image
-        self.endpoint = endpoint
-        self.stored = stored
-        self.channel = channel
-        self.counters = counters
+        self.endpoint = request.endpoint
+        self.channel = request.subscription.channel
         self.state = ImageState.ACTIVE
-        self.requests_response = False
-        self._source = source
-        self._is_rejoin = is_rejoin
-        self._untethered = untethered
-        # The receiver borrows these.
+        self.requests_response = request.requests_response
+        self._storage = storage
+        self._source = request.source
+        self._is_rejoin = request.subscription.params.is_rejoin
+        self._untethered = request.subscription.params.untethered
+        # Keeps them alive: the receiver has borrowed references.
         self._connections = list(connections)
-        self._when_removed: Released | None = None
+        self._when_removed = when_removed
         self._is_removed = False
         self._state_change_ns = context.clock.nano_time()
         self._reported_count = 0
@@ -83,24 +77,24 @@ class ImageLifecycle(StreamLifecycle):
 
     @property
     def log_path(self) -> Path:
-        """Where clients map the log."""
-        return self.stored.path
+        """Path at which clients map the log."""
+        return self._storage.path
 
     @property
     def source_identity(self) -> str:
-        """Where the stream comes from: `host:port`."""
+        """Address of the sender: `host:port`."""
         return self._source
 
     @property
     def untethered_timeouts(self) -> UntetheredTimeouts:
-        """See `Stream.untethered_timeouts`."""
+        """Timeouts of the states of untethered subscribers."""
         return self._untethered
 
     @property
     def accepts_subscriptions(self) -> bool:
         """Whether a subscription may still be linked.
 
-        Not once the last has gone: with it the dispatcher forgot the image, and no frame reaches it any more.
+        Not after the last subscriber was removed: the dispatcher then dropped the image, which gets no more frames.
         """
         if not self.has_readers:
             return False
@@ -108,12 +102,8 @@ class ImageLifecycle(StreamLifecycle):
             self.state is ImageState.DRAINING and not self._is_drained()
         )
 
-    def start(self, when_removed: Released) -> None:
-        """Hand the image to the receiver, with the subscribers that it has.
-
-        `when_removed` is called once the receiver knows it no longer.
-        """
-        self._when_removed = when_removed
+    def start(self) -> None:
+        """Pass the image to the receiver."""
         self.context.receiver.send(operations.ADD_IMAGE, self.endpoint.dispatcher, self.image)
 
     def _attach(self, position: SubscriberPosition, then: Linked) -> None:
@@ -131,13 +121,13 @@ class ImageLifecycle(StreamLifecycle):
         )
 
     def add_connection(self, connection: ImageConnection) -> None:
-        """Let the stream come in by one more way."""
+        """Add a connection, over which the image receives frames too."""
         if self.state in (ImageState.ACTIVE, ImageState.DRAINING):
             self._connections.append(connection)
             self.context.receiver.send(operations.ADD_IMAGE_CONNECTION, self.image, connection)
 
     def remove_connection(self, native: ReceiveChannelEndpoint) -> None:
-        """Answer no more by the way of `native`, which is about to be closed."""
+        """Remove the connection of an endpoint that is about to be closed."""
         for connection in list(self._connections):
             if connection.endpoint is native:
                 self._connections.remove(connection)
@@ -148,9 +138,9 @@ class ImageLifecycle(StreamLifecycle):
         return self._have_all_read(self.image.rebuild_position.get_acquire())
 
     def on_timer(self, now_ns: int) -> bool:
-        """Go on with the life of the image; return whether it is over."""
+        """Advance the state of the image; return whether it has ended."""
         self._report_loss()
-        is_revoked = self.stored.log.is_revoked()
+        is_revoked = self._storage.log.is_revoked()
         if self.state is ImageState.ACTIVE:
             if not is_revoked:
                 # Source: aeron_publication_image_check_untethered_subscriptions.
@@ -166,7 +156,7 @@ class ImageLifecycle(StreamLifecycle):
                 )
             if is_revoked or self._has_ended(now_ns):
                 self._enter(ImageState.DRAINING)
-                # A sender that revokes a stream waits for nobody.
+                # The sender of a revoked stream expects no status messages.
                 if not is_revoked:
                     self.image.is_draining.set_release(1)
         elif self.state is ImageState.DRAINING:
@@ -205,15 +195,14 @@ class ImageLifecycle(StreamLifecycle):
 
     def _on_removed(self) -> None:
         self._is_removed = True
-        if self._when_removed is not None:
-            self._when_removed()
+        self._when_removed()
 
     def _enter(self, state: ImageState) -> None:
         self.state = state
         self._state_change_ns = self.context.clock.nano_time()
 
     def _report_loss(self) -> None:
-        # The receiver only counts: the report needs texts, and room that may not be there.
+        # The receiver only counts losses: an entry of the report needs text and space, which may be exhausted.
         count = self.image.loss_count.get_acquire()
         if count == self._reported_count:
             return
@@ -236,7 +225,7 @@ class ImageLifecycle(StreamLifecycle):
             self.context.loss_report.observe(self._loss_entry, lost, now_ms, gaps)
 
     def close(self) -> None:
-        """Give back the counters and the log; no agent knows the image any more."""
+        """Release the counters and the log; the receiver must have released the image."""
         self.context.events.note(
             events.REMOVE_IMAGE_CLEANUP,
             registration_id=self.registration_id,
@@ -245,6 +234,4 @@ class ImageLifecycle(StreamLifecycle):
             channel=self.channel,
         )
         self.unlink_all(notify=False)
-        for counter in self.counters:
-            self.context.counters.free(counter.id)
-        self.context.logs.delete(self.stored)
+        self._storage.release()

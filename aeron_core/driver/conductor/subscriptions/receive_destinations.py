@@ -1,7 +1,7 @@
-"""Subscriptions of `control-mode=manual`: the addresses at which they receive come and go by command.
+"""Destinations of subscriptions with `control-mode=manual`, which clients add and remove.
 
-A UDP destination is a socket of the subscription's endpoint; shared memory and spies are subscriptions beside it,
-with its registration id.
+A UDP destination is a socket of the subscription's endpoint. A destination in shared memory or a spy is an additional
+subscription with the registration id of the first.
 Source: aeron_driver_conductor.c (aeron_driver_conductor_on_add_receive_…_destination and their removals).
 """
 
@@ -9,33 +9,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
-from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry, SubscriptionKind
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import ErrorCode
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.endpoint_parameters import check_destination
 
 if TYPE_CHECKING:
-    from aeron_core.driver.conductor.commands.resources import Resources, Unfinished
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.uri.parameters import SubscriptionParameters
+    from aeron_core.uri.parameters import SubscriptionParams
 
 
 class ReceiveDestinations:
-    """Used by the conductor only."""
+    """Handles commands on destinations of subscriptions. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext, resolution: Resolution, resources: Resources) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self._context = context
         self._resolution = resolution
-        self._resources = resources
+        self._registrars = registrars
 
     def add(self, command: AddRcvDestination) -> Unfinished | None:
-        """Receive at one more address, from shared memory, or as a spy."""
+        """Add a destination: an address, shared memory or a spy."""
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy:
@@ -46,7 +46,7 @@ class ReceiveDestinations:
         if transport.is_shared_memory:
             self._add_beside(command, SubscriptionKind.SHARED_MEMORY, uri)
             return None
-        # Unlike what is received by a socket, the others may say more than an address: it is of no effect.
+        # Only the URI of a socket is checked for other parameters than addresses; shared memory and spies ignore them.
         check_destination(uri, is_send=False)
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, lambda channel: self._add_network(command, transport, channel)
@@ -54,7 +54,7 @@ class ReceiveDestinations:
     def _add_network(self, command: AddRcvDestination, transport: MediaTransport, channel: Channel) -> None:
         endpoint = self._endpoint(command)
         endpoint.add_destination(transport, channel, command.registration_id)
-        for image in self._resources.images.streams:
+        for image in self._registrars.images.lifecycles:
             if image.endpoint is endpoint:
                 image.add_connection(ImageConnection(endpoint.destinations[-1].native))
         self._context.clients.on_success(command.correlation_id)
@@ -76,9 +76,9 @@ class ReceiveDestinations:
             params=self._params(uri),
             spied=spied,
         )
-        subscriptions = self._resources.subscriptions
-        streams = self._resources.network.streams if spied else self._resources.ipc.streams
-        links = subscriptions.reserve_links_of(beside, streams)
+        subscriptions = self._registrars.subscriptions
+        lifecycles = self._registrars.network.lifecycles if spied else self._registrars.ipc.lifecycles
+        links = subscriptions.reserve_links_of(beside, lifecycles)
         subscriptions.all.append(beside)
         owner.beside.append(beside)
         self._context.clients.on_success(command.correlation_id)
@@ -86,7 +86,7 @@ class ReceiveDestinations:
             link.establish()
 
     def remove(self, command: RemoveRcvDestination) -> Unfinished | None:
-        """Receive at an address no more; that of a socket need not be there."""
+        """Remove a destination. Raises CommandRefusedError if it is unknown, unless it is an address."""
         uri = ChannelUri.parse(command.channel)
         transport = self._context.media_of(uri)
         if uri.is_spy or transport.is_shared_memory:
@@ -99,7 +99,7 @@ class ReceiveDestinations:
         endpoint = self._endpoint(command)
         destination = next((each for each in endpoint.destinations if each.is_at(channel)), None)
         if destination is not None:
-            for image in self._resources.images.streams:
+            for image in self._registrars.images.lifecycles:
                 image.remove_connection(destination.native)
             endpoint.remove_destination(destination)
         self._context.clients.on_success(command.correlation_id)
@@ -111,10 +111,10 @@ class ReceiveDestinations:
             raise _unknown(command)
         owner.beside.remove(beside)
         self._context.clients.on_success(command.correlation_id)
-        self._resources.subscriptions.remove(beside, self._resources.streams(), notify=True)
+        self._registrars.subscriptions.remove(beside, self._registrars.lifecycles(), notify=True)
 
-    def _params(self, uri: ChannelUri) -> SubscriptionParameters:
-        return self._resources.subscriptions.params_of(uri)
+    def _params(self, uri: ChannelUri) -> SubscriptionParams:
+        return self._registrars.subscriptions.params_of(uri)
 
     def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpointEntry:
         endpoint = self._owner(command).endpoint
@@ -131,7 +131,7 @@ class ReceiveDestinations:
         return owner
 
     def _find(self, command: AddRcvDestination | RemoveRcvDestination) -> SubscriptionEntry:
-        for subscription in self._resources.subscriptions.all:
+        for subscription in self._registrars.subscriptions.all:
             if (
                 subscription.registration_id == command.registration_id
                 and subscription.kind is SubscriptionKind.NETWORK

@@ -1,34 +1,38 @@
-"""All subscriptions of a driver, the receiving ends that they share, and what they are linked to."""
+"""The subscriptions of a driver, and the receive endpoints that they share."""
 
 from __future__ import annotations
 
 import random
 from typing import TYPE_CHECKING
 
+from aeron_core.concurrent.counters import NULL_COUNTER_ID
 from aeron_core.driver import events
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
 from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
 from aeron_core.driver.conductor.endpoints.shared_endpoints import (
     ClosingEndpoints,
-    check_socket_lengths,
     find_endpoint,
     key_of,
 )
-from aeron_core.driver.conductor.lifecycle import reserve_links
 from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublicationLifecycle
-from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry, SubscriptionKind
-from aeron_core.errors import ErrorCode
+from aeron_core.driver.conductor.subscriber_link import reserve_links
+from aeron_core.driver.conductor.subscriptions.subscription_checks import (
+    check_clash,
+    check_sockets,
+    check_stream_count,
+)
+from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
-from aeron_core.uri.parameters import SubscriptionParameters
+from aeron_core.uri.parameters import SubscriptionParams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.lifecycle import Link, StreamLifecycle
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
     from aeron_core.driver.conductor.publications.ipc_publication_lifecycle import IpcPublicationLifecycle
+    from aeron_core.driver.conductor.subscriber_link import SubscriberLink
     from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel, MediaTransport
@@ -37,16 +41,16 @@ if TYPE_CHECKING:
 
 
 class SubscriptionRegistrar:
-    """Used by the conductor only."""
+    """Adds, finds and removes subscriptions. Used by the conductor only."""
 
-    def __init__(self, context: DriverContext) -> None:
+    def __init__(self, context: DriverContext, find_tagged: FindTagged) -> None:
+        """Create an empty registrar; `find_tagged` looks up a network publication by its entity tag."""
         self.context = context
         self.all: list[SubscriptionEntry] = []
         self.endpoints: dict[str, ReceiveEndpointEntry] = {}
         self._closing = ClosingEndpoints()
-        #: Looks a network publication up by its entity tag.
-        self.find_tagged: FindTagged | None = None
-        # Unique among the receivers of one sender: random, one more for each endpoint.
+        self._find_tagged = find_tagged
+        # Must be unique among the receivers of one sender: starts at random, and each endpoint gets the next one.
         self._next_receiver_id = random.getrandbits(63)
 
     def add_shared_memory(
@@ -54,14 +58,14 @@ class SubscriptionRegistrar:
         client: Client,
         command: AddSubscription,
         uri: ChannelUri,
-        streams: Iterable[IpcPublicationLifecycle],
+        lifecycles: Iterable[IpcPublicationLifecycle],
     ) -> None:
-        """Subscribe to IPC streams, and link those that are there."""
+        """Add a subscription to IPC streams, and link those that exist."""
         params = self.params_of(uri)
         subscription = _subscription(command, params, SubscriptionKind.SHARED_MEMORY)
-        links = _reserve_all(subscription, streams)
+        links = _reserve_all(subscription, lifecycles)
         self._register(client, subscription)
-        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
         for link in links:
             link.establish()
 
@@ -70,15 +74,14 @@ class SubscriptionRegistrar:
         client: Client,
         command: AddSubscription,
         channel: Channel,
-        streams: Iterable[NetworkPublicationLifecycle],
+        lifecycles: Iterable[NetworkPublicationLifecycle],
     ) -> None:
-        """Subscribe to what this driver publishes on a channel, and link the publications that are there."""
+        """Add a spy on the publications of a channel, and link those that exist."""
         params = self.params_of(channel.uri)
-        subscription = _subscription(command, params, SubscriptionKind.SPY)
-        subscription.spied = channel
-        links = self.reserve_links_of(subscription, streams)
+        subscription = _subscription(command, params, SubscriptionKind.SPY, spied=channel)
+        links = self.reserve_links_of(subscription, lifecycles)
         self._register(client, subscription)
-        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, -1))
+        self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, NULL_COUNTER_ID))
         for link in links:
             link.establish()
 
@@ -90,7 +93,7 @@ class SubscriptionRegistrar:
         channel: Channel,
         images: Iterable[ImageLifecycle],
     ) -> None:
-        """Subscribe to streams of a channel, and link the images that are there."""
+        """Add a subscription to streams of a channel, and link the images that exist."""
         params = self.params_of(channel.uri)
         self._check_congestion_control(params)
         endpoint = find_endpoint(self.endpoints, channel)
@@ -99,14 +102,15 @@ class SubscriptionRegistrar:
         else:
             transport.check_shared(channel, endpoint.channel)
             endpoint.check_timestamps(channel, "media-rcv-ts-offset", "channel-rcv-ts-offset")
-            self._check_sockets(endpoint, channel)
-            self._check_clash(endpoint, command, params)
-            self._check_stream_count(endpoint, command, transport.max_streams)
-        subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint)
-        # Where this fails there are images, so that the endpoint has other users and stays.
+            check_sockets(endpoint, channel)
+            others = [each for each in self.all if each.endpoint is endpoint]
+            check_clash(others, command, params)
+            check_stream_count(others, command, transport.max_streams)
+        subscription = _subscription(command, params, SubscriptionKind.NETWORK, endpoint=endpoint)
+        # If this fails, there is at least one image: the endpoint has other users and need not be closed.
         links = _reserve_all(subscription, (image for image in images if image.endpoint is endpoint))
         self._register(client, subscription)
-        endpoint.subscribe(subscription)
+        subscription.join_endpoint()
         self.context.clients.send(responses.OnSubscriptionReady(command.correlation_id, endpoint.status.id))
         for link in links:
             link.establish()
@@ -116,7 +120,7 @@ class SubscriptionRegistrar:
         command: AddSubscription,
         transport: MediaTransport,
         channel: Channel,
-        params: SubscriptionParameters,
+        params: SubscriptionParams,
     ) -> ReceiveEndpointEntry:
         self._next_receiver_id += 1
         with self._closing.opening(channel):
@@ -132,87 +136,43 @@ class SubscriptionRegistrar:
         self.endpoints[endpoint.key] = endpoint
         return endpoint
 
-    def params_of(self, uri: ChannelUri) -> SubscriptionParameters:
-        """Return what a URI and the settings say of a subscription."""
-        return SubscriptionParameters.parse(
+    def params_of(self, uri: ChannelUri) -> SubscriptionParams:
+        """Return the parameters of a subscription from its URI and the settings."""
+        return SubscriptionParams.parse(
             uri,
             self.context.settings.subscription_defaults,
-            self.find_tagged,
+            self._find_tagged,
             has_datagrams=self.context.media_of(uri).has_datagrams,
         )
 
-    def _check_congestion_control(self, params: SubscriptionParameters) -> None:
-        # Unlike the reference, which finds out with the first image and has nobody to tell.
+    def _check_congestion_control(self, params: SubscriptionParams) -> None:
+        # The reference fails only when it creates the first image, and cannot report that to the client.
         if params.congestion_control is not None:
             self.context.registry.check("aeron_congestion_controls", params.congestion_control)
-
-    def _check_sockets(self, endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
-        if endpoint.has_destinations:
-            return
-        settings = self.context.settings
-        check_socket_lengths(
-            channel,
-            endpoint.channel,
-            {
-                "so-sndbuf": settings.socket_so_sndbuf_length,
-                "so-rcvbuf": settings.socket_so_rcvbuf_length,
-            },
-            asks_for_defaults=True,
-        )
 
     def _register(self, client: Client, subscription: SubscriptionEntry) -> None:
         self.all.append(subscription)
         client.subscriptions[subscription.registration_id] = subscription
 
-    def _check_clash(
-        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, params: SubscriptionParameters
-    ) -> None:
-        for other in self.all:
-            if (
-                other.endpoint is not endpoint
-                or other.stream_id != command.stream_id
-                or other.params.session_id != params.session_id
-            ):
-                continue
-            for key, asked, existing in (
-                ("reliable", params.is_reliable, other.params.is_reliable),
-                ("rejoin", params.is_rejoin, other.params.is_rejoin),
-                ("control-mode=response", params.is_response, other.clashes_with_others),
-            ):
-                if asked != existing:
-                    raise CommandRefusedError(
-                        f"option conflicts with existing subscription: {key} is {existing} for stream id "
-                        f"{command.stream_id} of {other.channel}, requested={asked} in {command.channel}",
-                        ErrorCode.GENERIC_ERROR,
-                    )
-
-    def _check_stream_count(
-        self, endpoint: ReceiveEndpointEntry, command: AddSubscription, limit: int
-    ) -> None:
-        stream_ids = {other.stream_id for other in self.all if other.endpoint is endpoint}
-        if limit and len(stream_ids | {command.stream_id}) > limit:
-            raise CommandRefusedError(
-                f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams are subscribed "
-                f"to, of at most {limit} to which everything goes that comes there",
-                ErrorCode.GENERIC_ERROR,
-            )
-
     def reserve_links_of(
-        self, subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle]
-    ) -> list[Link]:
-        """Return what links a subscription to those of the streams that it is for."""
-        return _reserve_all(subscription, (stream for stream in streams if _is_for(subscription, stream)))
+        self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
+    ) -> list[SubscriberLink]:
+        """Return links of a subscription to those of the streams that it matches."""
+        return _reserve_all(
+            subscription, (lifecycle for lifecycle in lifecycles if _is_for(subscription, lifecycle))
+        )
 
-    def of_ipc(self, stream: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the subscriptions that a new IPC stream is linked to."""
+    def of_ipc(self, lifecycle: IpcPublicationLifecycle) -> list[SubscriptionEntry]:
+        """Return the subscriptions to link to a new IPC stream."""
         return [
             subscription
             for subscription in self.all
-            if subscription.kind is SubscriptionKind.SHARED_MEMORY and subscription.matches(stream)
+            if subscription.kind is SubscriptionKind.SHARED_MEMORY
+            and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
         ]
 
     def of_responses(self, registration_id: int, stream_id: int) -> SubscriptionEntry | None:
-        """Return the subscription to IPC streams that a request names as that of its responses."""
+        """Return the IPC subscription that a request names for its responses."""
         for subscription in self.all:
             if (
                 subscription.registration_id == registration_id
@@ -223,36 +183,33 @@ class SubscriptionRegistrar:
                 return subscription
         return None
 
-    def of_spies(self, stream: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
-        """Return the spies that a new network publication is linked to."""
+    def of_spies(self, lifecycle: NetworkPublicationLifecycle) -> list[SubscriptionEntry]:
+        """Return the spies to link to a new network publication."""
         return [
             subscription
             for subscription in self.all
             if subscription.kind is SubscriptionKind.SPY
-            and subscription.matches(stream)
-            and _is_for(subscription, stream)
+            and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
+            and _is_for(subscription, lifecycle)
         ]
 
     def of_image(
         self, endpoint: ReceiveEndpointEntry, stream_id: int, session_id: int
     ) -> list[SubscriptionEntry]:
-        """Return the subscriptions that an image would be linked to."""
+        """Return the subscriptions to link to a new image."""
         return [
             subscription
             for subscription in self.all
-            if subscription.endpoint is endpoint
-            and subscription.stream_id == stream_id
-            and subscription.params.session_id in (None, session_id)
-            and not subscription.awaits_response
+            if subscription.endpoint is endpoint and subscription.matches(stream_id, session_id)
         ]
 
     def remove(
-        self, subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle], *, notify: bool = False
+        self, subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle], *, notify: bool = False
     ) -> None:
-        """End a subscription; its receiving end is closed with the last. Its client is told with `notify`."""
-        streams = list(streams)
+        """Remove a subscription, and close its endpoint if it was the last; `notify` sends unavailable images."""
+        lifecycles = list(lifecycles)
         for each in subscription.beside:
-            self.remove(each, streams)
+            self.remove(each, lifecycles)
         self.all.remove(subscription)
         self.context.events.note(
             events.REMOVE_SUBSCRIPTION_CLEANUP,
@@ -260,23 +217,23 @@ class SubscriptionRegistrar:
             stream_id=subscription.stream_id,
             channel=subscription.channel,
         )
-        for stream in streams:
+        for lifecycle in lifecycles:
             if notify:
-                stream.notify_unavailable_to(subscription)
-            stream.unlink(subscription)
+                lifecycle.notify_unavailable_to(subscription)
+            lifecycle.unlink(subscription)
+        subscription.leave_endpoint()
         if subscription.endpoint is not None:
-            subscription.endpoint.unsubscribe(subscription)
             self.close_if_unused(subscription.endpoint)
 
     def close_if_unused(self, endpoint: ReceiveEndpointEntry) -> None:
-        """Close a receiving end that neither subscriptions nor images need."""
+        """Close a receive endpoint that has neither subscriptions nor images."""
         if endpoint.is_unused and self.endpoints.get(endpoint.key) is endpoint:
             del self.endpoints[endpoint.key]
             self._closing.add(endpoint)
             endpoint.close()
 
     def on_timer(self, now_ns: int) -> None:
-        """Keep what the receiving ends found wrong, and have them ask senders who they know."""
+        """Log errors of the receive endpoints, update their counters, and request SETUP frames."""
         for endpoint in self.endpoints.values():
             endpoint.record_fault()
             endpoint.native.update_counters()
@@ -285,9 +242,11 @@ class SubscriptionRegistrar:
 
 def _subscription(
     command: AddSubscription,
-    params: SubscriptionParameters,
+    params: SubscriptionParams,
     kind: SubscriptionKind,
+    *,
     endpoint: ReceiveEndpointEntry | None = None,
+    spied: Channel | None = None,
 ) -> SubscriptionEntry:
     return SubscriptionEntry(
         kind=kind,
@@ -297,25 +256,28 @@ def _subscription(
         stream_id=command.stream_id,
         params=params,
         endpoint=endpoint,
+        spied=spied,
         is_for_responses=kind is not SubscriptionKind.SPY
         and params.is_response
         and params.session_id is None,
     )
 
 
-def _is_for(subscription: SubscriptionEntry, stream: StreamLifecycle) -> bool:
+def _is_for(subscription: SubscriptionEntry, lifecycle: StreamLifecycle) -> bool:
     spied = subscription.spied
-    if spied is None or not isinstance(stream, NetworkPublicationLifecycle):
+    if spied is None or not isinstance(lifecycle, NetworkPublicationLifecycle):
         return subscription.kind is SubscriptionKind.SHARED_MEMORY
-    # Unlike the reference, which then looks at no session id: `matches` has looked at it.
-    if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == stream.endpoint.tag:
+    # The reference ignores the session id of a spy with a tag; here `matches` has checked it.
+    if spied.uri.channel_tag != INVALID_TAG and spied.uri.channel_tag == lifecycle.endpoint.tag:
         return True
-    return spied.canonical_form == stream.endpoint.channel.canonical_form
+    return spied.canonical_form == lifecycle.endpoint.channel.canonical_form
 
 
-def _reserve_all(subscription: SubscriptionEntry, streams: Iterable[StreamLifecycle]) -> list[Link]:
+def _reserve_all(
+    subscription: SubscriptionEntry, lifecycles: Iterable[StreamLifecycle]
+) -> list[SubscriberLink]:
     return reserve_links(
-        (stream, subscription)
-        for stream in streams
-        if stream.accepts_subscriptions and subscription.matches(stream)
+        (lifecycle, subscription)
+        for lifecycle in lifecycles
+        if lifecycle.accepts_subscriptions and subscription.matches(lifecycle.stream_id, lifecycle.session_id)
     )

@@ -1,4 +1,4 @@
-"""What clients ask for and cannot have, and what a broken client can write."""
+"""Commands that are refused, and malformed commands of broken clients."""
 
 import random
 
@@ -20,7 +20,7 @@ TRY_AGAIN = ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE
 
 
 class RawClient:
-    """Writes commands as bytes and reads all answers."""
+    """Writes commands as bytes and reads all responses."""
 
     def __init__(self, simulation):
         self._simulation = simulation
@@ -38,7 +38,7 @@ class RawClient:
             pass
 
     def ask(self, type_id, message):
-        """Return the answers to one command, without what every new client is told first."""
+        """Return the responses to one command, without the heartbeat counter that a new client gets first."""
         self._read()
         self.answers.clear()
         assert self.ring.write(type_id, message)
@@ -47,7 +47,7 @@ class RawClient:
         return self.take()
 
     def take(self):
-        """Return what was answered since the last question."""
+        """Return the responses since the last call."""
         self._read()
         return [a for a in self.answers if getattr(a, "correlation_id", None) != CLIENT_ID]
 
@@ -99,7 +99,7 @@ def test_a_command_that_cannot_be_carried_out_is_refused_with_its_code(raw, comm
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )
-def test_what_another_client_has_cannot_be_removed(lone, raw, command, verb, arguments, code):
+def test_a_resource_of_another_client_cannot_be_removed(lone, raw, command, verb, arguments, code):
     # The reference lets any client remove any subscription.
     registration = getattr(lone.client, f"{verb}_async")(*arguments)
     registered = lone.result(registration)
@@ -113,7 +113,7 @@ def test_what_another_client_has_cannot_be_removed(lone, raw, command, verb, arg
 @pytest.mark.parametrize(
     "command", [commands.RemovePublication, commands.RemoveSubscription, commands.RemoveCounter]
 )
-def test_who_has_nothing_to_remove_becomes_no_client(lone, raw, command):
+def test_a_refused_removal_does_not_add_its_sender_as_a_client(lone, raw, command):
     removal = command(CLIENT_ID, 7, 99)
 
     raw.ask(removal.TYPE_ID, removal.encode())
@@ -146,8 +146,8 @@ def test_a_command_that_cannot_be_read_is_refused_and_logged_once(
 
 
 @pytest.mark.parametrize("reason", [b"", b"no", b"not wanted", b"\xff\xfe"])
-def test_a_rejection_of_a_client_in_c_is_carried_out(lone, raw, reason):
-    # It leaves its ids out, and its length is that of a padded struct, the reason and a zero.
+def test_a_rejection_by_a_c_client_is_executed(lone, raw, reason):
+    # The message omits the ids; its length is that of the padded struct, the reason and a zero.
     publication = lone.add_publication("aeron:ipc", 1)
     subscription = lone.add_subscription("aeron:ipc", 1)
     lone.run_until(lambda: publication.is_connected and subscription.is_connected)
@@ -173,7 +173,7 @@ def hardened(tmp_path_factory):
 
 @settings(max_examples=150, deadline=None)
 @given(type_id=st.integers(1, 0x20), message=st.binary(max_size=200))
-def test_random_commands_never_end_the_driver(hardened, type_id, message):
+def test_random_commands_do_not_stop_the_driver(hardened, type_id, message):
     if type_id in (wire.COMMAND_TERMINATE_DRIVER, wire.COMMAND_CLIENT_CLOSE):
         return
     raw = RawClient(hardened)
@@ -185,11 +185,11 @@ def test_random_commands_never_end_the_driver(hardened, type_id, message):
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_commands_with_random_bytes_in_them_never_end_the_driver(hardened, data):
+def test_commands_with_random_bytes_do_not_stop_the_driver(hardened, data):
     command = data.draw(
         st.sampled_from(
             [
-                # No address: as a name it would be looked up.
+                # Not a literal address: it would be looked up as a name.
                 commands.AddPublication(CLIENT_ID, 7, 1, "aeron:ipc?mtu=1408|linger=1s"),
                 commands.AddSubscription(CLIENT_ID, 7, -1, 1, "aeron:ipc?term-length=64k"),
                 commands.AddCounter(CLIENT_ID, 7, 1, b"key", "label"),
@@ -248,7 +248,7 @@ def test_a_session_id_that_is_in_use_is_refused(lone, channel):
         ("init-term-id=1|term-id=1|term-offset=0", "init-term-id=1|term-id=2|term-offset=0", False),
     ],
 )
-def test_a_shared_publication_must_be_what_was_asked_for(lone, channel, existing, asked, is_shared):
+def test_a_shared_publication_must_match_the_requested_parameters(lone, channel, existing, asked, is_shared):
     first = lone.add_publication(f"{channel}{existing}", 1)
 
     registration = lone.client.add_publication_async(f"{channel}{asked}".rstrip("?|"), 1)
@@ -260,7 +260,7 @@ def test_a_shared_publication_must_be_what_was_asked_for(lone, channel, existing
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_session_ids_of_the_driver_are_never_reserved_ones(start_driver, seed):
+def test_the_driver_does_not_choose_reserved_session_ids(start_driver, seed):
     low, high = -(2**31), 2**31 - 1 - 2**20
     lone = start_driver(
         seed=seed,
@@ -274,7 +274,7 @@ def test_session_ids_of_the_driver_are_never_reserved_ones(start_driver, seed):
     assert all(session_id > high for session_id in session_ids)
 
 
-def test_the_next_session_id_is_free_and_can_be_asked_for(lone, raw):
+def test_the_next_session_id_is_free_and_can_be_used(lone, raw):
     chance = random.Random(1)
     seen = set()
     for number in range(5):
@@ -300,7 +300,7 @@ def test_subscriptions_that_share_a_stream_must_agree(lone, option):
     assert lone.add_subscription(f"{UDP}|{option}=false", 2)
 
 
-def test_a_port_that_is_taken_is_told_and_can_be_had_later(lone):
+def test_a_port_in_use_is_reported_and_can_be_used_later(lone):
     lone.add_subscription(UDP, 1)
     other = "aeron:udp?endpoint=127.0.0.1:20121|interface=127.0.0.1"
 
@@ -311,7 +311,7 @@ def test_a_port_that_is_taken_is_told_and_can_be_had_later(lone):
 
 
 def asked_of_the_conductor_alone(lone, raw, *asked):
-    """Return the answers to commands that come while sender and receiver are held up."""
+    """Return the responses to commands that arrive while sender and receiver are blocked."""
     raw.take()
     raw.answers.clear()
     for command in asked:
@@ -321,7 +321,7 @@ def asked_of_the_conductor_alone(lone, raw, *asked):
     return raw.take()
 
 
-def test_a_channel_that_is_being_closed_can_be_had_again_a_moment_later(lone, raw):
+def test_a_channel_that_is_being_closed_can_be_opened_again_shortly_after(lone, raw):
     add = commands.AddSubscription(CLIENT_ID, 7, -1, 1, UDP)
     raw.ask(add.TYPE_ID, add.encode())
     removal = commands.RemoveSubscription(CLIENT_ID, 8, 7)
@@ -344,5 +344,5 @@ def test_a_channel_that_is_being_closed_can_be_had_again_a_moment_later(lone, ra
         (f"{UDP}|control=127.0.0.1:70000|control-mode=dynamic", "control=127.0.0.1:70000: address "),
     ],
 )
-def test_an_address_that_is_none_is_refused_with_the_key_that_has_it(lone, channel, message):
+def test_an_invalid_address_is_refused_with_its_key(lone, channel, message):
     assert message in str(refusal(lone, lone.client.add_publication_async(channel, 1)))

@@ -1,4 +1,4 @@
-"""Where something runs out: the command is refused, nothing is left behind, and all goes on."""
+"""Exhausted counters or space: the command is refused, nothing is left behind, and the driver continues."""
 
 import os
 from collections import Counter as Multiset
@@ -15,7 +15,7 @@ UDP = "aeron:udp?endpoint=127.0.0.1:20121"
 
 
 class Crowd:
-    """Takes the counters that a test shall not have."""
+    """Allocates the counters that a test must not get."""
 
     def __init__(self, simulation):
         self._simulation = simulation
@@ -35,7 +35,7 @@ class Crowd:
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory):
-    """A driver with hardly a counter left."""
+    """A driver with few free counters."""
     with DriverUnderTest(tmp_path_factory.mktemp("driver")) as driver:
         driver.idle_step_ns = 10 * MS
         Crowd(driver).leave(20)
@@ -81,7 +81,7 @@ def refusal(simulation, registration):
 @pytest.mark.parametrize(
     ("channel", "left"), [(IPC, 0), (IPC, 1), *((UDP, left) for left in range(8))], ids=str
 )
-def test_a_publication_for_which_no_counters_are_left_leaves_nothing_behind(crowded, crowd, channel, left):
+def test_a_publication_without_free_counters_leaves_nothing_behind(crowded, crowd, channel, left):
     crowd.leave(left)
     before = state(crowded)
 
@@ -96,7 +96,7 @@ def test_a_publication_for_which_no_counters_are_left_leaves_nothing_behind(crow
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_a_subscription_for_which_no_counters_are_left_leaves_nothing_behind(crowded, crowd, left):
+def test_a_subscription_without_free_counters_leaves_nothing_behind(crowded, crowd, left):
     crowd.leave(left)
     before = state(crowded)
 
@@ -111,7 +111,7 @@ def test_a_subscription_for_which_no_counters_are_left_leaves_nothing_behind(cro
 
 
 @pytest.mark.parametrize("left", [2, 3])
-def test_a_publication_that_its_subscribers_could_not_read_is_refused(crowded, crowd, left):
+def test_a_publication_is_refused_if_its_subscribers_get_no_counter(crowded, crowd, left):
     subscriptions = [crowded.add_subscription(IPC, 1) for _ in range(2)]
     crowd.leave(left)
     before = state(crowded)
@@ -130,7 +130,7 @@ def test_a_publication_that_its_subscribers_could_not_read_is_refused(crowded, c
 
 
 @pytest.mark.parametrize("left", [6, 7])
-def test_a_publication_that_its_spies_could_not_read_is_refused(crowded, crowd, left):
+def test_a_publication_is_refused_if_its_spies_get_no_counter(crowded, crowd, left):
     spies = [crowded.add_subscription("aeron-spy:" + UDP, 1) for _ in range(2)]
     crowd.leave(left)
     before = state(crowded)
@@ -147,7 +147,7 @@ def test_a_publication_that_its_spies_could_not_read_is_refused(crowded, crowd, 
         resource.close()
 
 
-def test_a_destination_for_which_no_counter_is_left_leaves_nothing_behind(crowded, crowd):
+def test_a_destination_without_a_free_counter_leaves_nothing_behind(crowded, crowd):
     subscription = crowded.add_subscription("aeron:udp?control-mode=manual", 1)
     crowd.leave(0)
     before = state(crowded)
@@ -164,7 +164,7 @@ def test_a_destination_for_which_no_counter_is_left_leaves_nothing_behind(crowde
 
 
 @pytest.mark.parametrize("channel", [IPC, UDP])
-def test_a_subscription_that_could_not_read_what_is_published_is_refused(crowded, crowd, channel):
+def test_a_subscription_is_refused_if_it_gets_no_counter_for_a_publication(crowded, crowd, channel):
     publication, first = crowded.add_publication(channel, 1), crowded.add_subscription(channel, 1)
     crowded.run_until(lambda: publication.is_connected and first.is_connected)
     crowd.leave(0)
@@ -182,7 +182,7 @@ def test_a_subscription_that_could_not_read_what_is_published_is_refused(crowded
 
 
 @pytest.mark.parametrize("left", range(2, 7))
-def test_an_image_for_which_no_counters_are_left_is_made_later(crowded, crowd, left):
+def test_an_image_without_free_counters_is_created_later(crowded, crowd, left):
     publication = crowded.add_publication(UDP, 1)
     crowd.leave(left)
     first, second = crowded.add_subscription(UDP, 1), crowded.add_subscription(UDP, 1)
@@ -205,7 +205,7 @@ def test_an_image_for_which_no_counters_are_left_is_made_later(crowded, crowd, l
 
 @pytest.fixture
 def set_free_space(monkeypatch):
-    """Lets the file system say that it has so much room."""
+    """Sets the free space that the file system reports."""
     real = os.statvfs
 
     def set_free_space(length):
@@ -220,7 +220,7 @@ def set_free_space(monkeypatch):
 
 
 @pytest.mark.parametrize("channel", [IPC, UDP])
-def test_a_log_for_which_there_is_no_space_is_refused(start_driver, set_free_space, channel):
+def test_a_log_without_enough_space_is_refused(start_driver, set_free_space, channel):
     driver = start_driver(perform_storage_checks=True)
     driver.run_for(1 * S)
     set_free_space(3 * 64 * 1024)
@@ -234,7 +234,7 @@ def test_a_log_for_which_there_is_no_space_is_refused(start_driver, set_free_spa
     assert driver.driver.find_counters("snd-") == []
 
 
-def test_space_that_runs_low_is_warned_of_once(start_driver, set_free_space):
+def test_low_space_is_logged_once(start_driver, set_free_space):
     driver = start_driver(perform_storage_checks=True)
     set_free_space(100 * 1024 * 1024)
 

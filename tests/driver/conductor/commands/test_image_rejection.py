@@ -1,4 +1,4 @@
-"""A subscriber refuses an image: the publisher is told why, and the stream stays away for a while."""
+"""Rejection of an image: the publisher gets the reason, and the stream is away for a cool-down."""
 
 import pytest
 
@@ -15,7 +15,7 @@ IMAGE_LIVENESS_NS = 10 * S
 
 
 class Rejecting:
-    """A stream between the drivers of a pair, whose subscriber refuses it."""
+    """A stream between the drivers of a pair that its subscriber can reject."""
 
     def __init__(self, pair, channel=CHANNEL):
         self.pair = pair
@@ -26,7 +26,7 @@ class Rejecting:
         pair.run_until(lambda: self.publication.is_connected and self.subscription.is_connected)
 
     def reject(self, reason="not wanted", image_id=None):
-        """Refuse the image; return the driver's answer, or raise what it says."""
+        """Reject the image; return the driver's response, or raise its error."""
         return reject(
             self.pair, self.pair.subscriber, self.image_id if image_id is None else image_id, reason
         )
@@ -37,7 +37,7 @@ class Rejecting:
 
 
 def reject(simulation, client, image_id, reason):
-    """Do what `Image.reject` does, which waits for a driver that nobody would step meanwhile."""
+    """Send what `Image.reject` sends, without waiting for a driver that the test has to step."""
     operations = client._operations
     return simulation.result(
         operations._command("reject", lambda: operations._driver.reject_image(image_id, 0, reason))
@@ -53,7 +53,7 @@ def answers_since(pair, kind, count):
     return frames_of(kind, pair.answered()[count:])
 
 
-def test_the_publisher_is_told_who_refused_and_why(pair, rejecting):
+def test_the_publisher_gets_the_address_of_the_receiver_and_the_reason(pair, rejecting):
     receiver_id = frames_of(StatusMessage, pair.answered())[-1].receiver_id
 
     rejecting.reject("not wanted")
@@ -74,7 +74,7 @@ def test_the_publisher_is_told_who_refused_and_why(pair, rejecting):
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_the_publisher_is_told_which_of_its_destinations_has_refused(pair, index):
+def test_the_publisher_gets_the_id_of_the_destination_that_rejected(pair, index):
     told = []
     publisher = pair.sender.connect(on_publication_error=told.append)
     publication = pair.result(publisher.add_publication_async("aeron:udp?control-mode=manual", 1001))
@@ -89,7 +89,7 @@ def test_the_publisher_is_told_which_of_its_destinations_has_refused(pair, index
     assert [frame.destination_registration_id for frame in told] == [ids[index]]
 
 
-def test_a_destination_that_made_itself_known_has_no_id(pair):
+def test_a_dynamic_destination_has_no_id(pair):
     told = []
     publisher = pair.sender.connect(on_publication_error=told.append)
     control = f"control={pair.SENDER}:20120|control-mode=dynamic"
@@ -103,7 +103,7 @@ def test_a_destination_that_made_itself_known_has_no_id(pair):
     assert [frame.destination_registration_id for frame in told] == [-1]
 
 
-def test_errors_take_the_place_of_status_messages_every_200_ms(pair, rejecting):
+def test_error_frames_replace_status_messages_every_200_ms(pair, rejecting):
     rejecting.reject()
     before = len(pair.answered())
 
@@ -116,7 +116,7 @@ def test_errors_take_the_place_of_status_messages_every_200_ms(pair, rejecting):
 
 
 @pytest.mark.parametrize(("options", "group_tag"), [("", -1), ("|gtag=7", 7), ("|gtag=0", 0)])
-def test_errors_name_the_group_of_the_receiver_or_minus_one(pair, options, group_tag):
+def test_an_error_has_the_group_tag_of_the_receiver_or_minus_one(pair, options, group_tag):
     Rejecting(pair, CHANNEL + options).reject()
 
     pair.run_for(300 * MS)
@@ -124,7 +124,7 @@ def test_errors_name_the_group_of_the_receiver_or_minus_one(pair, options, group
     assert {error.group_tag for error in frames_of(ErrorFrame, pair.answered())} == {group_tag}
 
 
-def test_nothing_more_arrives_and_nothing_is_asked_for(start_pair):
+def test_a_rejected_image_receives_nothing_and_sends_no_naks(start_pair):
     pair = start_pair(link=Link(loss=0.3))
     rejecting = Rejecting(pair)
     sink = Sink(rejecting.subscription)
@@ -139,7 +139,7 @@ def test_nothing_more_arrives_and_nothing_is_asked_for(start_pair):
     assert answers_since(pair, Nak, before) == []
 
 
-def test_the_image_goes_when_its_liveness_timeout_is_over_and_the_stream_comes_back(pair, rejecting):
+def test_a_rejected_image_is_removed_after_its_liveness_timeout_and_the_stream_returns(pair, rejecting):
     image = rejecting.subscription.images[0]
     rejecting.reject()
 
@@ -156,7 +156,7 @@ def test_the_image_goes_when_its_liveness_timeout_is_over_and_the_stream_comes_b
     assert sink.all == [b"again"]
 
 
-def test_an_image_that_must_not_rejoin_stays_away(pair):
+def test_a_rejected_image_without_rejoin_does_not_return(pair):
     rejecting = Rejecting(pair, f"{CHANNEL}|rejoin=false")
     rejecting.reject()
 
@@ -166,7 +166,7 @@ def test_an_image_that_must_not_rejoin_stays_away(pair):
     assert not rejecting.publication.is_connected
 
 
-def test_the_first_reason_stays(pair, rejecting):
+def test_the_first_reason_is_kept(pair, rejecting):
     rejecting.reject("first")
     rejecting.reject("second")
     pair.run_for(500 * MS)
@@ -187,7 +187,7 @@ def test_the_longest_reason_is_1023_bytes(pair, rejecting):
     assert pair.receiver.counted("images_rejected") == 1
 
 
-def test_an_image_that_nobody_knows_cannot_be_refused(pair, rejecting):
+def test_an_unknown_image_cannot_be_rejected(pair, rejecting):
     with pytest.raises(RegistrationError, match="unknown image correlation id=4711") as raised:
         rejecting.reject(image_id=4711)
 
@@ -196,7 +196,7 @@ def test_an_image_that_nobody_knows_cannot_be_refused(pair, rejecting):
     assert frames_of(ErrorFrame, pair.answered()) == []
 
 
-def test_a_publisher_that_was_refused_sends_heartbeats_on(pair, rejecting):
+def test_a_rejected_publisher_continues_to_send_heartbeats(pair, rejecting):
     rejecting.reject()
     pair.run_for(1 * S)
     before = len(pair.sent())
@@ -207,7 +207,7 @@ def test_a_publisher_that_was_refused_sends_heartbeats_on(pair, rejecting):
 
 
 class RejectingOverIpc:
-    """A stream over shared memory, whose subscriber refuses it."""
+    """A stream over shared memory that its subscriber can reject."""
 
     def __init__(self, lone):
         self.told = []
@@ -225,7 +225,7 @@ def ipc(lone):
     return RejectingOverIpc(lone)
 
 
-def test_a_publisher_over_ipc_is_told_at_once_and_loses_its_subscribers(lone, ipc):
+def test_an_ipc_publisher_gets_the_error_at_once_and_loses_its_subscribers(lone, ipc):
     ipc.reject(lone)
     lone.run_for(10 * MS)
 
@@ -238,7 +238,7 @@ def test_a_publisher_over_ipc_is_told_at_once_and_loses_its_subscribers(lone, ip
     assert lone.driver.counted("images_rejected") == 1
 
 
-def test_a_stream_over_ipc_comes_back_when_the_liveness_timeout_of_images_is_over(lone, ipc):
+def test_a_rejected_ipc_stream_returns_after_the_image_liveness_timeout(lone, ipc):
     ipc.reject(lone)
     lone.run_for(IMAGE_LIVENESS_NS - 1 * S)
     late = lone.add_subscription("aeron:ipc", 1001)
@@ -254,7 +254,7 @@ def test_a_stream_over_ipc_comes_back_when_the_liveness_timeout_of_images_is_ove
     assert [(sink.poll(), sink.all) for sink in sinks] == [(1, [b"again"])] * 2
 
 
-def test_refusing_a_stream_over_ipc_again_begins_its_time_anew(lone, ipc):
+def test_a_second_rejection_of_an_ipc_stream_restarts_its_cool_down(lone, ipc):
     ipc.reject(lone)
     lone.run_for(6 * S)
     ipc.reject(lone, "still not wanted")
@@ -266,7 +266,7 @@ def test_refusing_a_stream_over_ipc_again_begins_its_time_anew(lone, ipc):
     assert [frame.error_message for frame in ipc.told] == ["not wanted", "still not wanted"]
 
 
-def test_a_stream_over_ipc_whose_publisher_went_meanwhile_is_over(lone, ipc):
+def test_an_ipc_stream_does_not_return_if_its_publisher_closed_during_the_cool_down(lone, ipc):
     ipc.reject(lone)
     ipc.publication.close()
 

@@ -1,4 +1,4 @@
-"""Channels that are named by tag, and sessions that are."""
+"""Channels by tag, and sessions by tag."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def refusal(lone, registration):
     return raised.value
 
 
-def test_a_publication_shares_the_channel_whose_tag_it_names(lone):
+def test_a_publication_shares_the_channel_with_its_tag(lone):
     one = lone.add_publication(f"{ONE}|tags=1", 1001)
 
     other = lone.add_publication("aeron:udp?tags=1", 1002)
@@ -28,13 +28,13 @@ def test_a_publication_shares_the_channel_whose_tag_it_names(lone):
     lone.run_until(lambda: other.is_connected and subscription.is_connected)
 
 
-def test_a_publication_by_tag_is_the_shared_one_of_that_channel(lone):
+def test_a_publication_by_tag_is_the_shared_publication_of_the_channel(lone):
     one = lone.add_publication(f"{ONE}|tags=1", 1001)
 
     assert lone.add_publication("aeron:udp?tags=1", 1001).session_id == one.session_id
 
 
-def test_a_subscription_shares_the_channel_whose_tag_it_names(lone):
+def test_a_subscription_shares_the_channel_with_its_tag(lone):
     one = lone.add_subscription(f"{ONE}|tags=1", 1001)
 
     other = lone.add_subscription("aeron:udp?tags=1", 1002)
@@ -44,7 +44,7 @@ def test_a_subscription_shares_the_channel_whose_tag_it_names(lone):
     lone.run_until(lambda: publication.is_connected and other.is_connected)
 
 
-def test_destinations_may_be_added_to_a_channel_that_is_named_by_tag(lone):
+def test_destinations_can_be_added_to_a_channel_by_tag(lone):
     lone.add_subscription("aeron:udp?control-mode=manual|tags=1", 1001)
     by_tag = lone.add_subscription("aeron:udp?tags=1", 1002)
 
@@ -55,7 +55,7 @@ def test_destinations_may_be_added_to_a_channel_that_is_named_by_tag(lone):
     assert [image.session_id for image in by_tag.images] == [publication.session_id]
 
 
-def test_a_spy_by_tag_sees_what_is_published_on_that_channel(lone):
+def test_a_spy_by_tag_reads_the_publications_of_the_channel(lone):
     publications = [lone.add_publication(channel, 1001) for channel in (f"{ONE}|tags=1", f"{OTHER}|tags=2")]
 
     spy = lone.add_subscription("aeron-spy:aeron:udp?tags=2", 1001)
@@ -83,7 +83,7 @@ def test_a_tag_with_another_control_mode_is_refused(lone):
     assert error.code is ErrorCode.GENERIC_ERROR
 
 
-def test_a_publication_whose_tag_names_nothing_is_refused(lone):
+def test_a_publication_with_an_unknown_tag_is_refused(lone):
     error = refusal(lone, lone.client.add_publication_async("aeron:udp?tags=1", 1001))
 
     assert "must have explicit control, endpoint, or be manual control-mode when original" in str(error)
@@ -94,11 +94,11 @@ def test_a_publication_whose_tag_names_nothing_is_refused(lone):
 @pytest.mark.parametrize(
     ("tags", "code"), [("x", ErrorCode.INVALID_CHANNEL), ("1,x", ErrorCode.GENERIC_ERROR)]
 )
-def test_a_tag_that_is_no_number_is_refused(lone, tags, code):
+def test_a_tag_that_is_not_a_number_is_refused(lone, tags, code):
     assert refusal(lone, lone.client.add_publication_async(f"{ONE}|tags={tags}", 1001)).code is code
 
 
-def test_equal_channels_with_different_tags_are_kept_apart(lone):
+def test_equal_channels_with_different_tags_have_separate_endpoints(lone):
     one = lone.add_publication(f"{ONE}|tags=1", 1001)
     other = lone.add_publication(f"{ONE}|tags=2", 1001)
     untagged = lone.add_publication(ONE, 1001)
@@ -110,7 +110,7 @@ def test_equal_channels_with_different_tags_are_kept_apart(lone):
     lone.run_until(lambda: not lone.driver.find_counters("snd-channel"), within_ns=20 * S)
 
 
-def test_a_tag_may_be_used_again_once_its_channel_is_closed(lone):
+def test_a_tag_can_be_used_again_after_its_channel_is_closed(lone):
     lone.add_subscription(f"{ONE}|tags=1", 1001).close()
     lone.run_until(lambda: not lone.driver.find_counters("rcv-channel"))
 
@@ -120,7 +120,7 @@ def test_a_tag_may_be_used_again_once_its_channel_is_closed(lone):
 
 
 @pytest.mark.parametrize("channel", [OTHER, IPC + "?"])
-def test_a_session_by_tag_is_that_of_the_publication_with_the_entity_tag(lone, channel):
+def test_a_session_by_tag_is_the_session_of_the_publication_with_that_entity_tag(lone, channel):
     one = lone.add_publication(f"{ONE}|tags=1,7|mtu=2k|term-length=128k", 1001)
 
     other = lone.add_exclusive_publication(f"{channel}|session-id=tag:7".replace("?|", "?"), 1001)
@@ -130,7 +130,7 @@ def test_a_session_by_tag_is_that_of_the_publication_with_the_entity_tag(lone, c
     assert other.term_buffer_length == 128 * 1024
 
 
-def test_a_session_by_tag_that_exists_on_the_channel_already_is_refused(lone):
+def test_a_session_by_tag_that_the_channel_already_has_is_refused(lone):
     lone.add_publication(f"{ONE}|tags=1,7", 1001)
 
     error = refusal(
@@ -146,7 +146,7 @@ def test_a_session_by_tag_that_exists_on_the_channel_already_is_refused(lone):
     ("session_id", "message"),
     [("tag:8", "must reference a network publication"), ("tag:x", "after tag:"), ("tag:9", "must reference")],
 )
-def test_a_session_by_a_tag_that_no_network_publication_has_is_refused(lone, add, session_id, message):
+def test_a_session_by_an_unknown_tag_is_refused(lone, add, session_id, message):
     lone.add_publication(f"{ONE}|tags=1,7", 1001)
     lone.add_publication(f"{IPC}?tags=1,9", 1001)
 
@@ -156,7 +156,7 @@ def test_a_session_by_a_tag_that_no_network_publication_has_is_refused(lone, add
     assert error.code is ErrorCode.GENERIC_ERROR
 
 
-def test_a_subscription_by_session_tag_gets_that_session_alone(lone):
+def test_a_subscription_by_session_tag_receives_only_that_session(lone):
     wanted = lone.add_exclusive_publication(f"{ONE}|tags=1,7|ssc=true", 1001)
     lone.add_exclusive_publication(f"{ONE}|ssc=true", 1001)
 
@@ -168,7 +168,7 @@ def test_a_subscription_by_session_tag_gets_that_session_alone(lone):
 
 @pytest.mark.parametrize("key", ["so-sndbuf", "so-rcvbuf"])
 @pytest.mark.parametrize("add", ["add_publication_async", "add_subscription_async"])
-def test_socket_buffers_of_another_length_than_those_that_are_there_are_refused(lone, add, key):
+def test_socket_buffer_lengths_that_differ_from_the_existing_ones_are_refused(lone, add, key):
     lone.result(getattr(lone.client, add)(f"{ONE}|{key}=256k", 1001))
     lone.result(getattr(lone.client, add)(f"{ONE}|{key}=256k", 1002))
 
@@ -192,7 +192,7 @@ def test_socket_buffers_of_another_length_than_those_that_are_there_are_refused(
         ("add_subscription_async", "", "|so-sndbuf=128k", True),
     ],
 )
-def test_who_names_no_lengths_asks_for_none_but_a_subscription_for_those_of_the_driver(
+def test_a_channel_without_lengths_accepts_any_but_a_subscription_requires_the_defaults(
     lone, add, first, second, is_refused
 ):
     lone.result(getattr(lone.client, add)(ONE + first, 1001))
@@ -204,7 +204,7 @@ def test_who_names_no_lengths_asks_for_none_but_a_subscription_for_those_of_the_
         lone.result(registration)
 
 
-def test_an_mtu_beyond_the_send_buffer_of_the_channel_is_refused(lone):
+def test_an_mtu_greater_than_the_send_buffer_of_the_channel_is_refused(lone):
     lone.add_publication(f"{ONE}|so-sndbuf=4k|tags=1", 1001)
 
     error = refusal(lone, lone.client.add_publication_async("aeron:udp?tags=1|mtu=8k", 1002))

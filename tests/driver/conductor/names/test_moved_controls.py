@@ -1,4 +1,4 @@
-"""Subscriptions that name where their sender listens find it again when it has moved."""
+"""Re-resolution of the control address of a subscription after its sender has moved."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def subscribe_by_destination(simulation):
 
 
 def end(simulation, driver):
-    """Let a driver vanish without a word."""
+    """Cut off a driver: it stalls, and the network to it is partitioned."""
     for client in driver.clients:
         client.close()
     driver.clients.clear()
@@ -58,7 +58,7 @@ def test_a_subscription_follows_the_name_of_its_sender_to_a_new_address(simulati
     assert receiver.errors() == []
 
 
-def test_a_sender_that_is_heard_is_not_looked_up_again(simulation, names):
+def test_an_active_sender_is_not_looked_up_again(simulation, names):
     receiver, subscription = subscribe(simulation)
     publish(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected)
@@ -70,7 +70,7 @@ def test_a_sender_that_is_heard_is_not_looked_up_again(simulation, names):
     assert receiver.counted("resolution_changes") == 0
 
 
-def test_a_sender_that_was_never_heard_is_looked_up_every_timeout(simulation, names):
+def test_a_sender_that_never_responded_is_looked_up_every_timeout(simulation, names):
     subscribe(simulation)
     assert names.asked == [("node", "control", False)]
     names.asked.clear()
@@ -82,7 +82,7 @@ def test_a_sender_that_was_never_heard_is_looked_up_every_timeout(simulation, na
     assert names.asked == [("node", "control", True)] * 3
 
 
-def test_bytes_that_are_no_frames_are_no_sign_of_life(simulation, names):
+def test_datagrams_that_are_not_frames_do_not_count_as_activity(simulation, names):
     subscribe(simulation)
     stranger = SimulatedPeer(simulation.network, "10.0.0.9", 1, ("10.0.0.1", 20121))
     names.asked.clear()
@@ -94,7 +94,7 @@ def test_bytes_that_are_no_frames_are_no_sign_of_life(simulation, names):
     assert names.asked == [("node", "control", True)]
 
 
-def test_with_an_interval_of_zero_nothing_is_looked_up_again(simulation, names):
+def test_an_interval_of_zero_turns_repeated_lookups_off(simulation, names):
     subscribe(simulation, reresolution_check_interval_ns=0)
     names.asked.clear()
 
@@ -103,7 +103,7 @@ def test_with_an_interval_of_zero_nothing_is_looked_up_again(simulation, names):
     assert names.asked == []
 
 
-def test_an_address_is_no_name(simulation, names):
+def test_a_literal_address_is_not_looked_up_again(simulation, names):
     subscribe(simulation, CHANNEL.replace("node", "10.0.0.2"))
 
     simulation.run_for(20 * S)
@@ -111,7 +111,7 @@ def test_an_address_is_no_name(simulation, names):
     assert names.asked == []
 
 
-def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names):
+def test_an_address_of_the_other_family_is_logged_and_not_used(simulation, names):
     receiver, _ = subscribe(simulation)
 
     names.address = "::1"
@@ -122,7 +122,7 @@ def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names)
     assert receiver.counted("resolution_changes") == 0
 
 
-def test_what_was_found_for_a_subscription_that_is_closed_is_dropped(simulation, names):
+def test_a_lookup_for_a_closed_subscription_is_dropped(simulation, names):
     receiver, subscription = subscribe(simulation)
     lookups = []
     simulation.start_lookup = lookups.append
@@ -138,7 +138,7 @@ def test_what_was_found_for_a_subscription_that_is_closed_is_dropped(simulation,
     assert receiver.counted("resolution_changes") == 0
 
 
-def test_the_question_for_a_setup_goes_to_the_new_address(simulation, names):
+def test_setup_requests_go_to_the_new_address(simulation, names):
     subscribe(simulation)
 
     names.address = "10.0.0.3"

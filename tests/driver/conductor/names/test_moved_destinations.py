@@ -1,4 +1,4 @@
-"""Destinations that clients named are found again when they have moved, or once there is somebody of that name."""
+"""Re-resolution of manual destinations that have moved or had an unknown name."""
 
 import pytest
 
@@ -10,7 +10,7 @@ NODE = "aeron:udp?endpoint=node:20121"
 
 
 class Sender:
-    """A driver with a publication whose destinations are named."""
+    """A driver with a publication with manual destinations."""
 
     def __init__(self, simulation, names, **settings):
         self.simulation = simulation
@@ -42,7 +42,7 @@ def subscribe(simulation, address):
 
 
 def end(simulation, driver):
-    """Let a driver vanish without a word."""
+    """Cut off a driver: it stalls, and the network to it is partitioned."""
     for client in driver.clients:
         client.close()
     driver.clients.clear()
@@ -70,7 +70,7 @@ def test_a_destination_follows_its_name_to_a_new_address(simulation, names, send
     assert sender.destination_count == 1
 
 
-def test_a_destination_that_is_heard_is_not_looked_up_again(simulation, names, sender):
+def test_an_active_destination_is_not_looked_up_again(simulation, names, sender):
     sender.add()
     _, subscription = subscribe(simulation, "10.0.0.2")
     simulation.run_until(lambda: subscription.is_connected)
@@ -93,7 +93,7 @@ def test_a_silent_destination_is_looked_up_every_timeout(simulation, names, send
     assert sender.driver.counted("resolution_changes") == 0
 
 
-def test_only_the_silent_one_of_two_is_looked_up(simulation, names, sender):
+def test_only_the_silent_of_two_destinations_is_looked_up(simulation, names, sender):
     sender.add()
     sender.add("aeron:udp?endpoint=other:20122")
     _, subscription = subscribe(simulation, "10.0.0.2")
@@ -105,7 +105,7 @@ def test_only_the_silent_one_of_two_is_looked_up(simulation, names, sender):
     assert names.asked == [("other", "endpoint", True)]
 
 
-def test_a_receiver_that_restarts_at_the_same_address_is_heard_again(simulation, names, sender):
+def test_a_receiver_that_restarts_at_the_same_address_is_connected_again(simulation, names, sender):
     sender.add()
     old, first = subscribe(simulation, "10.0.0.2")
     simulation.run_until(lambda: first.is_connected)
@@ -121,7 +121,7 @@ def test_a_receiver_that_restarts_at_the_same_address_is_heard_again(simulation,
     assert names.asked == []
 
 
-def test_a_destination_nobody_knows_is_added_and_found_later(simulation, names, sender):
+def test_a_destination_with_an_unknown_name_is_added_and_resolved_later(simulation, names, sender):
     names.address = None
 
     sender.add()
@@ -135,7 +135,7 @@ def test_a_destination_nobody_knows_is_added_and_found_later(simulation, names, 
     assert sender.driver.counted("resolution_changes") == 1
 
 
-def test_a_destination_nobody_knows_does_not_hold_up_the_others(simulation, names, sender):
+def test_a_destination_with_an_unknown_name_does_not_delay_the_others(simulation, names, sender):
     sender.add("aeron:udp?endpoint=10.0.0.2:20121")
     names.address = None
     sender.add()
@@ -152,7 +152,7 @@ def test_a_destination_nobody_knows_does_not_hold_up_the_others(simulation, name
 
 
 @pytest.mark.parametrize("address", ["10.0.0.2", None])
-def test_a_destination_is_removed_by_its_name_wherever_that_is_now(simulation, names, sender, address):
+def test_a_destination_is_removed_by_its_name_after_its_address_changed(simulation, names, sender, address):
     names.address = address
     sender.add()
     names.address = "10.0.0.7"
@@ -165,7 +165,7 @@ def test_a_destination_is_removed_by_its_name_wherever_that_is_now(simulation, n
     assert names.asked == []
 
 
-def test_a_destination_is_removed_by_the_address_that_its_name_has(simulation, names, sender):
+def test_a_destination_is_removed_by_the_address_of_its_name(simulation, names, sender):
     sender.add()
 
     sender.remove("aeron:udp?endpoint=10.0.0.2:20121")
@@ -176,7 +176,7 @@ def test_a_destination_is_removed_by_the_address_that_its_name_has(simulation, n
     assert names.asked == []
 
 
-def test_a_destination_that_is_not_there_needs_no_removal(simulation, names, sender):
+def test_removal_of_an_unknown_destination_succeeds(simulation, names, sender):
     sender.add("aeron:udp?endpoint=10.0.0.5:20121")
     names.address = None
 
@@ -186,7 +186,7 @@ def test_a_destination_that_is_not_there_needs_no_removal(simulation, names, sen
     assert sender.destination_count == 1
 
 
-def test_a_destination_with_a_fault_other_than_its_name_is_refused(simulation, names, sender):
+def test_a_destination_with_an_error_other_than_its_name_is_refused(simulation, names, sender):
     registration = sender.publication.add_destination_async("aeron:udp?endpoint=224.0.1.2:20121")
     simulation.run_until(lambda: registration.is_done)
 
@@ -197,7 +197,7 @@ def test_a_destination_with_a_fault_other_than_its_name_is_refused(simulation, n
     assert sender.destination_count == 0
 
 
-def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names, sender):
+def test_an_address_of_the_other_family_is_logged_and_not_used(simulation, names, sender):
     sender.add()
 
     names.address = "::1"
@@ -208,7 +208,7 @@ def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names,
     assert sender.driver.counted("resolution_changes") == 0
 
 
-def test_what_was_found_for_a_destination_that_was_removed_is_dropped(simulation, names, sender):
+def test_a_lookup_for_a_removed_destination_is_dropped(simulation, names, sender):
     sender.add()
     lookups = []
     simulation.start_lookup = lookups.append

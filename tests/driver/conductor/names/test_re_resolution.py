@@ -1,4 +1,4 @@
-"""A peer that has moved is found again by its name."""
+"""Re-resolution of the name of a receiver that has moved."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def subscribe(simulation, address):
 
 
 def end(simulation, driver):
-    """Let a driver vanish without a word."""
+    """Cut off a driver: it stalls, and the network to it is partitioned."""
     for client in driver.clients:
         client.close()
     driver.clients.clear()
@@ -49,7 +49,7 @@ def test_a_publication_follows_a_name_to_its_new_address(simulation, names, conn
     assert sender.errors() == []
 
 
-def test_the_address_that_a_reconnected_socket_got_is_stated(simulation, names):
+def test_the_new_local_address_of_a_reconnected_socket_is_published(simulation, names):
     driver = simulation.add_driver("10.0.0.1", "192.168.0.1", name_resolver="names")
     publication = simulation.result(driver.connect().add_publication_async(CHANNEL, 1001))
     (before,) = publication.local_addresses()
@@ -64,7 +64,7 @@ def test_the_address_that_a_reconnected_socket_got_is_stated(simulation, names):
     assert driver.find_counter("snd-local-sockaddr").label.endswith(f" {after}")
 
 
-def test_who_answers_is_not_looked_up_again(simulation, names):
+def test_a_responding_receiver_is_not_looked_up_again(simulation, names):
     sender, publication = publish(simulation)
     subscribe(simulation, "10.0.0.2")
     simulation.run_until(lambda: publication.is_connected)
@@ -76,7 +76,9 @@ def test_who_answers_is_not_looked_up_again(simulation, names):
     assert sender.counted("resolution_changes") == 0
 
 
-def test_who_never_answered_is_looked_up_again_after_the_timeout_and_then_each_interval(simulation, names):
+def test_a_receiver_that_never_responded_is_looked_up_after_the_timeout_and_then_each_interval(
+    simulation, names
+):
     publish(simulation)
     assert names.asked == [("node", "endpoint", False)]
     names.asked.clear()
@@ -89,7 +91,7 @@ def test_who_never_answered_is_looked_up_again_after_the_timeout_and_then_each_i
 
 
 @pytest.mark.parametrize(("interval_ns", "count"), [(0, 0), (500 * MS, 6), (3 * S, 1)])
-def test_the_interval_is_that_of_the_setting(simulation, names, interval_ns, count):
+def test_the_interval_is_set_by_the_setting(simulation, names, interval_ns, count):
     publish(simulation, reresolution_check_interval_ns=interval_ns)
     names.asked.clear()
 
@@ -98,7 +100,7 @@ def test_the_interval_is_that_of_the_setting(simulation, names, interval_ns, cou
     assert len(names.asked) == pytest.approx(count, abs=1 if count else 0)
 
 
-def test_an_address_is_no_name(simulation, names):
+def test_a_literal_address_is_not_looked_up_again(simulation, names):
     publish(simulation, "aeron:udp?endpoint=10.0.0.2:20121")
 
     simulation.run_for(20 * S)
@@ -106,7 +108,7 @@ def test_an_address_is_no_name(simulation, names):
     assert names.asked == []
 
 
-def test_a_look_up_that_hangs_is_not_started_again(simulation, names):
+def test_a_lookup_that_hangs_is_not_started_again(simulation, names):
     publish(simulation)
     lookups = []
     simulation.start_lookup = lookups.append
@@ -116,7 +118,7 @@ def test_a_look_up_that_hangs_is_not_started_again(simulation, names):
     assert len(lookups) == 1
 
 
-def test_a_name_that_is_gone_is_told_once_and_looked_up_on(simulation, names):
+def test_a_removed_name_is_logged_once_and_the_lookup_is_repeated(simulation, names):
     sender, publication = publish(simulation)
     names.address = None
     simulation.run_for(20 * S)
@@ -129,7 +131,7 @@ def test_a_name_that_is_gone_is_told_once_and_looked_up_on(simulation, names):
     simulation.run_until(lambda: publication.is_connected)
 
 
-def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names):
+def test_an_address_of_the_other_family_is_logged_and_not_used(simulation, names):
     sender, _ = publish(simulation)
 
     names.address = "::1"
@@ -140,7 +142,7 @@ def test_an_address_of_the_other_family_is_told_and_not_taken(simulation, names)
     assert sender.counted("resolution_changes") == 0
 
 
-def test_what_was_found_for_a_channel_that_is_closed_is_dropped(simulation, names):
+def test_a_lookup_for_a_closed_channel_is_dropped(simulation, names):
     sender, publication = publish(simulation)
     lookups = []
     simulation.start_lookup = lookups.append
@@ -155,7 +157,7 @@ def test_what_was_found_for_a_channel_that_is_closed_is_dropped(simulation, name
     assert sender.counted("resolution_changes") == 0
 
 
-def test_a_driver_that_restarts_elsewhere_is_found_by_gossip(simulation):
+def test_a_driver_that_restarts_at_another_address_is_found_by_gossip(simulation):
     def start(name, address, *neighbors):
         return simulation.add_driver(
             address,

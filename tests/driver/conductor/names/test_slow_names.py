@@ -1,4 +1,4 @@
-"""A name server that is slow or dead holds up nobody but who asked it."""
+"""Slow lookups delay only the client that needs them."""
 
 import threading
 
@@ -16,7 +16,7 @@ NAMED = "aeron:udp?endpoint=far.away:20121"
 
 
 class Names:
-    """A plugin whose resolver knows one name."""
+    """A plugin with a resolver for one name."""
 
     def __init__(self, before_answer=lambda: None):
         self.before_answer = before_answer
@@ -40,7 +40,7 @@ def names():
 
 @pytest.fixture
 def held(start_driver, names):
-    """A driver whose look-ups stay in the list until the test has them done."""
+    """A driver that keeps lookups in a list until the test runs them."""
     lone = start_driver(plugins=[names], name_resolver="names")
     lone.lookups = []
     lone.start_lookup = lone.lookups.append
@@ -52,7 +52,7 @@ def finish(lone):
         lone.lookups.pop(0)()
 
 
-def test_a_name_is_found_once_its_look_up_ends(held):
+def test_a_name_is_resolved_when_its_lookup_ends(held):
     registration = held.client.add_publication_async(NAMED, 1001)
     held.run_for(3 * S)
     assert not registration.is_done
@@ -62,7 +62,7 @@ def test_a_name_is_found_once_its_look_up_ends(held):
     assert held.result(registration).channel == NAMED
 
 
-def test_a_look_up_of_seconds_holds_up_neither_streams_nor_other_clients(held):
+def test_a_long_lookup_delays_neither_streams_nor_other_clients(held):
     subscription = held.add_subscription("aeron:udp?endpoint=127.0.0.1:20122", 1)
     publication = held.add_publication("aeron:udp?endpoint=127.0.0.1:20122", 1)
     held.run_until(lambda: publication.is_connected)
@@ -88,7 +88,7 @@ def test_a_look_up_of_seconds_holds_up_neither_streams_nor_other_clients(held):
     held.result(slow)
 
 
-def test_commands_of_one_client_are_answered_in_their_order(held):
+def test_commands_of_one_client_are_answered_in_order(held):
     first = held.client.add_publication_async(NAMED, 1001)
     second = held.client.add_publication_async("aeron:ipc", 1)
     third = held.client.add_subscription_async(NAMED, 1001)
@@ -103,7 +103,7 @@ def test_commands_of_one_client_are_answered_in_their_order(held):
     held.result(third)
 
 
-def test_a_name_that_nobody_knows_is_refused_and_what_waited_goes_on(held):
+def test_an_unknown_name_is_refused_and_queued_commands_continue(held):
     unknown = held.client.add_publication_async("aeron:udp?endpoint=no.where:20121", 1001)
     behind = held.client.add_publication_async("aeron:ipc", 1)
     held.run_for(10 * MS)
@@ -116,7 +116,7 @@ def test_a_name_that_nobody_knows_is_refused_and_what_waited_goes_on(held):
     assert raised.value.code is ErrorCode.UNKNOWN_HOST
 
 
-def test_what_a_client_that_is_gone_had_asked_for_is_dropped(held):
+def test_unfinished_commands_of_a_removed_client_are_dropped(held):
     other = held.driver.connect()
     other.add_publication_async(NAMED, 1001)
     other.add_publication_async("aeron:ipc", 1)
@@ -132,7 +132,7 @@ def test_what_a_client_that_is_gone_had_asked_for_is_dropped(held):
     assert held.driver.find_counters("client-heartbeat") == []
 
 
-def test_what_waits_is_bounded(held, monkeypatch):
+def test_the_number_of_queued_commands_is_bounded(held, monkeypatch):
     monkeypatch.setattr(command_handler, "MAX_WAITING", 5)
     held.client.add_publication_async(NAMED, 1001)
     for number in range(6):
@@ -148,7 +148,7 @@ def test_what_waits_is_bounded(held, monkeypatch):
     held.result(answered)
 
 
-def test_the_time_of_a_look_up_is_measured(held, names):
+def test_the_duration_of_a_lookup_is_measured(held, names):
     names.before_answer = lambda: held.clock.advance(7 * S)
     held.client.add_publication_async(NAMED, 1001)
     held.run_for(10 * MS)
@@ -159,7 +159,7 @@ def test_the_time_of_a_look_up_is_measured(held, names):
     assert held.driver.counted("name_resolver_time_threshold_exceeded") == 1
 
 
-def test_no_more_look_ups_than_the_limit_run_at_once():
+def test_concurrent_lookups_are_limited():
     threads = LookupThreads(limit=2)
     may_end = threading.Event()
     ended = threading.Semaphore(0)
@@ -181,7 +181,7 @@ def test_no_more_look_ups_than_the_limit_run_at_once():
     assert len(set(running)) <= 2
 
 
-def test_a_running_driver_answers_while_a_resolver_blocks():
+def test_a_running_driver_responds_while_a_resolver_blocks():
     is_asked, may_answer = threading.Event(), threading.Event()
 
     def block():

@@ -1,4 +1,4 @@
-"""Status messages of strangers to a publication that learns its destinations from them."""
+"""Forged status messages to a publication with dynamic destinations."""
 
 import pytest
 
@@ -54,7 +54,9 @@ def destination_count(pair):
         pytest.param({"receiver_window": -1}, "invalid_packets", id="a negative window"),
     ],
 )
-def test_who_cannot_receive_the_stream_becomes_no_destination(pair, stranger, fields, counter):
+def test_a_source_that_cannot_receive_the_stream_is_not_added_as_a_destination(
+    pair, stranger, fields, counter
+):
     for _ in range(5):
         stranger.send(sm(**fields))
         pair.run_for(1 * S)
@@ -73,7 +75,7 @@ def test_who_cannot_receive_the_stream_becomes_no_destination(pair, stranger, fi
         pytest.param({"session_id": 78}, id="a stream that is not there"),
     ],
 )
-def test_who_may_receive_a_stream_becomes_a_destination(pair, stranger, fields):
+def test_a_source_that_can_receive_the_stream_is_added_as_a_destination(pair, stranger, fields):
     stranger.send(sm(**fields))
     pair.run_for(10 * MS)
 
@@ -81,7 +83,7 @@ def test_who_may_receive_a_stream_becomes_a_destination(pair, stranger, fields):
     assert pair.sender.counted("status_messages_rejected") == 0
 
 
-def test_a_destination_is_not_kept_by_status_messages_that_are_not_credible(pair, stranger):
+def test_implausible_status_messages_do_not_keep_a_destination(pair, stranger):
     stranger.send(sm())
     pair.run_for(10 * MS)
     assert destination_count(pair) == 2

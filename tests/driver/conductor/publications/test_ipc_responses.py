@@ -1,4 +1,4 @@
-"""Responses over shared memory: each requester of one stream of requests has a stream of its own."""
+"""Responses over shared memory: each requester has a response stream of its own."""
 
 import pytest
 
@@ -11,7 +11,7 @@ RESPONSES = "aeron:ipc?control-mode=response"
 
 
 class Requester:
-    """Asks on stream 1001 and hears on stream 1002."""
+    """Sends requests on stream 1001 and receives responses on stream 1002."""
 
     def __init__(self, lone, client=None):
         client = client or lone.client
@@ -33,7 +33,7 @@ def requests(lone):
 
 
 def answer(lone, requester, requests, stream_id=1002):
-    """Return a new publication that answers a requester."""
+    """Return a new publication of responses to a requester."""
     image = requester.image(lone, requests)
     channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
     return lone.add_exclusive_publication(channel, stream_id)
@@ -46,7 +46,7 @@ def connect(lone, requests, client=None):
     return requester, responses
 
 
-def test_each_of_several_requesters_hears_its_own_responses_alone(lone, requests):
+def test_each_requester_receives_only_its_own_responses(lone, requests):
     first, to_first = connect(lone, requests)
     second, to_second = connect(lone, requests)
 
@@ -58,18 +58,18 @@ def test_each_of_several_requesters_hears_its_own_responses_alone(lone, requests
     assert second.sink.messages == {to_second.session_id: [b"to the second"]}
 
 
-def test_nothing_is_heard_before_somebody_answers(lone, requests):
+def test_nothing_is_received_before_the_first_response(lone, requests):
     requester = Requester(lone)
     other = lone.add_publication("aeron:ipc", 1002)
     lone.run_for(1 * S)
 
     assert requester.publication.is_connected
     assert not requester.subscription.is_connected
-    assert other.offer(b"to nobody") == NOT_CONNECTED
+    assert other.offer(b"discarded") == NOT_CONNECTED
 
 
-def test_an_answer_to_nothing_that_is_there_is_a_publication_that_nobody_hears(lone, requests):
-    # The reference checks nothing of the kind over IPC.
+def test_a_response_to_an_unknown_request_is_not_connected(lone, requests):
+    # The reference does not check this over IPC.
     requester = Requester(lone)
     strays = [
         lone.add_publication(f"{RESPONSES}{key}", 1002)
@@ -82,7 +82,7 @@ def test_an_answer_to_nothing_that_is_there_is_a_publication_that_nobody_hears(l
     assert not requester.subscription.is_connected
 
 
-def test_an_answer_that_came_before_its_request_stays_unheard(lone, requests):
+def test_a_response_added_before_its_request_is_not_connected(lone, requests):
     subscription = lone.add_subscription(RESPONSES, 1002)
     request_id = subscription.registration_id + 2
     early = lone.add_exclusive_publication(f"{RESPONSES}|response-correlation-id={request_id}", 1002)
@@ -95,7 +95,7 @@ def test_an_answer_that_came_before_its_request_stays_unheard(lone, requests):
     assert not early.is_connected
 
 
-def test_an_answer_on_another_stream_is_not_heard_and_leaves_room_for_the_right_one(lone, requests):
+def test_a_response_on_another_stream_is_not_connected_and_does_not_block_the_right_one(lone, requests):
     requester = Requester(lone)
 
     wrong = answer(lone, requester, requests, 1003)
@@ -106,7 +106,7 @@ def test_an_answer_on_another_stream_is_not_heard_and_leaves_room_for_the_right_
     assert [image.session_id for image in requester.subscription.images] == [right.session_id]
 
 
-def test_an_ordinary_subscription_hears_all_responses(lone, requests):
+def test_an_ordinary_subscription_receives_all_responses(lone, requests):
     everything = lone.add_subscription("aeron:ipc", 1002)
     connect(lone, requests)
     connect(lone, requests)
@@ -115,7 +115,7 @@ def test_an_ordinary_subscription_hears_all_responses(lone, requests):
     assert len({image.session_id for image in everything.images}) == 2
 
 
-def test_an_ordinary_subscription_that_a_request_names_hears_all_as_before(lone, requests):
+def test_an_ordinary_subscription_that_a_request_names_still_receives_all_responses(lone, requests):
     subscription = lone.add_subscription("aeron:ipc", 1002)
     publication = lone.add_exclusive_publication(
         f"aeron:ipc?response-correlation-id={subscription.registration_id}", 1001
@@ -129,7 +129,7 @@ def test_an_ordinary_subscription_that_a_request_names_hears_all_as_before(lone,
     assert publication.is_connected
 
 
-def test_two_that_answer_one_requester_are_both_heard(lone, requests):
+def test_two_responders_of_one_requester_are_both_connected(lone, requests):
     requester, first = connect(lone, requests)
     second = answer(lone, requester, requests)
     lone.run_until(lambda: second.is_connected)
@@ -141,7 +141,7 @@ def test_two_that_answer_one_requester_are_both_heard(lone, requests):
     assert sorted(requester.sink.all) == [b"first", b"second"]
 
 
-def test_clients_that_answer_one_requester_share_a_publication(lone, requests):
+def test_responding_clients_of_one_requester_share_a_publication(lone, requests):
     requester = Requester(lone)
     channel = f"{RESPONSES}|response-correlation-id={requester.image(lone, requests).correlation_id}"
 
@@ -152,7 +152,7 @@ def test_clients_that_answer_one_requester_share_a_publication(lone, requests):
     assert first.original_registration_id != apart.original_registration_id
 
 
-def test_who_answers_is_not_connected_once_the_requester_has_left(lone, requests):
+def test_a_responder_is_disconnected_when_the_requester_closes(lone, requests):
     requester, responses = connect(lone, requests)
 
     requester.publication.close()
@@ -162,7 +162,7 @@ def test_who_answers_is_not_connected_once_the_requester_has_left(lone, requests
     assert responses.offer(b"too late") == NOT_CONNECTED
 
 
-def test_who_answers_is_not_connected_once_the_requester_has_died(lone, requests):
+def test_a_responder_is_disconnected_when_the_requester_dies(lone, requests):
     client = lone.driver.connect()
     _, responses = connect(lone, requests, client)
 
@@ -172,7 +172,7 @@ def test_who_answers_is_not_connected_once_the_requester_has_died(lone, requests
     assert responses.offer(b"too late") == NOT_CONNECTED
 
 
-def test_a_requester_that_comes_again_is_answered_anew(lone, requests):
+def test_a_requester_that_returns_gets_new_responses(lone, requests):
     first, responses = connect(lone, requests)
     first.publication.close()
     first.subscription.close()
@@ -186,7 +186,7 @@ def test_a_requester_that_comes_again_is_answered_anew(lone, requests):
     assert second.sink.all == [b"again"]
 
 
-def test_who_answers_may_leave_and_another_take_over(lone, requests):
+def test_another_responder_can_take_over(lone, requests):
     requester, responses = connect(lone, requests)
     responses.close()
     lone.run_until(lambda: not requester.subscription.images)
@@ -199,7 +199,7 @@ def test_who_answers_may_leave_and_another_take_over(lone, requests):
     assert requester.sink.all == [b"from another"]
 
 
-def test_a_response_that_cannot_be_made_leaves_the_subscription_waiting(lone, requests):
+def test_a_response_that_cannot_be_created_leaves_the_subscription_waiting(lone, requests):
     requester = Requester(lone)
     image = requester.image(lone, requests)
     channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}|session-id=5"
@@ -212,7 +212,7 @@ def test_a_response_that_cannot_be_made_leaves_the_subscription_waiting(lone, re
     lone.run_until(lambda: responses.is_connected)
 
 
-def test_a_requester_slows_down_its_own_responses_alone(lone, requests):
+def test_a_slow_requester_delays_only_its_own_responses(lone, requests):
     first, to_first = connect(lone, requests)
     second, to_second = connect(lone, requests)
 
@@ -231,7 +231,7 @@ def test_a_requester_slows_down_its_own_responses_alone(lone, requests):
 
 @pytest.mark.parametrize("value", ["what", "-2", "-3", "5x"])
 @pytest.mark.parametrize("channel", ["aeron:ipc", "aeron:udp?endpoint=127.0.0.1:5", RESPONSES])
-def test_an_id_that_is_none_is_refused(lone, channel, value):
+def test_an_invalid_correlation_id_is_refused(lone, channel, value):
     separator = "|" if "?" in channel else "?"
 
     with pytest.raises(RegistrationError, match="greater than or equal to -1, or 'prototype'") as refused:

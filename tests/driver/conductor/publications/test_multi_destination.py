@@ -1,4 +1,4 @@
-"""One publication, several unicast receivers: learnt from what they say, or named by the client."""
+"""Multi-destination publications: dynamic destinations, from status messages, and manual ones."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def endpoint_of(address, port=20121):
 
 
 class Mdc:
-    """A driver that publishes, and some that receive."""
+    """One publishing driver and several receiving drivers."""
 
     def __init__(self, directory, channel, *, subscribes=True, seed=1, link=None):
         self.simulation = Simulation(directory, seed=seed, link=link)
@@ -70,7 +70,7 @@ def start_mdc(memory_path):
         mdc.simulation.close()
 
 
-def test_receivers_make_themselves_known_and_receive_everything(start_mdc):
+def test_receivers_are_added_by_their_status_messages_and_receive_everything(start_mdc):
     mdc = start_mdc(f"{DYNAMIC}|fc=min,g:/3")
     messages = make_messages(200, seed=1, max_length=3000)
 
@@ -91,7 +91,7 @@ def test_receivers_that_lose_different_datagrams_all_recover(start_mdc):
     assert [sink.all for sink in mdc.sinks] == [messages] * 3
 
 
-def test_a_receiver_asks_for_a_setup_at_once_and_then_every_second(start_mdc):
+def test_a_receiver_requests_a_setup_at_once_and_then_every_second(start_mdc):
     mdc = start_mdc(endpoint_of(RECEIVERS[1]), subscribes=False)
     mdc.channels[0] += f"|control={CONTROL}"
     network = mdc.simulation.network
@@ -105,7 +105,7 @@ def test_a_receiver_asks_for_a_setup_at_once_and_then_every_second(start_mdc):
     assert [round((time - times[0]) / S) for time in times] == [0, 1, 2, 3]
 
 
-def test_a_receiver_asks_no_more_once_nobody_subscribes(start_mdc):
+def test_a_receiver_without_subscriptions_requests_no_setup(start_mdc):
     mdc = start_mdc(endpoint_of(RECEIVERS[1]), subscribes=False)
     mdc.channels[0] += f"|control={CONTROL}"
     mdc.subscribe(0).subscription.close()
@@ -117,7 +117,7 @@ def test_a_receiver_asks_no_more_once_nobody_subscribes(start_mdc):
     assert len(mdc.simulation.network.sent(source=RECEIVERS[0])) == asked
 
 
-def test_who_subscribes_to_one_session_asks_for_that(start_mdc):
+def test_a_subscription_to_one_session_requests_its_setup(start_mdc):
     mdc = start_mdc(DYNAMIC, subscribes=False)
     network = mdc.simulation.network
 
@@ -130,7 +130,7 @@ def test_who_subscribes_to_one_session_asks_for_that(start_mdc):
     ]  # fmt: skip
 
 
-def test_a_receiver_that_died_is_sent_nothing_after_five_seconds(start_mdc):
+def test_nothing_is_sent_to_a_dead_receiver_after_five_seconds(start_mdc):
     mdc = start_mdc(DYNAMIC)
     mdc.simulation.run_until(lambda: mdc.destination_count == 3)
     dead = RECEIVERS[2]
@@ -145,7 +145,7 @@ def test_a_receiver_that_died_is_sent_nothing_after_five_seconds(start_mdc):
     assert not [line for line in log if line.source.startswith(SENDER) and dead in line.destination]
 
 
-def test_a_receiver_that_comes_later_is_found_and_starts_where_the_stream_is(start_mdc):
+def test_a_late_receiver_is_added_and_joins_at_the_current_position(start_mdc):
     mdc = start_mdc(DYNAMIC, subscribes=False)
     mdc.sinks = [mdc.subscribe(0)]
     mdc.simulation.run_until(lambda: mdc.publication.is_connected)
@@ -160,7 +160,7 @@ def test_a_receiver_that_comes_later_is_found_and_starts_where_the_stream_is(sta
     assert late.all == [b"late"]
 
 
-def test_the_setup_says_that_several_may_receive(start_mdc):
+def test_the_setup_has_the_group_flag(start_mdc):
     mdc = start_mdc(DYNAMIC)
 
     mdc.simulation.run_for(1 * S)
@@ -170,7 +170,7 @@ def test_the_setup_says_that_several_may_receive(start_mdc):
     }
 
 
-def test_a_client_names_destinations_and_takes_them_away(start_mdc):
+def test_a_client_adds_and_removes_destinations(start_mdc):
     mdc = start_mdc(f"{MANUAL}|fc=max")
     for address in RECEIVERS:
         mdc.result(mdc.publication.add_destination_async(endpoint_of(address)))
@@ -187,7 +187,7 @@ def test_a_client_names_destinations_and_takes_them_away(start_mdc):
     assert mdc.destination_count == 2
 
 
-def test_a_destination_is_taken_away_by_the_id_that_adding_it_gave(start_mdc):
+def test_a_destination_is_removed_by_its_registration_id(start_mdc):
     mdc = start_mdc(MANUAL)
     ids = [mdc.result(mdc.publication.add_destination_async(endpoint_of(address))) for address in RECEIVERS]
 
@@ -220,7 +220,7 @@ def test_a_channel_with_manual_destinations_needs_no_address(start_mdc):
         ),
     ],
 )
-def test_what_cannot_be_a_destination_is_refused(start_mdc, destination, code, message):
+def test_an_invalid_destination_is_refused(start_mdc, destination, code, message):
     mdc = start_mdc(MANUAL, subscribes=False)
 
     with pytest.raises(RegistrationError, match=message) as caught:
@@ -230,14 +230,14 @@ def test_what_cannot_be_a_destination_is_refused(start_mdc, destination, code, m
     assert mdc.destination_count == 0
 
 
-def test_destinations_of_a_channel_that_learns_them_cannot_be_named(start_mdc):
+def test_a_destination_cannot_be_added_to_a_dynamic_channel(start_mdc):
     mdc = start_mdc(DYNAMIC, subscribes=False)
 
     with pytest.raises(RegistrationError, match="does not allow manual control"):
         mdc.result(mdc.publication.add_destination_async(endpoint_of(RECEIVERS[0])))
 
 
-def test_a_destination_of_a_publication_that_is_not_there_is_refused(start_mdc):
+def test_a_destination_of_an_unknown_publication_is_refused(start_mdc):
     mdc = start_mdc(MANUAL, subscribes=False)
     ipc = mdc.result(mdc.publisher.add_publication_async("aeron:ipc", 1001))
 
@@ -251,7 +251,7 @@ def test_a_destination_of_a_publication_that_is_not_there_is_refused(start_mdc):
         assert caught.value.code is ErrorCode.UNKNOWN_PUBLICATION
 
 
-def test_the_number_of_destinations_is_gone_with_the_channel(start_mdc):
+def test_the_counter_of_destinations_is_freed_with_the_channel(start_mdc):
     mdc = start_mdc(MANUAL, subscribes=False)
 
     mdc.publication.close()

@@ -1,4 +1,4 @@
-"""Channels that answer other channels: each requester has a response stream of its own."""
+"""Response channels: each requester has a response stream of its own."""
 
 import pytest
 
@@ -15,7 +15,7 @@ RESPONSES = "aeron:udp?control=10.0.0.2:20122|control-mode=response"
 
 
 class Requester:
-    """A client that asks on stream 1001 and hears on stream 1002."""
+    """A client that sends requests on stream 1001 and receives responses on stream 1002."""
 
     def __init__(self, pair, client=None):
         client = client or pair.publisher
@@ -26,7 +26,7 @@ class Requester:
 
 
 def serve(pair, requests):
-    """Return a publication that answers the newest image of `requests`."""
+    """Return a publication of responses to the newest image of `requests`."""
     image = requests.images[-1]
     channel = f"{RESPONSES}|response-correlation-id={image.correlation_id}"
     return pair.result(pair.subscriber.add_exclusive_publication_async(channel, 1002))
@@ -46,7 +46,7 @@ def connect(pair, requests, client=None):
     return requester, responses
 
 
-def test_a_requester_hears_the_responses_to_it(pair, requests):
+def test_a_requester_receives_its_responses(pair, requests):
     requester, responses = connect(pair, requests)
     asked = Sink(requests)
 
@@ -60,7 +60,7 @@ def test_a_requester_hears_the_responses_to_it(pair, requests):
     assert [image.session_id for image in requester.subscription.images] == [responses.session_id]
 
 
-def test_each_of_several_requesters_hears_its_own_responses_alone(pair, requests):
+def test_each_requester_receives_only_its_own_responses(pair, requests):
     first, to_first = connect(pair, requests)
     second, to_second = connect(pair, requests)
 
@@ -73,7 +73,7 @@ def test_each_of_several_requesters_hears_its_own_responses_alone(pair, requests
     assert second.sink.all == [b"to the second"] * 3
 
 
-def test_everything_comes_over_a_link_that_loses(start_pair):
+def test_everything_arrives_over_a_lossy_link(start_pair):
     pair = start_pair(link=Link(loss=0.3, latency_ns=1 * MS), seed=4)
     requests = pair.add_subscription(REQUESTS, 1001)
     requester, responses = connect(pair, requests)
@@ -85,7 +85,7 @@ def test_everything_comes_over_a_link_that_loses(start_pair):
     assert requester.sink.all == [b"%d" % number for number in range(20)]
 
 
-def test_a_request_asks_for_responses_in_its_setup_and_is_told_the_session_until_they_come(pair, requests):
+def test_a_setup_requests_responses_and_their_session_is_announced_until_they_arrive(pair, requests):
     requester, responses = connect(pair, requests)
     pair.run_for(2 * S, each=requester.sink.poll)
 
@@ -100,7 +100,7 @@ def test_a_request_asks_for_responses_in_its_setup_and_is_told_the_session_until
     assert len(frames_of(ResponseSetup, pair.answered())) == before
 
 
-def test_responses_go_nowhere_before_somebody_has_asked_for_them(pair, requests):
+def test_responses_are_not_sent_before_they_are_requested(pair, requests):
     Requester(pair)
     pair.run_until(lambda: requests.images)
     pair.network.set_link(Link(loss=1), destination=f"{pair.RECEIVER}:20122")
@@ -112,7 +112,7 @@ def test_responses_go_nowhere_before_somebody_has_asked_for_them(pair, requests)
     assert [line for line in pair.network.log if line.source == f"{pair.RECEIVER}:20122"] == []
 
 
-def test_nothing_is_heard_before_the_session_of_the_responses_is_known(pair, requests):
+def test_nothing_is_received_before_the_session_of_the_responses_is_known(pair, requests):
     requester = Requester(pair)
     pair.run_for(1 * S)
 
@@ -120,7 +120,7 @@ def test_nothing_is_heard_before_the_session_of_the_responses_is_known(pair, req
     assert not requester.subscription.is_connected
 
 
-def test_a_requester_that_leaves_and_comes_again_is_answered_anew(pair, requests):
+def test_a_requester_that_closes_and_returns_gets_new_responses(pair, requests):
     first, responses = connect(pair, requests)
     first.publication.close()
     first.subscription.close()
@@ -134,7 +134,7 @@ def test_a_requester_that_leaves_and_comes_again_is_answered_anew(pair, requests
     assert second.sink.all == [b"again"]
 
 
-def test_a_prototype_holds_the_socket_for_responses_to_come(pair, requests):
+def test_a_prototype_keeps_the_socket_open_for_later_responses(pair, requests):
     prototype = pair.result(
         pair.subscriber.add_exclusive_publication_async(
             f"{RESPONSES}|response-correlation-id=prototype", 1002
@@ -162,14 +162,14 @@ def test_a_prototype_holds_the_socket_for_responses_to_come(pair, requests):
         (f"{RESPONSES}|response-correlation-id=77", "image.correlationId=77 not found"),
     ],
 )
-def test_a_publication_without_its_other_direction_is_refused(pair, channel, message):
+def test_a_publication_without_its_response_subscription_or_image_is_refused(pair, channel, message):
     with pytest.raises(RegistrationError, match=message) as refused:
         pair.result(pair.subscriber.add_publication_async(channel, 1002))
 
     assert refused.value.code is ErrorCode.GENERIC_ERROR
 
 
-def test_an_image_that_asked_for_no_responses_gets_none(pair, requests):
+def test_an_image_that_did_not_request_responses_gets_none(pair, requests):
     pair.add_publication(REQUESTS, 1001)
     pair.run_until(lambda: requests.images)
 
@@ -177,7 +177,7 @@ def test_an_image_that_asked_for_no_responses_gets_none(pair, requests):
         serve(pair, requests)
 
 
-def test_a_response_setup_for_a_subscription_that_has_gone_does_nothing(start_pair):
+def test_a_response_setup_for_a_removed_subscription_is_ignored(start_pair):
     pair = start_pair(driver_connect=False)
     requests = pair.add_subscription(REQUESTS, 1001)
     requester = Requester(pair)
@@ -192,7 +192,7 @@ def test_a_response_setup_for_a_subscription_that_has_gone_does_nothing(start_pa
     assert pair.sender.find_counters("rcv-channel") == []
 
 
-def test_a_requester_is_told_of_its_responses_at_once(pair, requests):
+def test_responses_are_announced_to_a_requester_at_once(pair, requests):
     Requester(pair)
     pair.run_until(lambda: requests.images)
     pair.run_for(1 * S)
@@ -203,7 +203,7 @@ def test_a_requester_is_told_of_its_responses_at_once(pair, requests):
     pair.run_until(lambda: responses.is_connected)
 
 
-def test_a_requester_is_not_told_again_once_the_responses_are_received(pair, requests):
+def test_responses_are_not_announced_after_they_have_a_receiver(pair, requests):
     _, responses = connect(pair, requests)
     pair.run_for(10 * MS)
     told = len(frames_of(ResponseSetup, pair.answered()))
@@ -215,7 +215,7 @@ def test_a_requester_is_not_told_again_once_the_responses_are_received(pair, req
 
 
 @pytest.mark.parametrize("leaves", ["subscription", "publication", "client"])
-def test_who_answers_is_not_connected_once_the_requester_has_left(pair, requests, leaves):
+def test_a_responder_is_disconnected_when_the_requester_closes(pair, requests, leaves):
     client = pair.sender.connect()
     requester, responses = connect(pair, requests, client)
 
@@ -225,7 +225,7 @@ def test_who_answers_is_not_connected_once_the_requester_has_left(pair, requests
         getattr(requester, leaves).close()
 
     if leaves == "publication":
-        # The responses go on: who has asked may have said all that there was to say.
+        # The responses continue: a requester may have sent all of its requests.
         pair.run_until(lambda: not requests.images, within_ns=30 * S)
         assert responses.is_connected
     else:
@@ -233,7 +233,7 @@ def test_who_answers_is_not_connected_once_the_requester_has_left(pair, requests
         assert responses.offer(b"too late") == NOT_CONNECTED
 
 
-def test_who_answers_is_not_connected_once_the_requester_has_died(pair, requests):
+def test_a_responder_is_disconnected_when_the_requester_dies(pair, requests):
     _, responses = connect(pair, requests)
 
     pair.sender.is_stalled = True
@@ -243,7 +243,7 @@ def test_who_answers_is_not_connected_once_the_requester_has_died(pair, requests
     pair.run_until(lambda: not requests.images, within_ns=30 * S)
 
 
-def test_a_requester_that_was_cut_off_is_connected_again(pair, requests):
+def test_a_requester_is_connected_again_after_a_partition(pair, requests):
     requester, responses = connect(pair, requests)
     pair.network.set_link(Link(loss=1))
     pair.run_until(lambda: not responses.is_connected, within_ns=20 * S)
@@ -257,7 +257,7 @@ def test_a_requester_that_was_cut_off_is_connected_again(pair, requests):
     assert requester.sink.all == [b"back"]
 
 
-def test_of_two_that_answer_one_requester_the_first_is_heard(pair, requests):
+def test_of_two_responders_of_one_requester_the_first_is_connected(pair, requests):
     requester, first = connect(pair, requests)
     second = serve(pair, requests)
     pair.run_for(2 * S, each=requester.sink.poll)
@@ -266,7 +266,7 @@ def test_of_two_that_answer_one_requester_the_first_is_heard(pair, requests):
     assert [image.session_id for image in requester.subscription.images] == [first.session_id]
 
 
-def test_another_that_answers_takes_over_when_the_first_has_gone(pair, requests):
+def test_the_second_responder_takes_over_when_the_first_closes(pair, requests):
     requester, first = connect(pair, requests)
     second = serve(pair, requests)
     first.close()
@@ -278,7 +278,7 @@ def test_another_that_answers_takes_over_when_the_first_has_gone(pair, requests)
     assert requester.sink.all == [b"from the second"]
 
 
-def test_one_that_answered_last_and_has_gone_leaves_the_requester_to_the_one_before(pair, requests):
+def test_the_earlier_responder_takes_over_when_the_latest_closes(pair, requests):
     requester = Requester(pair)
     pair.run_until(lambda: requests.images)
     pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
@@ -292,7 +292,7 @@ def test_one_that_answered_last_and_has_gone_leaves_the_requester_to_the_one_bef
     assert [image.session_id for image in requester.subscription.images] == [first.session_id]
 
 
-def test_clients_that_answer_one_requester_share_a_publication(pair, requests):
+def test_responding_clients_of_one_requester_share_a_publication(pair, requests):
     requester = Requester(pair)
     pair.run_until(lambda: requests.images)
     channel = f"{RESPONSES}|response-correlation-id={requests.images[-1].correlation_id}"
@@ -304,7 +304,7 @@ def test_clients_that_answer_one_requester_share_a_publication(pair, requests):
     assert len(requester.subscription.images) == 1
 
 
-def test_a_subscription_that_names_a_session_takes_no_other(pair, requests):
+def test_a_subscription_to_one_session_receives_no_other(pair, requests):
     subscription = pair.result(pair.publisher.add_subscription_async(f"{RESPONSES}|session-id=5", 1002))
     channel = f"{REQUESTS}|response-correlation-id={subscription.registration_id}"
     pair.add_exclusive_publication(channel, 1001)
@@ -319,7 +319,7 @@ def test_a_subscription_that_names_a_session_takes_no_other(pair, requests):
     assert not wrong.is_connected
 
 
-def test_requesters_that_share_a_socket_come_and_go_by_themselves(pair, requests):
+def test_requesters_that_share_a_socket_are_independent(pair, requests):
     channel = f"{RESPONSES}|endpoint={pair.SENDER}:20123"
     waiting = pair.result(pair.publisher.add_subscription_async(channel, 1003))
     for _ in range(2):
@@ -339,7 +339,7 @@ def test_requesters_that_share_a_socket_come_and_go_by_themselves(pair, requests
     pair.run_until(lambda: not pair.sender.find_counters("rcv-channel"), within_ns=30 * S)
 
 
-def test_a_spy_sees_what_requesters_are_answered(pair, requests):
+def test_a_spy_reads_responses(pair, requests):
     spy = pair.add_subscription(f"aeron-spy:{RESPONSES}", 1002)
     _, responses = connect(pair, requests)
     seen = Sink(spy)
@@ -351,7 +351,7 @@ def test_a_spy_sees_what_requesters_are_answered(pair, requests):
 
 
 @pytest.mark.parametrize("control", ["", f"|endpoint={'10.0.0.1'}:20123"])
-def test_responses_can_be_subscribed_to_without_knowing_where_they_come_from(pair, control):
+def test_responses_can_be_subscribed_to_without_the_address_of_their_sender(pair, control):
     subscription = pair.result(
         pair.publisher.add_subscription_async(f"aeron:udp?control-mode=response{control}", 1002)
     )
@@ -364,7 +364,7 @@ def test_responses_can_be_subscribed_to_without_knowing_where_they_come_from(pai
 
 
 @pytest.mark.parametrize("is_first_of_responses", [True, False])
-def test_responses_share_no_socket_with_other_subscriptions_of_their_stream(pair, is_first_of_responses):
+def test_a_response_subscription_shares_no_socket_with_others_of_its_stream(pair, is_first_of_responses):
     channels = [
         "aeron:udp?endpoint=10.0.0.1:20123|control-mode=response",
         "aeron:udp?endpoint=10.0.0.1:20123",
@@ -378,7 +378,7 @@ def test_responses_share_no_socket_with_other_subscriptions_of_their_stream(pair
     assert refused.value.code is ErrorCode.GENERIC_ERROR
 
 
-def test_responses_that_have_come_may_be_subscribed_to_by_others(pair, requests):
+def test_connected_responses_can_be_subscribed_to_by_others(pair, requests):
     _, responses = connect(pair, requests)
     channel = f"aeron:udp?control={pair.RECEIVER}:20122|session-id={responses.session_id}"
 
@@ -388,7 +388,7 @@ def test_responses_that_have_come_may_be_subscribed_to_by_others(pair, requests)
     assert len(pair.sender.find_counters("rcv-channel")) == 1
 
 
-def test_a_prototype_may_ask_for_long_terms_and_has_short_ones(pair):
+def test_a_prototype_uses_short_terms_even_if_long_ones_are_requested(pair):
     prototype = pair.result(
         pair.subscriber.add_publication_async(
             f"{RESPONSES}|response-correlation-id=prototype|term-length=1m|pub-wnd=256k", 1002

@@ -1,6 +1,6 @@
-"""Our driver in the place of either party of a capture in which a real driver asked and another answered.
+"""Replay of a capture of two reference drivers, requester and responder, with our driver in place of either.
 
-The other party says what it said, when it said it; what ours decides is what the real one decided.
+The other party sends what it sent, at the same times; our driver must take the decisions of the one it replaces.
 """
 
 import json
@@ -36,7 +36,7 @@ def distinct(items):
 
 
 def payloads(datagrams):
-    """Return what data frames carry, one to a datagram here."""
+    """Return the payloads of data frames; in this capture each datagram has one."""
     return [
         data[wire.DATA_HEADER_LENGTH : frame.frame_length]
         for data in datagrams
@@ -54,7 +54,7 @@ def announcements(datagrams):
 
 
 def elicitations(datagrams):
-    """Return the streams whose SETUP was asked for; session and stream 0 stand for any."""
+    """Return the streams of which a SETUP was requested; session and stream 0 mean any."""
     return {
         (sm.session_id, sm.stream_id)
         for sm in frames_of(StatusMessage, datagrams)
@@ -71,7 +71,7 @@ def windows(datagrams):
 
 
 def position_of(setup):
-    """Return the part of a channel that has a publication begin as a captured one did."""
+    """Return the URI parameters that start a publication at the position of the captured one."""
     return (
         f"|term-length={setup.term_length}|session-id={setup.session_id}|init-term-id={setup.initial_term_id}"
         f"|term-id={setup.active_term_id}|term-offset={setup.term_offset}"
@@ -79,7 +79,7 @@ def position_of(setup):
 
 
 class Replay:
-    """A driver in the place of one party; the sockets of the other are here."""
+    """Our driver in place of one party, and the sockets of the other."""
 
     def __init__(self, directory, other):
         self.simulation = Simulation(directory, busy_step_ns=100 * US, idle_step_ns=100 * US)
@@ -94,7 +94,7 @@ class Replay:
         self.ports = {}
 
     def run(self, own, on_own, *, begin_us):
-        """Play the capture from a time on; `on_own` is called where the party itself said something."""
+        """Play the capture from a time on; `on_own` is called for frames of the replaced party."""
         start_ns = self.simulation.now_ns - begin_us * US
         for one in DATAGRAMS:
             if one["t_us"] < begin_us:
@@ -111,7 +111,7 @@ class Replay:
         self._sockets[one["src_port"]].send([(one["data"], len(one["data"]))], SocketAddress.of(HOST, port))
 
     def sent_to(self, *ports):
-        """Return what our driver has sent to these ports of the other party."""
+        """Return the frames that our driver has sent to these ports of the other party."""
         mine = {f"{HOST}:{port}" for port in self._sockets}
         return [
             line.data
@@ -134,12 +134,12 @@ def start_replay(memory_path):
 
 
 def source_of(replay, port):
-    """Return the port of ours that speaks to one of theirs."""
+    """Return the port of our driver that sends to a port of the other party."""
     lines = [line for line in replay.simulation.network.log if line.destination == f"{HOST}:{port}"]
     return int(lines[-1].source.rpartition(":")[2])
 
 
-def test_a_requester_decides_what_the_real_one_decided(start_replay):
+def test_our_requester_acts_as_the_reference(start_replay):
     replay = start_replay("server")
     theirs, ours = said_by("server"), [one["data"] for one in said_by("client")]
     (request,) = frames_of(Setup, setups(ours))
@@ -181,7 +181,7 @@ def test_a_requester_decides_what_the_real_one_decided(start_replay):
     assert sink.all == payloads([one["data"] for one in theirs])
 
 
-def test_a_responder_decides_what_the_real_one_decided(start_replay):
+def test_our_responder_acts_as_the_reference(start_replay):
     replay = start_replay("client")
     theirs, ours = said_by("client"), [one["data"] for one in said_by("server")]
     (response,) = frames_of(Setup, setups(ours))

@@ -1,4 +1,4 @@
-"""What strangers can do to those who ask and answer on response channels."""
+"""Forged frames on response channels."""
 
 import pytest
 
@@ -14,7 +14,7 @@ RESPONSES = "aeron:udp?control=10.0.0.2:20122|control-mode=response"
 
 
 class Dialogue:
-    """One that asks at the sending driver, and one that answers at the other."""
+    """A requester at the sending driver and a responder at the other."""
 
     def __init__(self, pair):
         self._pair = pair
@@ -26,25 +26,25 @@ class Dialogue:
         pair.run_until(lambda: self.requests.images)
 
     def answer(self):
-        """Return the publication that answers."""
+        """Return the publication of responses."""
         channel = f"{RESPONSES}|response-correlation-id={self.requests.images[0].correlation_id}"
         return self._pair.result(self._pair.subscriber.add_exclusive_publication_async(channel, 1002))
 
     def connect(self):
-        """Return the publication that answers, once it is heard."""
+        """Return the publication of responses when it is connected."""
         responses = self.answer()
         self._pair.run_until(lambda: responses.is_connected and self.subscription.is_connected)
         return responses
 
     def hear(self):
-        """Return what is answered, once there is something."""
+        """Return the responses when there are some."""
         self._pair.run_until(lambda: self.sink.poll() == 0 and self.sink.all)
         return self.sink.all
 
 
 @pytest.fixture
 def pair(start_pair):
-    # A connected socket would hear no stranger.
+    # A connected socket would receive nothing from a stranger.
     return start_pair(driver_connect=False)
 
 
@@ -54,19 +54,19 @@ def dialogue(pair):
 
 
 def stranger_to(pair):
-    """Return somebody who sends to the socket that requests leave from."""
+    """Return a stranger: a socket that sends to the socket of the requests."""
     source = next(line.source for line in pair.network.log if frames_of(Setup, [line.data]))
     return SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.SENDER, int(source.rpartition(":")[2])))
 
 
 def told(dialogue, response_session_id, **fields):
-    """Return a RSP_SETUP as bytes; `fields` are other than those of the requests."""
+    """Return a RSP_SETUP as bytes; `fields` replace those of the requests."""
     setup = {"session_id": dialogue.publication.session_id, "stream_id": 1001} | fields
     return encode_frame(ResponseSetup(response_session_id=response_session_id, **setup))
 
 
 @pytest.mark.parametrize("sessions", [range(200), [5] * 200], ids=["many sessions", "one session"])
-def test_forged_response_setups_part_nobody_from_the_responses(pair, dialogue, sessions):
+def test_forged_response_setups_do_not_disconnect_responses(pair, dialogue, sessions):
     responses = dialogue.connect()
     stranger = stranger_to(pair)
 
@@ -79,14 +79,14 @@ def test_forged_response_setups_part_nobody_from_the_responses(pair, dialogue, s
     assert pair.sender.counted("conductor_proxy_fails") == 0
 
 
-def test_a_response_setup_that_was_forged_before_is_overruled_by_the_true_one(pair, dialogue):
+def test_a_genuine_response_setup_overrules_an_earlier_forged_one(pair, dialogue):
     stranger_to(pair).send(told(dialogue, 99))
     pair.run_for(500 * MS)
 
     assert dialogue.connect().is_connected
 
 
-def test_a_response_setup_that_nobody_asked_for_is_counted(pair):
+def test_an_unrequested_response_setup_is_counted(pair):
     requests = pair.add_subscription(REQUESTS, 1001)
     publication = pair.add_exclusive_publication(REQUESTS, 1001)
     pair.run_until(lambda: requests.images)
@@ -107,7 +107,7 @@ def test_a_response_setup_of_another_stream_is_ignored(pair, dialogue, fields):
     assert dialogue.connect().is_connected
 
 
-def test_a_response_setup_that_is_cut_short_is_counted(pair, dialogue):
+def test_a_truncated_response_setup_is_counted(pair, dialogue):
     stranger_to(pair).send(told(dialogue, 99)[:-4])
     pair.run_for(10 * MS)
 
@@ -116,7 +116,7 @@ def test_a_response_setup_that_is_cut_short_is_counted(pair, dialogue):
 
 
 def ask_in_its_place(pair, responses):
-    """Have a stranger ask for a SETUP of responses to somebody else; return the stranger."""
+    """Request a SETUP of the responses from a stranger; return the stranger."""
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20122))
     sm = StatusMessage(session_id=responses.session_id, stream_id=1002, flags=wire.SM_FLAG_SEND_SETUP)
     stranger.send(encode_frame(sm))
@@ -124,7 +124,7 @@ def ask_in_its_place(pair, responses):
     return stranger
 
 
-def test_nobody_can_ask_for_responses_that_somebody_else_receives(pair, dialogue):
+def test_a_stranger_cannot_redirect_responses_that_have_a_receiver(pair, dialogue):
     responses = dialogue.connect()
 
     stranger = ask_in_its_place(pair, responses)
@@ -136,7 +136,7 @@ def test_nobody_can_ask_for_responses_that_somebody_else_receives(pair, dialogue
     assert stranger.receive() == []
 
 
-def test_who_asked_before_the_requester_does_not_keep_it_from_its_responses(pair, dialogue):
+def test_a_stranger_that_asked_first_does_not_block_the_requester(pair, dialogue):
     pair.network.set_link(Link(loss=1), source=pair.RECEIVER)
     responses = dialogue.answer()
     ask_in_its_place(pair, responses)

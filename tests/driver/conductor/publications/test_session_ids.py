@@ -1,13 +1,13 @@
-"""Which session ids new publications get."""
+"""Choice of session ids for new publications."""
 
 import pytest
 
-from aeron_core.driver.conductor.publications.session_ids import SessionIds
+from aeron_core.driver.conductor.publications.publication_registrar import SessionIds
 
 HIGHEST, LOWEST = 2**31 - 1, -(2**31)
 
 
-def test_ids_count_up_from_the_start():
+def test_ids_ascend_from_the_start():
     ids = SessionIds(5000, -1, 1000)
 
     assert [ids.take(()) for _ in range(3)] == [5000, 5001, 5002]
@@ -27,17 +27,17 @@ def test_ids_count_up_from_the_start():
         (7, (8, 6), (), 7),
     ],
 )
-def test_reserved_and_used_ids_are_left_out(start, reserved, used, taken):
+def test_reserved_and_used_ids_are_skipped(start, reserved, used, taken):
     assert SessionIds(start, *reserved).take(used) == taken
 
 
-def test_looking_at_the_next_id_does_not_take_it():
+def test_peek_does_not_use_up_the_next_id():
     ids = SessionIds(2000, -1, 1000)
 
     assert [ids.peek(()), ids.peek({2000}), ids.take(()), ids.peek(())] == [2000, 2001, 2000, 2001]
 
 
-def test_an_id_is_not_given_again_when_it_becomes_free():
+def test_a_freed_id_is_not_reused():
     ids = SessionIds(2000, -1, 1000)
     ids.take({2000})
 

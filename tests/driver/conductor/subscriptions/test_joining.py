@@ -1,4 +1,4 @@
-"""Subscribers that come while a stream is under way, and the sender or receiver hears of them late."""
+"""Subscribers that join a running stream while the command to the sender or receiver is delayed."""
 
 import sys
 import threading
@@ -24,13 +24,13 @@ VISIT = 100  # messages that a subscriber reads before it leaves
 
 
 def run_conductor_alone(driver, cycles):
-    """Let a driver's conductor work while its sender and receiver stand still."""
+    """Run the conductor of a driver without its sender and receiver."""
     for _ in range(cycles):
         driver.media_driver._assembly.conductor.do_work()
 
 
 def join_behind_a_queue(simulation, driver, client, channel, occupy):
-    """Subscribe so that the agent has `occupy` commands to take before that of the join."""
+    """Subscribe while `occupy` commands are queued before that of the join."""
     for n in range(occupy):
         client.add_subscription_async(channel, 5000 + n)
         client.add_publication_async(IPC, 5000 + n)
@@ -40,7 +40,7 @@ def join_behind_a_queue(simulation, driver, client, channel, occupy):
 
 
 def flows_past(simulation, feed, sink, registration):
-    """Run a stream to its end; return the subscription that joined meanwhile, and what it read."""
+    """Run a stream to its end; return the subscription that joined in between, and what it read."""
     late = []
 
     def each():
@@ -62,7 +62,7 @@ def assert_read_from_where_it_joined(late):
     assert late.all
 
 
-def test_a_subscriber_of_an_ipc_stream_joins_at_what_is_still_there(lone):
+def test_a_late_subscriber_of_an_ipc_stream_joins_before_the_cleaned_part(lone):
     sink = Sink(lone.add_subscription(IPC, 1001))
     feed = Feed(lone.add_publication(IPC, 1001), MESSAGES)
     lone.run_until(lambda: feed.publication.available_window)
@@ -73,7 +73,7 @@ def test_a_subscriber_of_an_ipc_stream_joins_at_what_is_still_there(lone):
     assert_read_from_where_it_joined(late)
 
 
-def test_a_subscriber_of_an_image_joins_at_what_is_still_there(pair):
+def test_a_late_subscriber_of_an_image_joins_before_the_cleaned_part(pair):
     sink = Sink(pair.add_subscription(CHANNEL, 1001))
     feed = Feed(pair.add_publication(CHANNEL, 1001), MESSAGES)
     pair.run_until(lambda: feed.publication.available_window)
@@ -85,7 +85,7 @@ def test_a_subscriber_of_an_image_joins_at_what_is_still_there(pair):
     assert_read_from_where_it_joined(late)
 
 
-def test_all_who_wait_for_an_ipc_stream_read_it_from_its_start(lone):
+def test_subscribers_that_wait_for_an_ipc_stream_read_it_from_its_start(lone):
     sinks = [Sink(lone.add_subscription(IPC, 1001)) for _ in range(20)]
     registration = lone.client.add_publication_async(IPC, 1001)
     run_conductor_alone(lone.driver, 1)
@@ -100,7 +100,7 @@ def test_all_who_wait_for_an_ipc_stream_read_it_from_its_start(lone):
     assert [len(sink.all) for sink in sinks] == [len(MESSAGES)] * 20
 
 
-def test_a_subscriber_that_leaves_before_it_has_joined_never_hears_of_the_stream(lone):
+def test_a_subscriber_removed_before_it_has_joined_gets_no_image(lone):
     heard = []
     publication = lone.add_publication(IPC, 1001)
     lone.run_for(10 * MS)
@@ -119,7 +119,7 @@ def test_a_subscriber_that_leaves_before_it_has_joined_never_hears_of_the_stream
     assert not publication.is_connected
 
 
-def test_a_subscriber_that_joins_what_is_being_revoked_never_hears_of_the_stream(lone):
+def test_a_subscriber_that_joins_during_a_revocation_gets_no_image(lone):
     heard = []
     publication = lone.add_publication(IPC, 1001)
     lone.run_for(10 * MS)
@@ -136,11 +136,11 @@ def test_a_subscriber_that_joins_what_is_being_revoked_never_hears_of_the_stream
     assert heard == []
 
 
-def test_a_stream_does_not_end_while_somebody_joins_it(lone):
+def test_a_stream_does_not_end_while_a_subscriber_joins(lone):
     sink = Sink(lone.add_subscription(IPC, 1001))
     publication = lone.add_publication(IPC, 1001)
     lone.run_until(lambda: publication.available_window)
-    publication.offer(b"last words")
+    publication.offer(b"last bytes")
     registration = lone.client.add_subscription_async(IPC, 1001)
     run_conductor_alone(lone.driver, 1)
     publication.close()
@@ -151,11 +151,11 @@ def test_a_stream_does_not_end_while_somebody_joins_it(lone):
     lone.run_until(lambda: late.poll() == 0 and late.subscription.is_connected)
     lone.run_until(lambda: sink.poll() + late.poll() == 0 and len(sink.all) == 1)
 
-    assert late.all == sink.all == [b"last words"]
+    assert late.all == sink.all == [b"last bytes"]
 
 
 class Busy:
-    """A driver with its threads, a publisher at full speed, and a subscriber that reads all."""
+    """A threaded driver, a publisher at full speed, and a subscriber that reads everything."""
 
     def __init__(self, directory, mode, count, reads=IPC, publishes=IPC):
         self.driver = MediaDriver.launch(
@@ -196,7 +196,7 @@ class Busy:
             self.read += self._subscription.poll(lambda *_: None, 256)
 
     def join_and_leave(self):
-        """Return the numbers that a subscriber read that came and went."""
+        """Return the numbers that a subscriber read between joining and leaving."""
         numbers = []
         with self.client.add_subscription(self._reads, 1001) as subscription:
             while len(numbers) < VISIT and not self.is_over:
@@ -222,11 +222,11 @@ def restless_threads():
 @pytest.mark.parametrize("mode", ["SHARED", "DEDICATED"])
 @pytest.mark.parametrize(
     ("reads", "publishes"),
-    # Nothing but SETUP frames is sent to that address: spies carry the stream.
+    # Only SETUP frames are sent to that address: spies keep the stream connected.
     [(IPC, IPC), ("aeron-spy:" + LOOPBACK, LOOPBACK + "|ssc=true")],
     ids=["ipc", "spies"],
 )
-def test_subscribers_come_and_go_while_a_publisher_goes_at_full_speed(memory_path, mode, reads, publishes):
+def test_subscribers_join_and_leave_while_a_publisher_runs_at_full_speed(memory_path, mode, reads, publishes):
     busy = Busy(memory_path, mode, count=20_000, reads=reads, publishes=publishes)
 
     visits = []

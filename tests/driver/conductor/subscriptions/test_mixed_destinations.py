@@ -1,4 +1,4 @@
-"""A subscription that receives from a group, at an address of its own, and from a sender that it names, all at once."""
+"""A subscription with three destinations: a multicast group, a local address, and a control address."""
 
 import pytest
 
@@ -17,11 +17,11 @@ LEARNT = "aeron:udp?control=10.0.0.1:20120|control-mode=dynamic"
 NAMED = "aeron:udp?endpoint=10.0.0.2:20123|control=10.0.0.1:20120|control-mode=dynamic"
 START = "|session-id=5|init-term-id=7|term-id=7|term-offset=0"
 
-#: What is sent where, and what receives it.
+#: Publication channel and destination of each path.
 WAYS = ((GROUP, GROUP), (UNICAST, UNICAST), (LEARNT, NAMED))
 PAIRS = [(WAYS[0], WAYS[1]), (WAYS[0], WAYS[2]), (WAYS[1], WAYS[2]), WAYS]
 IDS = ["group and unicast", "group and control", "unicast and control", "all"]
-#: By which of them data is on its way, as the simulated network tells its members apart.
+#: Paths on which data is in flight, as the simulated network distinguishes group members.
 ENDS = {GROUP: "10.0.0.2:20121", UNICAST: "10.0.0.2:20122", LEARNT: "10.0.0.2:20123"}
 
 
@@ -36,7 +36,7 @@ def add(pair, subscription, *channels):
 
 
 def connect(pair, subscription, ways):
-    """Return the publications of one stream, which differ in nothing but the way that they go."""
+    """Return publications of one stream that differ only in their path."""
     add(pair, subscription, *(received for _, received in ways))
     twins = [pair.add_exclusive_publication(sent + START, 1001) for sent, _ in ways]
     pair.run_until(lambda: all(twin.is_connected for twin in twins))
@@ -44,7 +44,7 @@ def connect(pair, subscription, ways):
 
 
 @pytest.mark.parametrize("ways", PAIRS, ids=IDS)
-def test_a_stream_that_comes_in_by_several_ways_is_one_image_without_duplicates(pair, mds, ways):
+def test_a_stream_received_over_several_paths_is_one_image_without_duplicates(pair, mds, ways):
     twins = connect(pair, mds, ways)
     feeds = [Feed(twin, make_messages(300, seed=1, max_length=2048)) for twin in twins]
     sink = Sink(mds)
@@ -58,7 +58,7 @@ def test_a_stream_that_comes_in_by_several_ways_is_one_image_without_duplicates(
 
 
 @pytest.mark.parametrize("ways", PAIRS, ids=IDS)
-def test_what_is_lost_on_one_way_comes_in_by_another(pair, mds, ways):
+def test_data_lost_on_one_path_arrives_over_another(pair, mds, ways):
     twins = connect(pair, mds, ways)
     feeds = [Feed(twin, make_messages(200, seed=1, max_length=2048)) for twin in twins]
     sink = Sink(mds)
@@ -70,7 +70,7 @@ def test_what_is_lost_on_one_way_comes_in_by_another(pair, mds, ways):
 
 
 @pytest.mark.parametrize("ways", PAIRS, ids=IDS)
-def test_a_gap_on_all_ways_is_asked_for_by_all_of_them(pair, mds, ways):
+def test_a_gap_on_all_paths_is_requested_on_all_of_them(pair, mds, ways):
     twins = connect(pair, mds, ways)
     sink = Sink(mds)
     pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
@@ -88,20 +88,20 @@ def test_a_gap_on_all_ways_is_asked_for_by_all_of_them(pair, mds, ways):
     assert len(asked) == len(ways)
 
 
-def test_answers_to_a_group_go_to_the_group_and_those_to_a_named_sender_where_it_listens(pair, mds):
+def test_control_frames_go_to_the_control_address_of_each_group_or_sender(pair, mds):
     connect(pair, mds, WAYS)
     before = len(pair.network.log)
 
     pair.run_for(1 * S)
 
     told = {line.destination for line in pair.network.log[before:] if frames_of(StatusMessage, [line.data])}
-    # Of what is sent to a group the log says who got it: the sender, at the port of its group.
+    # For frames to a group the log has the address of its recipient: the sender, at the port of its group.
     unicast_control = told - {"10.0.0.1:20121", "10.0.0.1:20120"}
     assert len(told) == 3
     assert len(unicast_control) == 1
 
 
-def test_a_named_sender_is_asked_for_a_setup_as_soon_as_the_destination_is_added(pair, mds):
+def test_a_setup_is_requested_from_a_control_address_when_its_destination_is_added(pair, mds):
     add(pair, mds, NAMED)
 
     pair.run_for(1 * MS)
@@ -110,7 +110,7 @@ def test_a_named_sender_is_asked_for_a_setup_as_soon_as_the_destination_is_added
     assert (asked.session_id, asked.stream_id, asked.flags) == (0, 0, 0x80)
 
 
-def test_a_named_sender_is_asked_no_more_once_the_destination_is_removed(pair, mds):
+def test_no_setup_is_requested_after_the_destination_is_removed(pair, mds):
     add(pair, mds, NAMED)
     pair.run_for(1 * MS)
     pair.result(mds.remove_destination_async(NAMED))
@@ -126,7 +126,7 @@ def test_a_named_sender_is_asked_no_more_once_the_destination_is_removed(pair, m
     [(GROUP, True), (UNICAST, False), (LEARNT, True)],
     ids=["group", "unicast", "learnt"],
 )
-def test_an_image_belongs_to_a_group_where_its_sender_says_so(pair, mds, channel, expects_group):
+def test_an_image_is_treated_as_a_group_if_its_setup_has_the_group_flag(pair, mds, channel, expects_group):
     add(pair, mds, *(received for sent, received in WAYS if sent == channel))
     publication = pair.add_publication(channel, 1001)
 
@@ -147,7 +147,7 @@ def test_a_destination_in_a_group_with_fewer_hops_than_its_sender_is_counted(pai
     assert pair.receiver.counted("possible_ttl_asymmetry") == 1
 
 
-def test_hops_count_for_groups_alone(pair, mds):
+def test_hops_are_checked_for_groups_only(pair, mds):
     add(pair, mds, GROUP + "|ttl=1", UNICAST)
     publication = pair.add_publication(UNICAST + "|ttl=8", 1001)
 
@@ -156,7 +156,7 @@ def test_hops_count_for_groups_alone(pair, mds):
     assert pair.receiver.counted("possible_ttl_asymmetry") == 0
 
 
-def test_a_group_that_is_left_is_heard_no_more(pair, mds):
+def test_nothing_is_received_from_a_group_after_leaving_it(pair, mds):
     group, _ = connect(pair, mds, PAIRS[0])
 
     pair.result(mds.remove_destination_async(GROUP))

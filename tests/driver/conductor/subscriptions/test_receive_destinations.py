@@ -1,8 +1,8 @@
-"""Subscriptions of control-mode=manual, which receive at several addresses."""
+"""Subscriptions with control-mode=manual, which receive at several addresses."""
 
 import pytest
 
-from aeron_core.driver.conductor import stream_counters
+from aeron_core.concurrent import counter_types
 from aeron_core.errors import ErrorCode, RegistrationError
 from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.status_message import StatusMessage
@@ -36,11 +36,11 @@ def refused(pair, registration):
 
 
 def twins(pair):
-    """Two publications of one stream, which differ in nothing but where they send to."""
+    """Two publications of one stream that differ only in their destination."""
     return [pair.add_exclusive_publication(channel + START, 1001) for channel in (ONE, OTHER)]
 
 
-def test_a_stream_comes_in_at_a_destination(pair, mds):
+def test_a_stream_is_received_at_a_destination(pair, mds):
     add(pair, mds, ONE)
     feed = Feed(pair.add_publication(ONE, 1001), make_messages(500, seed=1, max_length=4096))
     sink = Sink(mds)
@@ -60,18 +60,18 @@ def test_streams_of_several_destinations_are_images_of_one_subscription(pair, md
     assert {i.session_id for i in mds.images} == {p.session_id for p in publications}
 
 
-def test_each_destination_states_its_address_with_the_id_of_the_subscription(pair, mds):
+def test_each_destination_publishes_its_address_with_the_id_of_the_subscription(pair, mds):
     add(pair, mds, ONE, OTHER)
 
     records = pair.receiver.find_counters("rcv-local-sockaddr")
 
     assert [record.label.split()[-1] for record in records] == ["10.0.0.2:20121", "10.0.0.2:20122"]
     assert {record.registration_id for record in records} == {mds.registration_id}
-    assert {record.type_id for record in records} == {stream_counters.LOCAL_SOCKADDR}
+    assert {record.type_id for record in records} == {counter_types.LOCAL_SOCKADDR}
     assert mds.local_addresses() == ["10.0.0.2:20121", "10.0.0.2:20122"]
 
 
-def test_one_stream_that_comes_in_twice_is_one_image_without_duplicates(pair, mds):
+def test_a_stream_received_twice_is_one_image_without_duplicates(pair, mds):
     add(pair, mds, ONE, OTHER)
     sink = Sink(mds)
     feeds = [Feed(twin, make_messages(500, seed=1, max_length=2048)) for twin in twins(pair)]
@@ -85,7 +85,7 @@ def test_one_stream_that_comes_in_twice_is_one_image_without_duplicates(pair, md
 
 
 @pytest.mark.parametrize("lost", [0, 1])
-def test_what_one_destination_lost_comes_in_at_the_other(pair, mds, lost):
+def test_data_lost_at_one_destination_arrives_at_the_other(pair, mds, lost):
     add(pair, mds, ONE, OTHER)
     sink = Sink(mds)
     feeds = [Feed(twin, make_messages(200, seed=1, max_length=2048)) for twin in twins(pair)]
@@ -97,7 +97,7 @@ def test_what_one_destination_lost_comes_in_at_the_other(pair, mds, lost):
     assert sink.all == feeds[0].messages
 
 
-def test_a_gap_is_asked_for_at_the_senders_of_all_destinations(pair, mds):
+def test_a_gap_is_requested_from_the_senders_of_all_destinations(pair, mds):
     add(pair, mds, ONE, OTHER)
     sink = Sink(mds)
     one, other = twins(pair)
@@ -117,7 +117,7 @@ def test_a_gap_is_asked_for_at_the_senders_of_all_destinations(pair, mds):
     assert len(asked) == 2
 
 
-def test_status_messages_go_to_each_sender_until_it_falls_silent(pair, mds):
+def test_status_messages_go_to_each_sender_until_it_is_inactive(pair, mds):
     add(pair, mds, ONE, OTHER)
     one, other = twins(pair)
     pair.run_until(lambda: one.is_connected and other.is_connected)
@@ -133,7 +133,7 @@ def test_status_messages_go_to_each_sender_until_it_falls_silent(pair, mds):
     assert one.is_connected
 
 
-def test_an_image_ends_once_its_stream_has_ended_at_all_destinations(pair, mds):
+def test_an_image_ends_when_its_stream_has_ended_at_all_destinations(pair, mds):
     add(pair, mds, ONE, OTHER)
     one, other = twins(pair)
     pair.run_until(lambda: one.is_connected and other.is_connected)
@@ -147,7 +147,7 @@ def test_an_image_ends_once_its_stream_has_ended_at_all_destinations(pair, mds):
     pair.run_until(lambda: not mds.images)
 
 
-def test_a_destination_that_is_added_later_brings_in_an_image_that_is_there(pair, mds):
+def test_a_destination_added_later_receives_for_an_existing_image(pair, mds):
     add(pair, mds, ONE)
     sink = Sink(mds)
     feeds = [Feed(twin, make_messages(400, seed=1, max_length=1024)) for twin in twins(pair)]
@@ -164,7 +164,7 @@ def test_a_destination_that_is_added_later_brings_in_an_image_that_is_there(pair
     pair.run_until(lambda: not feeds[0].publication.is_connected)
 
 
-def test_a_destination_that_is_removed_gives_its_address_back(pair, mds):
+def test_a_removed_destination_frees_its_address(pair, mds):
     add(pair, mds, ONE, OTHER)
 
     remove(pair, mds, ONE)
@@ -176,7 +176,7 @@ def test_a_destination_that_is_removed_gives_its_address_back(pair, mds):
     pair.run_until(lambda: publication.is_connected)
 
 
-def test_a_destination_with_a_port_that_was_chosen_for_it_is_removed_by_its_text(pair, mds):
+def test_a_destination_with_a_chosen_port_is_removed_by_its_uri(pair, mds):
     add(pair, mds, "aeron:udp?endpoint=10.0.0.2:0")
     assert len(mds.local_addresses()) == 1
 
@@ -185,7 +185,7 @@ def test_a_destination_with_a_port_that_was_chosen_for_it_is_removed_by_its_text
     pair.run_until(lambda: not pair.receiver.find_counters("rcv-local-sockaddr"))
 
 
-def test_nothing_is_left_of_a_subscription_that_was_closed(pair, mds):
+def test_nothing_is_left_of_a_closed_subscription(pair, mds):
     add(pair, mds, ONE, OTHER, "aeron:ipc")
     publication = pair.add_publication(ONE, 1001)
     pair.run_until(lambda: publication.is_connected)
@@ -239,7 +239,7 @@ def test_shared_memory_and_spies_are_destinations_too(lone, destination, channel
         ("not a channel", ErrorCode.INVALID_CHANNEL),
     ],
 )
-def test_a_destination_that_cannot_be_is_refused(pair, mds, channel, code):
+def test_an_invalid_receive_destination_is_refused(pair, mds, channel, code):
     assert refused(pair, mds.add_destination_async(channel)) is code
     assert pair.receiver.find_counters("rcv-local-sockaddr") == []
 
@@ -252,7 +252,7 @@ def test_a_destination_that_cannot_be_is_refused(pair, mds, channel, code):
         "aeron-spy:aeron:udp?endpoint=10.0.0.2:20121|control-mode=response|so-rcvbuf=1m",
     ],
 )
-def test_what_a_destination_without_a_socket_says_of_sockets_and_responses_has_no_effect(pair, mds, channel):
+def test_socket_and_response_parameters_of_a_destination_without_a_socket_are_ignored(pair, mds, channel):
     pair.result(mds.add_destination_async(channel))
     publication = pair.result(
         pair.subscriber.add_publication_async(channel.removeprefix("aeron-spy:").partition("|")[0], 1001)
@@ -264,13 +264,13 @@ def test_what_a_destination_without_a_socket_says_of_sockets_and_responses_has_n
 
 
 @pytest.mark.parametrize("verb", ["add_destination_async", "remove_destination_async"])
-def test_a_subscription_of_one_address_takes_no_destinations(pair, verb):
+def test_a_subscription_to_one_address_accepts_no_destinations(pair, verb):
     subscription = pair.add_subscription(ONE, 1001)
 
     assert refused(pair, getattr(subscription, verb)(OTHER)) is ErrorCode.INVALID_CHANNEL
 
 
-def test_destinations_of_no_subscription_are_refused(pair, mds):
+def test_destinations_of_an_unknown_subscription_are_refused(pair, mds):
     ipc = pair.add_subscription("aeron:ipc", 1001)
 
     assert refused(pair, ipc.add_destination_async(ONE)) is ErrorCode.UNKNOWN_SUBSCRIPTION
@@ -278,7 +278,7 @@ def test_destinations_of_no_subscription_are_refused(pair, mds):
     remove(pair, mds, ONE)
 
 
-def test_a_destination_whose_address_is_taken_is_refused(pair, mds):
+def test_a_destination_at_an_address_in_use_is_refused(pair, mds):
     pair.add_subscription(ONE, 1001)
 
     assert refused(pair, mds.add_destination_async(ONE)) is ErrorCode.GENERIC_ERROR
@@ -312,7 +312,7 @@ def test_two_senders_of_one_stream_on_two_hosts_are_one_image(memory_path):
         assert len(subscription.images) == 1
 
 
-def test_the_addresses_of_destinations_are_free_once_the_driver_has_ended(pair, mds):
+def test_the_addresses_of_destinations_are_free_after_the_driver_has_ended(pair, mds):
     add(pair, mds, ONE, OTHER)
     remove(pair, mds, OTHER)
 

@@ -1,4 +1,4 @@
-"""Subscriptions that read what this driver publishes on a network."""
+"""Spies: subscriptions that read the network publications of their own driver."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def spy_on(pair, channel=SPY, stream_id=1001, **handlers):
 
 
 @pytest.mark.parametrize("spy_comes_first", [True, False])
-def test_a_spy_finds_its_publication_in_either_order(pair, spy_comes_first):
+def test_a_spy_is_linked_whether_it_or_its_publication_is_added_first(pair, spy_comes_first):
     if spy_comes_first:
         spy, publication = spy_on(pair), pair.add_publication(CHANNEL, 1001)
     else:
@@ -52,7 +52,7 @@ def test_a_publisher_runs_half_a_term_ahead_of_its_slowest_spy(pair):
     assert spy.images[0].position == 0
 
 
-def test_a_late_spy_joins_at_what_was_sent(pair):
+def test_a_late_spy_joins_at_the_sender_position(pair):
     sink = Sink(pair.add_subscription(CHANNEL, 1001))
     feed = Feed(pair.add_publication(CHANNEL, 1001), [MESSAGE] * 10)
     pair.run_until(lambda: feed.offer() + sink.poll() == 0 and len(sink.all) == 10)
@@ -68,13 +68,13 @@ def test_spies_alone_do_not_connect_a_publication(pair):
     pair.run_for(1 * S)
 
     assert spy.is_connected
-    assert publication.offer(b"to nobody") == -1
+    assert publication.offer(b"discarded") == -1
 
 
 @pytest.mark.parametrize(
     ("channel", "settings"), [(CHANNEL + "|ssc=true", {}), (CHANNEL, {"spies_simulate_connection": True})]
 )
-def test_spies_alone_carry_a_publication_that_lets_them(start_pair, channel, settings):
+def test_spies_connect_a_publication_with_ssc(start_pair, channel, settings):
     pair = start_pair(**settings)
     sink = Sink(spy_on(pair))
     feed = Feed(pair.add_publication(channel, 1001), make_messages(500, seed=1, max_length=4096))
@@ -98,7 +98,7 @@ def test_a_publication_whose_last_spy_leaves_is_disconnected(pair):
     assert pair.sender.find_counters("sub-pos") == []
 
 
-def test_a_receiver_that_comes_after_spies_starts_where_they_are(pair):
+def test_a_receiver_added_after_spies_joins_at_their_position(pair):
     spy = Sink(spy_on(pair))
     feed = Feed(pair.add_publication(CHANNEL + "|ssc=true", 1001), [MESSAGE] * 100)
     pair.run_until(lambda: feed.offer() + spy.poll() == 0 and len(spy.all) == 100)
@@ -114,22 +114,22 @@ def test_a_spy_reads_to_the_end_of_a_publication_that_was_closed(pair):
     sink = Sink(spy_on(pair, on_unavailable_image=gone.append))
     publication = pair.add_publication(CHANNEL + "|ssc=true", 1001)
     pair.run_until(lambda: publication.available_window)
-    publication.offer(b"last words")
+    publication.offer(b"last bytes")
     publication.close()
     pair.run_for(2 * S)
     assert not gone
 
     pair.run_until(lambda: sink.poll() == 0 and gone)
 
-    assert sink.all == [b"last words"]
+    assert sink.all == [b"last bytes"]
     assert gone[0].is_end_of_stream
 
 
-def test_a_spy_that_comes_while_others_read_the_last_words_gets_them_too(pair):
+def test_a_spy_added_while_others_read_the_end_reads_it_too(pair):
     first = Sink(spy_on(pair))
     publication = pair.add_publication(CHANNEL + "|ssc=true", 1001)
     pair.run_until(lambda: publication.available_window)
-    publication.offer(b"last words")
+    publication.offer(b"last bytes")
     publication.close()
     pair.run_for(2 * S)
 
@@ -137,10 +137,10 @@ def test_a_spy_that_comes_while_others_read_the_last_words_gets_them_too(pair):
     pair.run_until(lambda: late.poll() and late.all)
     pair.run_until(lambda: first.poll() == 0 and not late.subscription.is_connected)
 
-    assert first.all == late.all == [b"last words"]
+    assert first.all == late.all == [b"last bytes"]
 
 
-def test_a_spy_by_session_reads_that_session_alone(pair):
+def test_a_spy_on_one_session_reads_only_that_session(pair):
     for session_id in (5, 6):
         pair.result(
             pair.publisher.add_exclusive_publication_async(f"{CHANNEL}|session-id={session_id}", 1001)
@@ -155,7 +155,7 @@ def test_a_spy_by_session_reads_that_session_alone(pair):
 @pytest.mark.parametrize(
     ("channel", "stream_id"), [(SPY, 1002), ("aeron-spy:aeron:udp?endpoint=10.0.0.2:20122", 1001)]
 )
-def test_a_spy_on_another_stream_or_channel_sees_nothing(pair, channel, stream_id):
+def test_a_spy_on_another_stream_or_channel_reads_nothing(pair, channel, stream_id):
     pair.add_publication(CHANNEL, 1001)
 
     spy = spy_on(pair, channel, stream_id)
@@ -164,7 +164,7 @@ def test_a_spy_on_another_stream_or_channel_sees_nothing(pair, channel, stream_i
     assert not spy.is_connected
 
 
-def test_shared_memory_cannot_be_spied_upon(pair):
+def test_a_spy_on_shared_memory_is_refused(pair):
     with pytest.raises(RegistrationError, match="UDP channels must use UDP URIs") as caught:
         spy_on(pair, "aeron-spy:aeron:ipc")
 

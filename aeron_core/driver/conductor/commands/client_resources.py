@@ -1,4 +1,4 @@
-"""What clients have of the driver, and the commands that give and take it."""
+"""Commands that add and remove the resources of clients: publications, subscriptions and counters."""
 
 from __future__ import annotations
 
@@ -7,76 +7,52 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from aeron_core._native import wire
-from aeron_core.driver.conductor.commands.refusal import CommandRefusedError
+from aeron_core.concurrent.counter_types import DRIVER_OWNER_ID
 from aeron_core.driver.conductor.commands.rejections import Rejections
-from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
-from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublicationRegistrar
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.driver.conductor.publications.response_channels import ResponseChannels
 from aeron_core.driver.conductor.publications.send_destinations import SendDestinations
-from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
 from aeron_core.driver.conductor.subscriptions.receive_destinations import ReceiveDestinations
-from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import ChannelUri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
-
-    from aeron_core.driver.conductor.commands.client import Client
+    from aeron_core.driver.conductor.commands.clients import Client
     from aeron_core.driver.conductor.context import DriverContext
-    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
-    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
-    from aeron_core.driver.conductor.names.resolution import Resolution
+    from aeron_core.driver.conductor.names.name_resolution import NameResolution, Unfinished
+    from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol import commands
     from aeron_core.spi.media import Channel, MediaTransport
 
-    Continuation = Callable[[Channel], None]
-    #: A command that goes on once a channel is resolved.
-    Unfinished = tuple[Future[Channel], Continuation]
 
+class ClientResources:
+    """Handlers of commands on resources, and their timers. Used by the conductor only."""
 
-class Resources:
-    """Publications, subscriptions, images and counters. Used by the conductor only."""
-
-    def __init__(self, context: DriverContext, resolution: Resolution) -> None:
+    def __init__(self, context: DriverContext, resolution: NameResolution, registrars: Registrars) -> None:
         self.context = context
         self._resolution = resolution
-        self.subscriptions = SubscriptionRegistrar(context)
-        self.ipc = IpcPublicationRegistrar(context, self.subscriptions)
-        self.network = NetworkPublicationRegistrar(context, self.subscriptions)
-        self.destinations = SendDestinations(context, resolution, self.network)
-        self.images = ImageRegistrar(context, self.subscriptions)
-        self.response_channels = ResponseChannels(context, self.subscriptions, self.network, self.images)
-        self.rejections = Rejections(context, self.subscriptions, self.ipc, self.images)
-        for user in (self.subscriptions, self.ipc, self.network):
-            user.find_tagged = self.network.find_tagged_publication
-        self.receive_destinations = ReceiveDestinations(context, resolution, self)
+        self._registrars = registrars
+        self.destinations = SendDestinations(context, resolution, registrars.network)
+        self.response_channels = ResponseChannels(context, registrars)
+        self.rejections = Rejections(context, registrars)
+        self.receive_destinations = ReceiveDestinations(context, resolution, registrars)
         self._static_counters: dict[tuple[int, int], int] = {}
 
-    def streams(self) -> Iterator[StreamLifecycle]:
-        """Return everything that subscriptions are linked to."""
-        return chain(self.ipc.streams, self.network.streams, self.images.streams)
-
-    def endpoints(self) -> list[EndpointEntry]:
-        """Return all channel endpoints that are open."""
-        return [*self.network.endpoints.values(), *self.subscriptions.endpoints.values()]
-
     def on_timer(self, now_ns: int) -> None:
-        """Go on with the life of everything."""
-        self.ipc.on_timer(now_ns)
-        self.network.on_timer(now_ns)
-        self.images.on_timer(now_ns)
+        """Advance all publications, images, subscriptions and rejections."""
+        self._registrars.ipc.on_timer(now_ns)
+        self._registrars.network.on_timer(now_ns)
+        self._registrars.images.on_timer(now_ns)
         self.rejections.on_timer(now_ns)
         self.response_channels.announce_all()
-        self.subscriptions.on_timer(now_ns)
+        self._registrars.subscriptions.on_timer(now_ns)
         self.context.logs.retry_deletions()
 
     def add_publication(
         self, client: Client, command: commands.AddPublication | commands.AddExclusivePublication
     ) -> Unfinished | None:
-        """Make or share a publication."""
+        """Add or share a publication; return the unfinished command if its channel has to be resolved."""
         is_exclusive = command.TYPE_ID == wire.COMMAND_ADD_EXCLUSIVE_PUBLICATION
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
@@ -85,47 +61,51 @@ class Resources:
             )
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:
-            self.ipc.add(client, command, uri, is_exclusive=is_exclusive)
+            self._registrars.ipc.add(client, command, uri, is_exclusive=is_exclusive)
             return None
 
         def resolved(channel: Channel) -> None:
             image = self.response_channels.check(channel)
-            self.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
+            self._registrars.network.add(client, command, transport, channel, is_exclusive=is_exclusive)
             if image is not None:
                 self.response_channels.announce(image)
 
         return self._resolution.start(transport, uri, is_publication=True), resolved
 
     def remove_publication(self, client: Client | None, command: commands.RemovePublication) -> None:
-        """End a client's use of a publication."""
-        link = None if client is None else client.publications.pop(command.registration_id, None)
-        if link is None:
+        """Release a client's publication; raises CommandRefusedError if the client has no such publication."""
+        lifecycle = None if client is None else client.publications.pop(command.registration_id, None)
+        if lifecycle is None:
             raise CommandRefusedError(
                 f"unknown publication registration id={command.registration_id} of client "
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_PUBLICATION,
             )
-        link.stream.release(revoke=command.revoke)
+        lifecycle.release(revoke=command.revoke)
         self.context.clients.on_success(command.correlation_id)
 
     def add_subscription(self, client: Client, command: commands.AddSubscription) -> Unfinished | None:
-        """Subscribe to a channel."""
+        """Add a subscription; return the unfinished command if its channel has to be resolved."""
         uri = ChannelUri.parse(command.channel)
         if uri.is_spy:
             return self._add_spy(client, command, uri)
         transport = self.context.media_of(uri)
         if transport.is_shared_memory:
-            self.subscriptions.add_shared_memory(client, command, uri, self.ipc.streams)
+            self._registrars.subscriptions.add_shared_memory(
+                client, command, uri, self._registrars.ipc.lifecycles
+            )
             return None
         future = self._resolution.start(transport, uri, is_publication=False)
         return future, partial(self._add_network_subscription, client, command, transport)
 
     def _add_spy(self, client: Client, command: commands.AddSubscription, uri: ChannelUri) -> Unfinished:
-        # What cannot be spied upon has no channel that could be resolved.
-        self.subscriptions.params_of(uri)
+        # Checked before the lookup: a channel that cannot be spied on need not be resolvable.
+        self._registrars.subscriptions.params_of(uri)
 
         def resolved(channel: Channel) -> None:
-            self.subscriptions.add_spy(client, command, channel, self.network.streams)
+            self._registrars.subscriptions.add_spy(
+                client, command, channel, self._registrars.network.lifecycles
+            )
 
         transport = self.context.media_of(uri)
         return self._resolution.start(transport, uri, is_publication=True), resolved
@@ -133,10 +113,12 @@ class Resources:
     def _add_network_subscription(
         self, client: Client, command: commands.AddSubscription, transport: MediaTransport, channel: Channel
     ) -> None:
-        self.subscriptions.add_network(client, command, transport, channel, self.images.streams)
+        self._registrars.subscriptions.add_network(
+            client, command, transport, channel, self._registrars.images.lifecycles
+        )
 
     def remove_subscription(self, client: Client | None, command: commands.RemoveSubscription) -> None:
-        """End a subscription."""
+        """Remove a subscription; raises CommandRefusedError if the client has no such subscription."""
         subscription = None if client is None else client.subscriptions.pop(command.registration_id, None)
         if subscription is None:
             raise CommandRefusedError(
@@ -144,11 +126,11 @@ class Resources:
                 f"{command.client_id}",
                 ErrorCode.UNKNOWN_SUBSCRIPTION,
             )
-        self.subscriptions.remove(subscription, self.streams())
+        self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
         self.context.clients.on_success(command.correlation_id)
 
     def add_counter(self, client: Client, command: commands.AddCounter) -> None:
-        """Allocate a counter of a client."""
+        """Allocate a counter that the client owns."""
         counter_id = self.context.counters.allocate(
             command.counter_type_id,
             command.label,
@@ -160,7 +142,7 @@ class Resources:
         self.context.clients.send(responses.OnCounterReady(command.correlation_id, counter_id))
 
     def add_static_counter(self, command: commands.AddStaticCounter) -> None:
-        """Allocate a counter that outlives its client, or find it again."""
+        """Allocate a counter that outlives its client, or find the one with its type and registration id."""
         key = (command.counter_type_id, command.registration_id)
         counter_id = self._static_counters.get(key)
         if counter_id is None:
@@ -174,13 +156,13 @@ class Resources:
                 command.label,
                 command.key,
                 registration_id=command.registration_id,
-                owner_id=-1,
+                owner_id=DRIVER_OWNER_ID,
             )
             self._static_counters[key] = counter_id
         self.context.clients.send(responses.OnStaticCounter(command.correlation_id, counter_id))
 
     def remove_counter(self, client: Client | None, command: commands.RemoveCounter) -> None:
-        """Free a counter of a client."""
+        """Free a counter; raises CommandRefusedError if the client has no such counter."""
         counter_id = None if client is None else client.counters.pop(command.registration_id, None)
         if counter_id is None:
             raise CommandRefusedError(
@@ -195,19 +177,19 @@ class Resources:
         self.context.counters.free(counter_id)
 
     def next_session_id(self, command: commands.GetNextAvailableSessionId) -> None:
-        """Tell a session id that no publication of the stream id has."""
-        streams = list(chain(self.ipc.streams, self.network.streams))
-        session_id = self.network.peek_session_id(streams, command.stream_id)
+        """Send a session id that no publication with the stream id uses."""
+        lifecycles = list(chain(self._registrars.ipc.lifecycles, self._registrars.network.lifecycles))
+        session_id = self._registrars.network.next_session_id(lifecycles, command.stream_id)
         self.context.clients.send(responses.OnNextAvailableSessionId(command.correlation_id, session_id))
 
     def release(self, client: Client) -> None:
-        """Give back everything that a client had."""
-        for link in client.publications.values():
-            link.stream.release(revoke=False)
+        """Release all resources of a client."""
+        for lifecycle in client.publications.values():
+            lifecycle.release(revoke=False)
         for registration_id, counter_id in client.counters.items():
             self._free_counter(registration_id, counter_id)
         for subscription in list(client.subscriptions.values()):
-            self.subscriptions.remove(subscription, self.streams())
+            self._registrars.subscriptions.remove(subscription, self._registrars.lifecycles())
         client.publications.clear()
         client.counters.clear()
         client.subscriptions.clear()

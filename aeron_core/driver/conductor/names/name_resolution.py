@@ -1,7 +1,7 @@
-"""From names in channels to addresses, without keeping anybody waiting.
+"""Resolution of the names in channels to addresses.
 
-Literal addresses are resolved at once. A name goes to a helper thread, which may block for as long as it likes:
-the conductor goes on with everything but the commands of the client that asked.
+Literal addresses are resolved at once. A name is resolved on a helper thread, which may block: meanwhile the conductor
+delays only the commands of the client that sent the name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.driver import events
-from aeron_core.errors import ChannelUriError, ConfigurationError, ErrorCode
+from aeron_core.errors import AeronError, ChannelUriError, ConfigurationError, ErrorCode
 from aeron_core.spi.name_resolver import WorkingNameResolver
 from aeron_core.uri.addresses import HostPort, parse_address
 
@@ -26,23 +26,26 @@ if TYPE_CHECKING:
     from aeron_core.spi.name_resolver import NameResolver, NameResolverContext
     from aeron_core.uri.channel_uri import ChannelUri
 
+    #: A command that continues once its channel is resolved.
+    Unfinished = tuple[Future[Channel], Callable[[Channel], None]]
+
 _T = TypeVar("_T")
 
 
-class _NameNeedsHelperError(Exception):
-    """Raised inside to tell that a literal-only attempt met a name."""
+class _NameNeedsHelperError(AeronError):
+    """An address is not a literal: it must be resolved on a helper thread. Never leaves this module."""
 
 
 def literal_address(address: HostPort) -> SocketAddress | None:
-    """Return the address if its host is numeric."""
+    """Return the socket address, None if the host is not numeric."""
     try:
         return SocketAddress.of(address.host, address.port)
     except OSError:
         return None
 
 
-class Resolution:
-    """Resolves channels; used by the conductor, works on helper threads."""
+class NameResolution:
+    """Resolves channels on helper threads. Used by the conductor only."""
 
     def __init__(  # noqa: PLR0913 - what names are resolved with
         self,
@@ -62,21 +65,21 @@ class Resolution:
         self._threshold_ns = threshold_ns
 
     def begin(self, context: NameResolverContext) -> None:
-        """Let a resolver that works by itself begin."""
+        """Start the resolver if it is one with a duty cycle."""
         if self._working is not None:
             self._working.start(context)
 
     def do_work(self, now_ns: int) -> int:
-        """Let a resolver that works by itself do what is due; raises what it raises."""
+        """Run one duty cycle of the resolver if it has one; exceptions of the resolver are passed on."""
         return 0 if self._working is None else self._working.do_work(now_ns)
 
     def close(self) -> None:
-        """Let a resolver that works by itself end."""
+        """Close the resolver if it is one with a duty cycle."""
         if self._working is not None:
             self._working.close()
 
     def start(self, transport: MediaTransport, uri: ChannelUri, *, is_publication: bool) -> Future[Channel]:
-        """Return the resolved channel, at once where no name has to be looked up."""
+        """Return a future of the resolved channel; it is done already if no name has to be looked up."""
         done: Future[Channel] = Future()
         try:
             done.set_result(
@@ -91,7 +94,7 @@ class Resolution:
         return done
 
     def start_again(self, text: str, uri_key: str) -> Future[SocketAddress] | None:
-        """Return the address that a name is now; None for text that can be resolved once and for all."""
+        """Return a future of the current address of a name; None if `text` is a literal address."""
         try:
             self._resolve_literal(text, uri_key)
         except _NameNeedsHelperError:
@@ -135,7 +138,7 @@ class Resolution:
             if host is None:
                 raise ChannelUriError(
                     f"{uri_key}={text}: unknown host {address.host!r}: must be an address or a name that the "
-                    "name resolver knows",
+                    "name resolver can resolve",
                     ErrorCode.UNKNOWN_HOST,
                 )
             return SocketAddress.of(host, address.port)

@@ -1,0 +1,152 @@
+"""Types, keys and labels of the counters of streams, channels and clients, which tools of any origin parse.
+
+    stream          key: registration id i64, session id i32, stream id i32, channel length i32, channel
+                    label: "<name>: <registration id> <session id> <stream id> <channel>"
+    channel         key: channel length i32, channel
+                    label: "<name>: <channel>"
+    bound address   key: counter id of the channel status i32, address length i32, address
+                    label: "<name>: <counter id of the channel status> <address>"
+    client          key: client id i64
+                    label: "client-heartbeat: id=<client id>"
+
+A key that is too long for its field is cut; the label then has more of it.
+
+Not here: the counters of the driver itself (`driver.agents.system_counters`) and the allocation of counters.
+Source: aeron_position.c, aeron_counters.h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import peers, wire
+
+if TYPE_CHECKING:
+    from aeron_core.concurrent.counters import CounterRecord
+
+PUBLISHER_LIMIT: Final = 1
+SENDER_POSITION: Final = 2
+RECEIVER_HWM: Final = 3
+SUBSCRIBER_POSITION: Final = 4
+RECEIVER_POSITION: Final = 5
+SEND_CHANNEL_STATUS: Final = 6
+RECEIVE_CHANNEL_STATUS: Final = 7
+SENDER_LIMIT: Final = 9
+PER_IMAGE: Final = 10
+CLIENT_HEARTBEAT: Final = 11
+PUBLISHER_POSITION: Final = 12
+SENDER_BPE: Final = 13
+LOCAL_SOCKADDR: Final = 14
+FLOW_CONTROL_RECEIVERS: Final = 17
+MDC_DESTINATIONS: Final = 18
+SENDER_NAKS_RECEIVED: Final = 19
+RECEIVER_NAKS_SENT: Final = 20
+#: Counters of a medium for one channel endpoint. Not of Aeron: above the ids of Aeron, its archive and its cluster.
+MEDIA: Final = 1020
+PEER: Final = peers.COUNTER_TYPE_PEER
+REFUSALS: Final = peers.COUNTER_TYPE_REFUSALS
+
+#: Types whose key holds a session id, a stream id and a channel.
+STREAM_TYPES: Final = frozenset(
+    {
+        PUBLISHER_LIMIT,
+        SENDER_POSITION,
+        RECEIVER_HWM,
+        SUBSCRIBER_POSITION,
+        RECEIVER_POSITION,
+        SENDER_LIMIT,
+        PER_IMAGE,
+        PUBLISHER_POSITION,
+        SENDER_BPE,
+        FLOW_CONTROL_RECEIVERS,
+        SENDER_NAKS_RECEIVED,
+        RECEIVER_NAKS_SENT,
+    }
+)
+
+#: Owner of the counters that the driver keeps.
+DRIVER_OWNER_ID: Final = -1
+
+CHANNEL_STATUS_ERRORED: Final = -1
+CHANNEL_STATUS_ACTIVE: Final = 1
+CHANNEL_STATUS_CLOSING: Final = 2
+
+_I32_LENGTH: Final = 4
+_STREAM_KEY_CHANNEL_OFFSET: Final = 20
+_STREAM_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - _STREAM_KEY_CHANNEL_OFFSET
+_CHANNEL_KEY_CHANNEL_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - _I32_LENGTH
+# One byte shorter than its field, which the reference terminates with a zero.
+_ADDRESS_MAX: Final = wire.COUNTER_KEY_MAX_LENGTH - 2 * _I32_LENGTH - 1
+
+
+@dataclass(frozen=True)
+class CounterOwner:
+    """The stream of a counter and the client that owns it; `client_id` may be DRIVER_OWNER_ID."""
+
+    registration_id: int
+    session_id: int
+    stream_id: int
+    channel: str
+    client_id: int = DRIVER_OWNER_ID
+
+    def key(self) -> bytes:
+        """Return the key of a counter of the stream."""
+        return (
+            _i64(self.registration_id)
+            + _i32(self.session_id)
+            + _i32(self.stream_id)
+            + _text(self.channel, _STREAM_KEY_CHANNEL_MAX)
+        )
+
+    def label(self, name: str) -> str:
+        """Return the label of a counter of the stream."""
+        return f"{name}: {self.registration_id} {self.session_id} {self.stream_id} {self.channel}"
+
+
+def owner_of(record: CounterRecord) -> CounterOwner | None:
+    """Return the stream of a counter as its key states it; None if the key cannot be that of a stream."""
+    length = int.from_bytes(record.key[16:20], "little", signed=True)
+    if not 0 <= length <= len(record.key) - _STREAM_KEY_CHANNEL_OFFSET:
+        return None
+    channel = record.key[_STREAM_KEY_CHANNEL_OFFSET : _STREAM_KEY_CHANNEL_OFFSET + length].decode(
+        errors="replace"
+    )
+    if length == _STREAM_KEY_CHANNEL_MAX:
+        # The key is full: the label may hold more of the channel.
+        channel = (record.label.split(" ")[4:5] or [channel])[0]
+    return CounterOwner(
+        int.from_bytes(record.key[0:8], "little", signed=True),
+        int.from_bytes(record.key[8:12], "little", signed=True),
+        int.from_bytes(record.key[12:16], "little", signed=True),
+        channel,
+        record.owner_id,
+    )
+
+
+def channel_key(channel: str) -> bytes:
+    """Return the key of a counter of a channel."""
+    return _text(channel, _CHANNEL_KEY_CHANNEL_MAX)
+
+
+def local_address_key(channel_status_id: int, address: str) -> bytes:
+    """Return the key of a counter that states a bound address of a channel."""
+    return _i32(channel_status_id) + _text(address, _ADDRESS_MAX)
+
+
+def client_key(client_id: int) -> bytes:
+    """Return the key of the heartbeat of a client."""
+    return _i64(client_id)
+
+
+def _text(text: str, max_length: int) -> bytes:
+    data = text.encode()[:max_length]
+    return _i32(len(data)) + data
+
+
+def _i32(value: int) -> bytes:
+    return value.to_bytes(4, "little", signed=True)
+
+
+def _i64(value: int) -> bytes:
+    return value.to_bytes(8, "little", signed=True)

@@ -1,0 +1,146 @@
+"""Construction of the sender's object for a network publication: its flow control, counters and parameters."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.concurrent import counter_types
+from aeron_core.driver.conductor.publications.publication_log import start_position
+from aeron_core.driver.sender.acknowledged_publication import AcknowledgedPublication
+from aeron_core.driver.sender.network_publication import NetworkPublication
+from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+from aeron_core.spi.flow_control import FlowControlParams
+from aeron_core.uri.parameters import NULL_CORRELATION_ID
+
+if TYPE_CHECKING:
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
+    from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
+    from aeron_core.driver.conductor.stream_storage import StreamStorage
+    from aeron_core.spi.flow_control import FlowControl
+
+#: Counters that hold a stream position from the start.
+_POSITIONS: Final = (
+    counter_types.PUBLISHER_POSITION,
+    counter_types.PUBLISHER_LIMIT,
+    counter_types.SENDER_POSITION,
+    counter_types.SENDER_LIMIT,
+)
+#: Flow controls of the reference, which it uses for groups only.
+_GROUP_FLOW_CONTROLS: Final = ("max", "min", "tagged")
+
+
+def new_network_publication(
+    context: DriverContext,
+    request: PublicationRequest,
+    endpoint: SendEndpointEntry,
+    storage: StreamStorage,
+    initial_term_id: int,
+) -> NetworkPublication:
+    """Return a publication for the sender; its counters are added to `storage`. Raises StorageError or PluginError."""
+    # Counters of a strategy come first, as in the reference.
+    flow_control = _flow_control(context, request, endpoint, storage, initial_term_id)
+    _allocate_counters(request, storage)
+    params = _params(context, request, endpoint, storage, flow_control)
+    if not endpoint.transport.draws_from_log:
+        return NetworkPublication(params)
+    publication = AcknowledgedPublication(params)
+    publication.medium_state = endpoint.native.new_stream_state()
+    return publication
+
+
+def _flow_control(
+    context: DriverContext,
+    request: PublicationRequest,
+    endpoint: SendEndpointEntry,
+    storage: StreamStorage,
+    initial_term_id: int,
+) -> FlowControl:
+    settings = context.settings
+    params, channel = request.params, endpoint.channel
+    default = settings.multicast_flow_control if channel.is_group else settings.unicast_flow_control
+    # The reference ignores `fc` on channels with one receiver. So does this driver for the strategies of the
+    # reference; a plugin's strategy is used on any channel that names it.
+    name, _, options = (params.flow_control or default).partition(",")
+    if not channel.is_group and name in _GROUP_FLOW_CONTROLS:
+        name, options = default, ""
+    return context.registry.flow_control(
+        name,
+        FlowControlParams(
+            channel=request.command.channel,
+            stream_id=request.command.stream_id,
+            session_id=request.session_id,
+            registration_id=request.registration_id,
+            initial_term_id=initial_term_id,
+            term_length=params.term_length,
+            mtu=params.mtu,
+            is_multicast=channel.is_multicast,
+            options=options,
+            group_tag=settings.flow_control_group_tag,
+            group_min_size=settings.flow_control_group_min_size,
+            receiver_timeout_ns=settings.flow_control_receiver_timeout_ns,
+            new_counter=storage.new_strategy_counter,
+        ),
+        partial(
+            context.errors.record_exception, context=f"flow control {name!r} of {request.command.channel}"
+        ),
+    )
+
+
+def _allocate_counters(request: PublicationRequest, storage: StreamStorage) -> None:
+    storage.allocate(counter_types.PUBLISHER_POSITION, request.position_name)
+    storage.allocate(counter_types.PUBLISHER_LIMIT, "pub-lmt")
+    storage.allocate(counter_types.SENDER_POSITION, "snd-pos")
+    storage.allocate(counter_types.SENDER_LIMIT, "snd-lmt")
+    storage.allocate(counter_types.SENDER_BPE, "snd-bpe")
+    storage.allocate(counter_types.SENDER_NAKS_RECEIVED, "snd-naks-received")
+    position = start_position(storage.log, request.params)
+    for type_id in _POSITIONS:
+        storage[type_id].set_release(position)
+
+
+def _params(
+    context: DriverContext,
+    request: PublicationRequest,
+    endpoint: SendEndpointEntry,
+    storage: StreamStorage,
+    flow_control: FlowControl,
+) -> NetworkPublicationParams:
+    settings, params = context.settings, request.params
+    return NetworkPublicationParams(
+        registration_id=request.registration_id,
+        session_id=request.session_id,
+        stream_id=request.command.stream_id,
+        log=storage.log,
+        position=start_position(storage.log, params),
+        publisher_window_length=params.publication_window_length,
+        publisher_position=storage[counter_types.PUBLISHER_POSITION],
+        publisher_limit=storage[counter_types.PUBLISHER_LIMIT],
+        sender_position=storage[counter_types.SENDER_POSITION],
+        sender_limit=storage[counter_types.SENDER_LIMIT],
+        back_pressure_events=storage[counter_types.SENDER_BPE],
+        naks_received=storage[counter_types.SENDER_NAKS_RECEIVED],
+        endpoint=endpoint.native,
+        flow_control=flow_control,
+        system_counters=context.system_counters,
+        batch=context.send_batch,
+        conductor=context.from_sender,
+        mtu=params.mtu,
+        ttl=params.endpoint.ttl or settings.socket_multicast_ttl,
+        is_group=endpoint.channel.is_group,
+        requests_response=not params.is_response and params.response_correlation_id != NULL_CORRELATION_ID,
+        is_response=params.is_response,
+        uses_gso=context.uses_gso,
+        signals_eos=params.signal_eos,
+        spies_simulate_connection=params.spies_simulate_connection,
+        max_messages_per_send=settings.network_publication_max_messages_per_send,
+        max_resend=params.max_resend,
+        initial_window_length=settings.rcv_initial_window_length,
+        retransmit_delay_ns=settings.retransmit_unicast_delay_ns,
+        retransmit_linger_ns=settings.retransmit_unicast_linger_ns,
+        connection_timeout_ns=settings.publication_connection_timeout_ns,
+        now_ns=context.clock.nano_time(),
+        clock=context.clock,
+        one_way_latency_interval_ns=settings.one_way_latency_interval_ns,
+    )

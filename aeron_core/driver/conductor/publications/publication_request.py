@@ -1,0 +1,40 @@
+"""The request for a new publication: a client's command, its parsed parameters and the chosen session id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aeron_core.concurrent.counter_types import CounterOwner
+
+if TYPE_CHECKING:
+    from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
+    from aeron_core.uri.parameters import PublicationParams
+
+
+@dataclass(frozen=True)
+class PublicationRequest:
+    """Input of everything that a publication is made from."""
+
+    command: AddPublication | AddExclusivePublication
+    params: PublicationParams
+    session_id: int
+    is_exclusive: bool
+
+    @property
+    def registration_id(self) -> int:
+        """Registration id of the publication."""
+        return self.command.correlation_id
+
+    @property
+    def owner(self) -> CounterOwner:
+        """Owner of the publication's counters."""
+        command = self.command
+        return CounterOwner(
+            command.correlation_id, self.session_id, command.stream_id, command.channel, command.client_id
+        )
+
+    @property
+    def position_name(self) -> str:
+        """Name of the counter of the publisher position."""
+        return f"pub-pos ({'exclusive' if self.is_exclusive else 'concurrent'})"

@@ -1,0 +1,38 @@
+"""The registrars of one driver: its subscriptions, publications and images."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from aeron_core.driver.conductor.publications.ipc_publication_registrar import IpcPublicationRegistrar
+from aeron_core.driver.conductor.publications.network_publication_lifecycle import NetworkPublications
+from aeron_core.driver.conductor.publications.network_publication_registrar import NetworkPublicationRegistrar
+from aeron_core.driver.conductor.subscriptions.image_registrar import ImageRegistrar
+from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from aeron_core.driver.conductor.context import DriverContext
+    from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+
+
+class Registrars:
+    """All registrars, created together. Used by the conductor only."""
+
+    def __init__(self, context: DriverContext) -> None:
+        publications = NetworkPublications()
+        self.subscriptions = SubscriptionRegistrar(context, publications.find_tagged)
+        self.ipc = IpcPublicationRegistrar(context, self.subscriptions, publications.find_tagged)
+        self.network = NetworkPublicationRegistrar(context, self.subscriptions, publications)
+        self.images = ImageRegistrar(context, self.subscriptions)
+
+    def lifecycles(self) -> Iterator[StreamLifecycle]:
+        """Return all publications and images, which subscriptions are linked to."""
+        return chain(self.ipc.lifecycles, self.network.lifecycles, self.images.lifecycles)
+
+    def endpoints(self) -> list[EndpointEntry]:
+        """Return all open channel endpoints."""
+        return [*self.network.endpoints.values(), *self.subscriptions.endpoints.values()]

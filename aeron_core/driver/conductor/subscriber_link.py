@@ -1,0 +1,37 @@
+"""Links of subscriptions to streams: positions are reserved for all of a command first, then established."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
+    from aeron_core.driver.conductor.lifecycle import StreamLifecycle
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
+
+
+class SubscriberLink(NamedTuple):
+    """A stream, a subscription to be linked to it, and the position that is reserved for that."""
+
+    lifecycle: StreamLifecycle
+    subscription: SubscriptionEntry
+    position: SubscriberPosition
+
+    def establish(self) -> None:
+        """Link the subscription; see `StreamLifecycle.link`."""
+        self.lifecycle.link(self.subscription, self.position)
+
+
+def reserve_links(pairs: Iterable[tuple[StreamLifecycle, SubscriptionEntry]]) -> list[SubscriberLink]:
+    """Return a link for each pair, or raise and reserve none: a command succeeds or fails as a whole."""
+    links: list[SubscriberLink] = []
+    try:
+        for lifecycle, subscription in pairs:
+            links.append(SubscriberLink(lifecycle, subscription, lifecycle.reserve(subscription)))
+    except BaseException:
+        for link in links:
+            link.lifecycle.free_counter_of(link.position)
+        raise
+    return links

@@ -1,0 +1,65 @@
+"""Checks of a new subscription against those that use the same endpoint; each raises if they conflict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core.driver.conductor.endpoints.shared_endpoints import check_socket_lengths
+from aeron_core.driver.conductor.error_sink import CommandRefusedError
+from aeron_core.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
+    from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
+    from aeron_core.protocol.commands import AddSubscription
+    from aeron_core.spi.media import Channel
+    from aeron_core.uri.parameters import SubscriptionParams
+
+
+def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
+    """Raise ChannelUriError if `channel` asks for other socket buffer lengths than the endpoint has."""
+    if endpoint.has_destinations:
+        return
+    settings = endpoint.context.settings
+    check_socket_lengths(
+        channel,
+        endpoint.channel,
+        {
+            "so-sndbuf": settings.socket_so_sndbuf_length,
+            "so-rcvbuf": settings.socket_so_rcvbuf_length,
+        },
+        asks_for_defaults=True,
+    )
+
+
+def check_clash(
+    others: Iterable[SubscriptionEntry], command: AddSubscription, params: SubscriptionParams
+) -> None:
+    """Raise CommandRefusedError if an option differs from that of a subscription to the same streams."""
+    for other in others:
+        if other.stream_id != command.stream_id or other.params.session_id != params.session_id:
+            continue
+        for key, asked, existing in (
+            ("reliable", params.is_reliable, other.params.is_reliable),
+            ("rejoin", params.is_rejoin, other.params.is_rejoin),
+            ("control-mode=response", params.is_response, other.clashes_with_others),
+        ):
+            if asked != existing:
+                raise CommandRefusedError(
+                    f"option conflicts with existing subscription: {key} is {existing} for stream id "
+                    f"{command.stream_id} of {other.channel}, requested={asked} in {command.channel}",
+                    ErrorCode.GENERIC_ERROR,
+                )
+
+
+def check_stream_count(others: Iterable[SubscriptionEntry], command: AddSubscription, limit: int) -> None:
+    """Raise CommandRefusedError if more than `limit` stream ids would share the endpoint; 0 is no limit."""
+    stream_ids = {other.stream_id for other in others}
+    if limit and len(stream_ids | {command.stream_id}) > limit:
+        raise CommandRefusedError(
+            f"stream id {command.stream_id} of {command.channel}: {len(stream_ids)} other streams are subscribed "
+            f"to, of at most {limit}: the medium delivers all messages to each of them",
+            ErrorCode.GENERIC_ERROR,
+        )

@@ -1,0 +1,80 @@
+"""The conductor's record of a subscription."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
+    from aeron_core.spi.media import Channel
+    from aeron_core.uri.parameters import SubscriptionParams
+
+
+class SubscriptionKind(Enum):
+    """Kind of streams that a subscription is linked to."""
+
+    SHARED_MEMORY = "shared memory"
+    NETWORK = "network"
+    SPY = "spy"
+
+
+@dataclass(eq=False, kw_only=True)
+class SubscriptionEntry:
+    """One subscription; compared by identity."""
+
+    kind: SubscriptionKind
+    registration_id: int
+    client_id: int
+    channel: str
+    stream_id: int
+    params: SubscriptionParams
+    endpoint: ReceiveEndpointEntry | None = None
+    spied: Channel | None = None  # channel of the publications that a spy reads
+    #: Whether its session id is set later, by the responses to a request.
+    is_for_responses: bool = False
+    #: Its destinations in shared memory and spies, which have the same registration id.
+    beside: list[SubscriptionEntry] = field(default_factory=list)
+
+    @property
+    def awaits_response(self) -> bool:
+        """Whether its session is not known yet: until then it matches no stream."""
+        return self.is_for_responses and self.params.session_id is None
+
+    @property
+    def clashes_with_others(self) -> bool:
+        """Whether other subscriptions to its streams must be to responses too; not after its session is known."""
+        return self.params.is_response and (self.awaits_response or not self.is_for_responses)
+
+    def join_endpoint(self) -> None:
+        """Request the streams of this subscription from its endpoint, if it has one."""
+        if self.endpoint is None:
+            return
+        if self.awaits_response:
+            self.endpoint.hold()
+        else:
+            self.endpoint.subscribe(self.stream_id, self.params.session_id)
+
+    def leave_endpoint(self) -> None:
+        """Undo `join_endpoint`."""
+        if self.endpoint is None:
+            return
+        if self.awaits_response:
+            self.endpoint.unhold()
+        else:
+            self.endpoint.unsubscribe(self.stream_id, self.params.session_id)
+
+    def take_responses_of(self, session_id: int) -> None:
+        """Accept the responses of one session from now on."""
+        self.leave_endpoint()
+        self.params = replace(self.params, session_id=session_id)
+        self.join_endpoint()
+
+    def matches(self, stream_id: int, session_id: int) -> bool:
+        """Return whether a stream, on the medium of this subscription, is one that it subscribes to."""
+        return (
+            not self.awaits_response
+            and self.stream_id == stream_id
+            and self.params.session_id in (None, session_id)
+        )
