@@ -189,6 +189,11 @@ class Assembly:
         for endpoint in self.conductor.resources.endpoints():
             endpoint.close_sockets()
         self.context.events.close()
+        self.conductor.dispose()
+
+    def on_error(self, error: BaseException) -> None:
+        """Record what a duty cycle raised; any agent's thread may call it."""
+        self.context.errors.record_exception(error, "duty cycle")
 
 
 def _open_event_log(settings: DriverSettings, clock: Clock, errors: ErrorSink) -> EventLog:

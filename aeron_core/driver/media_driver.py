@@ -97,7 +97,7 @@ class MediaDriver:
         self._runners: list[AgentRunner] = []
         prepare_directory(self.settings)
         try:
-            self._assembly = self._assemble(
+            self._assembly: Assembly | None = self._assemble(
                 resolver, clock or Clock(), open_datagrams, streams, start_lookup or LookupThreads()
             )
         except BaseException:
@@ -127,7 +127,7 @@ class MediaDriver:
             terminate=self._on_terminate,
         )
         if self._mode is ThreadingMode.INVOKER:
-            self._invoker = AgentInvoker(_all_agents(assembly), self._on_error)
+            self._invoker = AgentInvoker(_all_agents(assembly), assembly.on_error)
         assembly.publish()
         return assembly
 
@@ -182,12 +182,16 @@ class MediaDriver:
         return self._is_closed
 
     def do_work(self) -> int:
-        """Run one duty cycle of all agents; return 0 if there was nothing to do. For `invoker=True` only."""
-        if self._invoker is None:
+        """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
+
+        For `invoker=True` only.
+        """
+        if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(
                 "do_work is for MediaDriver(settings, invoker=True): this driver has threads"
             )
-        return self._invoker.do_work()
+        invoker = self._invoker
+        return 0 if invoker is None else invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait until a client has asked the driver to end and it may; return whether that was so."""
@@ -202,19 +206,18 @@ class MediaDriver:
 
         Once the driver is closed, it is logged instead.
         """
-        if self._is_closed:
+        assembly = self._assembly
+        if assembly is None:
             logging.getLogger(__name__).error("%s", error)
         else:
-            self._assembly.context.errors.record_exception(error)
+            assembly.context.errors.record_exception(error)
 
     def _on_terminate(self, token: bytes) -> None:
         if self.settings.termination_validator == "allow":
             self._terminated.set()
 
-    def _on_error(self, error: BaseException) -> None:
-        self._assembly.context.errors.record_exception(error, "duty cycle")
-
     def _start(self) -> None:
+        assert self._assembly is not None
         assembly, context = self._assembly, self._assembly.context
         conductor = PythonAgent(assembly.conductor)
         if self._mode is ThreadingMode.SHARED:
@@ -234,7 +237,8 @@ class MediaDriver:
         if isinstance(strategy, SignalIdleStrategy):
             for ring in rings:
                 ring.wake_with(strategy.semaphore)
-        runner = AgentRunner(agent, strategy, self._on_error)
+        assert self._assembly is not None
+        runner = AgentRunner(agent, strategy, self._assembly.on_error)
         self._runners.append(runner)
         runner.start()
 
@@ -256,7 +260,12 @@ class MediaDriver:
             runner.close()
         if self._invoker is not None:
             self._invoker.close()
-        self._assembly.close()
+        if self._assembly is not None:
+            self._assembly.close()
+        # The last references to the mapped memory and to the descriptors: who keeps a closed driver keeps none.
+        self._runners.clear()
+        self._invoker = None
+        self._assembly = None
         self._terminated.set()
         self._registry.hook.aeron_driver_closed(driver=self)
         if self.settings.dir_delete_on_shutdown:
