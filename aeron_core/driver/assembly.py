@@ -16,7 +16,7 @@ from aeron_core.concurrent.error_log import DistinctErrorLog
 from aeron_core.concurrent.loss_report import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.driver.agents.agent_params import AgentParams
+from aeron_core.driver.agents.data_agent import AgentParams
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
@@ -20,19 +18,12 @@ from aeron_core.driver.conductor.log_storage import sweep_shared_memory
 from aeron_core.driver.conductor.names.lookups import LookupThreads
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
-from aeron_core.errors import ConfigurationError, PluginError
+from aeron_core.driver.startup_settings import check_strategies, resolver_of, sections_of, settings_of
+from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
-from aeron_core.settings import (
-    DriverSettings,
-    SettingsModel,
-    Storage,
-    ThreadingMode,
-    load_driver_settings,
-    load_section,
-)
+from aeron_core.settings import DriverSettings, Storage, ThreadingMode
 from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
-from aeron_core.spi.name_resolver import NameResolverParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,20 +32,10 @@ if TYPE_CHECKING:
 
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.conductor.names.lookups import StartLookup
+    from aeron_core.driver.startup_settings import Sections
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
-
-    Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
-
-
-_GOSSIP: Final = "driver"  # the name resolver that falls back to another one
-#: Settings that name strategies, and where their names are looked up.
-_STRATEGIES: Final = {
-    "multicast_flow_control": "aeron_flow_controls",
-    "unicast_flow_control": "aeron_flow_controls",
-    "congestion_control": "aeron_congestion_controls",
-}
 
 
 class MediaDriver:
@@ -83,16 +64,16 @@ class MediaDriver:
         threads on which names are looked up, for simulations. Raises ActiveDriverError, StorageError,
         ConfigurationError or PluginError.
         """
-        self.settings = _settings_of(settings)
+        self.settings = settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
         self._closing = threading.Lock()
         self._is_closed = False
         self._terminated = Flag()
         self._registry = registry or Registry.load()
-        self.sections = _sections_of(self._registry, sections or {})
+        self.sections = sections_of(self._registry, sections or {})
         # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
-        _check_strategies(self._registry, self.settings)
-        resolver = _resolver_of(self._registry, self.settings)
+        check_strategies(self._registry, self.settings)
+        resolver = resolver_of(self._registry, self.settings)
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self.settings)
@@ -168,7 +149,7 @@ class MediaDriver:
             arguments["aeron_dir"] = new_private_directory(default_aeron_dir())
             arguments.setdefault("storage", "posix")
             arguments.setdefault("dir_delete_on_shutdown", True)
-            sweep_private_directories(default_aeron_dir(), _settings_of(arguments).driver_timeout_ms)
+            sweep_private_directories(default_aeron_dir(), settings_of(arguments).driver_timeout_ms)
         return cls.launch(arguments, registry=registry, sections=sections)
 
     @property
@@ -281,68 +262,6 @@ class MediaDriver:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverSettings:
-    if isinstance(settings, DriverSettings):
-        return settings
-    loaded = load_driver_settings(arguments=settings or {})
-    for text in loaded.warnings:
-        # At the call of `launch`, which most use.
-        warnings.warn(text, stacklevel=4)
-    return loaded.settings
-
-
-def _check_strategies(registry: Registry, settings: DriverSettings) -> None:
-    # Otherwise the first stream that needs the strategy would be refused, at a time when nobody looks.
-    for name, hook in _STRATEGIES.items():
-        try:
-            registry.check(hook, getattr(settings, name))
-        except PluginError as error:
-            raise PluginError(f"{name}: {error}") from None
-
-
-def _resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
-    if settings.resolver_fallback == _GOSSIP:
-        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another one, not gossip itself")
-    options = settings.resolver_fallback_init_args or ""
-    fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
-    params = replace(_resolver_params(settings), fallback=fallback)
-    return registry.name_resolver(settings.name_resolver, params)
-
-
-def _sections_of(registry: Registry, given: Sections) -> dict[str, SettingsModel]:
-    models = registry.section_models()
-    for name in given:
-        if name not in models:
-            raise ConfigurationError(
-                f"section {name!r}: installed plugins have {', '.join(models) or 'none'}"
-            )
-    sections: dict[str, SettingsModel] = {}
-    for name, model in models.items():
-        settings = given.get(name, {})
-        if isinstance(settings, SettingsModel):
-            sections[name] = settings
-            continue
-        loaded = load_section(name, model, arguments=settings)
-        sections[name] = loaded.settings
-        for text in loaded.warnings:
-            warnings.warn(text, stacklevel=4)
-    return sections
-
-
-def _resolver_params(settings: DriverSettings) -> NameResolverParams:
-    return NameResolverParams(
-        options=settings.name_resolver_init_args or "",
-        driver_name=settings.resolver_name or "",
-        interface=settings.resolver_interface or "",
-        bootstrap_neighbors=settings.resolver_bootstrap_neighbors,
-        neighbor_timeout_ns=settings.resolver_neighbor_timeout_ns,
-        self_resolution_interval_ns=settings.resolver_self_resolution_interval_ns,
-        neighbor_resolution_interval_ns=settings.resolver_neighbor_resolution_interval_ns,
-        bootstrap_resolution_interval_ns=settings.resolver_bootstrap_neighbor_resolution_interval_ns,
-        mtu=settings.mtu_length,
-    )
 
 
 def _all_agents(assembly: Assembly) -> Agent:

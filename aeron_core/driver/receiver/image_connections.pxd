@@ -2,6 +2,7 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.protocol.frames.error cimport ErrorFrame
@@ -23,6 +24,7 @@ cdef class ImageConnection:
     cdef int64_t _alive_until_ns
 
     cdef bint is_alive(self, int64_t now_ns) noexcept nogil
+    cdef int32_t send(self, int32_t frame_type, PyObject *frame) except -1 nogil
 
 
 @cython.final
@@ -43,13 +45,10 @@ cdef class ImageConnections:
     cdef int64_t end_position(self) noexcept nogil
     @cython.locals(i=int32_t, count=int32_t)
     cdef int32_t count_alive(self, int64_t now_ns) noexcept nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_nak(self, Nak nak, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_response_setup(self, ResponseSetup setup, int64_t now_ns) except -1 nogil
+    cdef int32_t send_error(self, ErrorFrame error, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, sent=int32_t)
-    cdef int32_t send_error(self, ErrorFrame error) except -1 nogil
+    cdef int32_t _send(self, int32_t frame_type, PyObject *frame, int64_t now_ns) except -1 nogil

@@ -13,16 +13,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import cython
+from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.pointers import PointerList
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.response_setup import ResponseSetup
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.status_message import StatusMessage
 
 if TYPE_CHECKING:
-    from aeron_core.protocol.frames.error import ErrorFrame
-    from aeron_core.protocol.frames.nak import Nak
-    from aeron_core.protocol.frames.response_setup import ResponseSetup
-    from aeron_core.protocol.frames.rttm import Rttm
-    from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
@@ -53,6 +55,18 @@ class ImageConnection:
     def is_alive(self, now_ns: int) -> bool:
         """Return whether something came by this way of late."""
         return self._is_known and now_ns < self._alive_until_ns
+
+    def send(self, frame_type: int, frame: object) -> int:
+        """Send a borrowed frame of the class that belongs to `frame_type`; return the bytes sent."""
+        if frame_type == wire.TYPE_SM:
+            return self.endpoint.send_status_message(cython.cast(StatusMessage, frame), self._control)
+        if frame_type == wire.TYPE_NAK:
+            return self.endpoint.send_nak(cython.cast(Nak, frame), self._control)
+        if frame_type == wire.TYPE_RTTM:
+            return self.endpoint.send_rttm(cython.cast(Rttm, frame), self._control)
+        if frame_type == wire.TYPE_RSP_SETUP:
+            return self.endpoint.send_response_setup(cython.cast(ResponseSetup, frame), self._control)
+        return self.endpoint.send_error(cython.cast(ErrorFrame, frame), self._control)
 
 
 class ImageConnections:
@@ -128,76 +142,34 @@ class ImageConnections:
         return count
 
     def send_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Send a status message by each way that is alive or the only one; return how many were sent."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_status_message(
-                    sm, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Send a status message on each connection that gets answers; return how many were sent."""
+        return self._send(wire.TYPE_SM, cython.cast(cython.pointer(PyObject), sm), now_ns)
 
     def send_nak(self, nak: Nak, now_ns: int) -> int:
-        """Ask for a retransmission by each way that is alive or the only one; return how many were asked."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_nak(
-                    nak, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Request a retransmission on each connection that gets answers; return how many NAKs were sent."""
+        return self._send(wire.TYPE_NAK, cython.cast(cython.pointer(PyObject), nak), now_ns)
 
     def send_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        """Send a round-trip measurement by each way that is alive or the only one; return how many were sent."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_rttm(
-                    rttm, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Send an RTT measurement on each connection that gets answers; return how many were sent."""
+        return self._send(wire.TYPE_RTTM, cython.cast(cython.pointer(PyObject), rttm), now_ns)
 
     def send_response_setup(self, setup: ResponseSetup, now_ns: int) -> int:
-        """Tell of a response stream by each way that is alive or the only one; return how many were told."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_response_setup(
-                    setup, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Announce a response stream on each connection that gets answers; return how many were sent."""
+        return self._send(wire.TYPE_RSP_SETUP, cython.cast(cython.pointer(PyObject), setup), now_ns)
 
-    def send_error(self, error: ErrorFrame) -> int:
-        """Refuse the stream by each way that is known, alive or not; return how many were sent."""
+    def send_error(self, error: ErrorFrame, now_ns: int) -> int:
+        """Reject the stream on each known connection, also on silent ones; return how many errors were sent."""
+        return self._send(wire.TYPE_ERR, cython.cast(cython.pointer(PyObject), error), now_ns)
+
+    def _send(self, frame_type: int, frame: object, now_ns: int) -> int:
         sent = 0
         for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                cython.cast(ImageConnection, item)._is_known
-                and cython.cast(ImageConnection, item).endpoint.send_error(
-                    error, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
+            connection = self._all.at(i)
+            if not cython.cast(ImageConnection, connection)._is_known:
+                continue
+            # Only errors also go to connections that are silent.
+            if frame_type != wire.TYPE_ERR and not self._is_answered(connection, now_ns):
+                continue
+            if cython.cast(ImageConnection, connection).send(frame_type, frame) > 0:
                 sent += 1
         return sent

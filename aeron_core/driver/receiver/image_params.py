@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.receiver.image_connections import ImageConnection
-    from aeron_core.driver.receiver.loss_detector import NakDelay
+    from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.congestion_control import CongestionControl
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint

@@ -12,27 +12,8 @@ from aeron_core._native import positions
 from aeron_core.logbuffer.gap_scanner import scan_for_gap
 
 if TYPE_CHECKING:
+    from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
-
-
-class NakDelay:
-    """How long to wait before a gap is asked for."""
-
-    def delay_ns(self, is_retry: bool) -> int:
-        """Return the delay in nanoseconds, for the first request or for one that was not answered."""
-        return 0
-
-
-class UnicastNakDelay(NakDelay):
-    """Fixed delays: with one receiver nobody else asks for the same gap."""
-
-    def __init__(self, first_ns: int, retry_ns: int) -> None:
-        self._first_ns = first_ns
-        self._retry_ns = retry_ns
-
-    def delay_ns(self, is_retry: bool) -> int:
-        """See `NakDelay.delay_ns`."""
-        return self._retry_ns if is_retry else self._first_ns
 
 
 class LossDetector:

@@ -12,33 +12,27 @@ from typing import TYPE_CHECKING
 
 import cython
 
-from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
-from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.answers import Answers
+from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
-from aeron_core.driver.receiver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.publication_image import PublicationImage
+from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
-    from aeron_core.driver.agents.agent_params import AgentParams
+    from aeron_core.driver.agents.data_agent import AgentParams
 
 
-class Receiver(Agent):
+class Receiver(DataAgent):
     """The agent of the receiving side."""
 
     _next_image: int
 
     def __init__(self, params: AgentParams) -> None:
-        super().__init__("receiver")
-        self._clock = params.clock
-        self._duty_cycle = params.duty_cycle
-        self._commands = params.commands
-        self._answers = Answers(params.conductor)
-        self._command = Command()
+        super().__init__("receiver", params)
         self._endpoints = PolledReceiveEndpoints()
         self._images = PointerList()
 
@@ -58,17 +52,6 @@ class Receiver(Agent):
             work += cython.cast(PublicationImage, self._images.at(index)).track_rebuild(now_ns)
             work += cython.cast(PublicationImage, self._images.at(index)).send_pending(now_ns)
         self._next_image = 0
-        return work
-
-    def _drain_commands(self) -> int:
-        work = 0
-        while (
-            work < operations.COMMAND_DRAIN_LIMIT
-            and self._answers.are_sent()
-            and self._commands.poll(self._command)
-        ):
-            self._execute()
-            work += 1
         return work
 
     def _execute(self) -> int:
@@ -155,9 +138,3 @@ class Receiver(Agent):
             if cython.cast(PublicationImage, image).is_of_stream_of(successor):
                 cython.cast(PublicationImage, image).disable_status_messages()
         return 0
-
-    def _release(self) -> int:
-        return self._answers.give(self._command, operations.RELEASED, 0)
-
-    def _link(self, join_position: int) -> int:
-        return self._answers.give(self._command, operations.LINKED, join_position)

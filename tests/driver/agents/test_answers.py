@@ -7,7 +7,7 @@ from aeron_core._native.commands import Command, CommandRing
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.agent_params import AgentParams
+from aeron_core.driver.agents.data_agent import AgentParams
 from aeron_core.driver.receiver.receiver import Receiver
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.testing import make_counters

@@ -3,7 +3,8 @@
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.driver.receiver.loss_detector import LossDetector, UnicastNakDelay
+from aeron_core.driver.receiver.loss_detector import LossDetector
+from aeron_core.driver.receiver.nak_delay import UnicastNakDelay
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.testing.parts import LossDetectorProbe

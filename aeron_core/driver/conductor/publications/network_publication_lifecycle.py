@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
     from aeron_core.driver.conductor.agent_proxy import Linked
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
-    from aeron_core.driver.sender.network_publication import NetworkPublication
+    from aeron_core.driver.sender.sending_publication import SendingPublication
 
 
 class NetworkPublicationLifecycle(PublicationLifecycle):
     """A stream that is sent over a channel endpoint; spies subscribe to it here."""
 
-    publication: NetworkPublication
+    publication: SendingPublication
     endpoint: SendEndpointEntry
 
     #: Up to which all frames are known to be complete.

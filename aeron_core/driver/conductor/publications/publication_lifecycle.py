@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.log_storage import StoredLog
     from aeron_core.driver.sender.ipc_publication import IpcPublication
-    from aeron_core.driver.sender.network_publication import NetworkPublication
+    from aeron_core.driver.sender.sending_publication import SendingPublication
     from aeron_core.uri.parameters import PublicationParams, UntetheredTimeouts
 
 
@@ -34,7 +34,7 @@ class PublicationLifecycle(StreamLifecycle):
     """A stream that clients of this driver publish."""
 
     #: What the sender works with.
-    publication: IpcPublication | NetworkPublication
+    publication: IpcPublication | SendingPublication
 
     def __init__(  # noqa: PLR0913 - what identifies a stream
         self,

@@ -16,8 +16,7 @@ from aeron_core.driver.conductor.stream_counters import CounterOwner
 from aeron_core.driver.conductor.subscriptions.image_lifecycle import ImageLifecycle
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.driver.receiver.image_params import ImageParams
-from aeron_core.driver.receiver.loss_detector import UnicastNakDelay
-from aeron_core.driver.receiver.multicast_nak_delay import MulticastNakDelay
+from aeron_core.driver.receiver.nak_delay import MulticastNakDelay, UnicastNakDelay
 from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import (
     os_default_rcvbuf_length,
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.log_storage import StoredLog
     from aeron_core.driver.conductor.subscriptions.subscription import SubscriptionEntry
     from aeron_core.driver.conductor.subscriptions.subscription_registrar import SubscriptionRegistrar
-    from aeron_core.driver.receiver.loss_detector import NakDelay
+    from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.spi.congestion_control import CongestionControl
     from aeron_core.spi.media import Channel
 

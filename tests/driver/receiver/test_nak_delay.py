@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from aeron_core.driver.receiver.multicast_nak_delay import MulticastNakDelay
+from aeron_core.driver.receiver.nak_delay import MulticastNakDelay
 from aeron_core.testing.parts import NakDelayProbe
 
 MAX_NS = 10_000_000

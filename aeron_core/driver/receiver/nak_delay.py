@@ -1,9 +1,10 @@
-"""How long one receiver of a group waits before it asks for a gap, so that not all of them ask.
+"""Delays before a receiver requests a retransmission (NAK).
 
-The waits are exponential, not even: of any number of receivers up to the one that was guessed, few wait for a short
-time, and what the sender repeats for them closes the gap of the others.
-Source: RFC 5401, 5.2.1 (RandomBackoff), of which this is the shorter form: with a uniform random U,
-T/lambda * ln(1 + U * (e^lambda - 1)), where lambda = ln(group size) + 1 and T is the longest wait.
+With one receiver, the delays are fixed. The receivers of a group wait for random times, so that not all of them
+request the same gap: the waits are exponential, not uniform, and therefore only few receivers wait for a short time,
+whatever the real size of the group up to the configured one. The retransmission for those closes the gap of the others.
+Source of the random delay: RFC 5401, 5.2.1 (RandomBackoff), of which this is the shorter form: with a uniform random
+U, T/lambda * ln(1 + U * (e^lambda - 1)), where lambda = ln(group size) + 1 and T is the longest wait.
 """
 
 from __future__ import annotations
@@ -14,10 +15,28 @@ from typing import Final
 import cython
 from cython.cimports.libc.math import log
 
-from aeron_core.driver.receiver.loss_detector import NakDelay
-
 _STATE_BITS: Final = 64
 _STATE_MASK: Final = (1 << _STATE_BITS) - 1
+
+
+class NakDelay:
+    """How long to wait before a gap is asked for."""
+
+    def delay_ns(self, is_retry: bool) -> int:
+        """Return the delay in nanoseconds, for the first request or for one that was not answered."""
+        return 0
+
+
+class UnicastNakDelay(NakDelay):
+    """Fixed delays: with one receiver nobody else asks for the same gap."""
+
+    def __init__(self, first_ns: int, retry_ns: int) -> None:
+        self._first_ns = first_ns
+        self._retry_ns = retry_ns
+
+    def delay_ns(self, is_retry: bool) -> int:
+        """See `NakDelay.delay_ns`."""
+        return self._retry_ns if is_retry else self._first_ns
 
 
 class MulticastNakDelay(NakDelay):
