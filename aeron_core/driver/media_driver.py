@@ -1,4 +1,4 @@
-"""A media driver: embedded in an application, alone in a process, or run by its owner cycle by cycle."""
+"""Media driver: embedded in an application, alone in a process, or stepped by its owner."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 class MediaDriver:
     """Moves frames between log buffers and media for all clients of its directory.
 
-    `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and works in
-    `do_work`. `close` ends it; so does leaving its `with` block.
+    `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and runs its
+    agents in `do_work`. Close it with `close` or by leaving its `with` block.
     """
 
-    def __init__(  # noqa: PLR0913 - all have a preset
+    def __init__(  # noqa: PLR0913 - all have defaults
         self,
         settings: DriverSettings | Mapping[str, Any] | None = None,
         *,
@@ -57,11 +57,11 @@ class MediaDriver:
         streams: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
-        """Take the directory and make everything ready, but start nothing.
+        """Take the directory and create files, rings and agents, but start no thread.
 
-        `sections`: settings of plugins by section, as objects or mappings; from the environment where not given.
-        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the system's clocks and sockets and the
-        threads on which names are looked up, for simulations. Raises ActiveDriverError, StorageError,
+        `sections`: settings of plugins by section, as objects or mappings; otherwise from the environment.
+        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the clocks, the sockets and the name-lookup
+        threads in simulations. Raises ActiveDriverError, StorageError,
         ConfigurationError or PluginError.
         """
         self.settings = settings_of(settings)
@@ -71,7 +71,7 @@ class MediaDriver:
         self._terminated = Flag()
         self._registry = registry or Registry.load()
         self.sections = sections_of(self._registry, sections or {})
-        # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
+        # Before the directory is touched: a misspelt name must not delete what a dead driver left there.
         check_strategies(self._registry, self.settings)
         resolver = resolver_of(self._registry, self.settings)
         self._invoker: AgentInvoker | None = None
@@ -82,7 +82,7 @@ class MediaDriver:
                 resolver, clock or Clock(), open_datagrams, streams, start_lookup or LookupThreads()
             )
         except BaseException:
-            # Half-made, it would look like that of a driver which is about to start.
+            # A half-made directory would look like that of a driver that is starting.
             delete_directory(self.aeron_dir)
             raise
 
@@ -120,7 +120,7 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
     ) -> Self:
-        """Return a running driver for others to connect to; `sections` are settings of plugins."""
+        """Return a running driver for clients of any process; `sections` are settings of plugins."""
         driver = cls(settings, registry=registry, sections=sections)
         try:
             driver._start()
@@ -137,10 +137,10 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
     ) -> Self:
-        """Return a running driver of this process's own.
+        """Return a running driver for this process.
 
-        Without a directory in `settings` it gets one that no other driver has, keeps its log buffers in POSIX
-        shared memory, and deletes all of it at its end; and what such drivers left that were killed.
+        Unless `settings` has a directory, the driver gets a private one, keeps its log buffers in POSIX shared
+        memory, and deletes both when it is closed. It also deletes what killed drivers of this kind left behind.
         """
         if isinstance(settings, DriverSettings):
             return cls.launch(settings, registry=registry, sections=sections)
@@ -154,12 +154,12 @@ class MediaDriver:
 
     @property
     def aeron_dir(self) -> Path:
-        """Where clients find this driver."""
+        """The directory through which clients find this driver."""
         return self.settings.aeron_dir
 
     @property
     def is_closed(self) -> bool:
-        """Whether the driver has ended."""
+        """Whether `close` was called."""
         return self._is_closed
 
     def do_work(self) -> int:
@@ -175,17 +175,17 @@ class MediaDriver:
         return 0 if invoker is None else invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait until a client has asked the driver to end and it may; return whether that was so."""
+        """Wait for `terminate`, `close` or a permitted termination request of a client; return False on timeout."""
         return self._terminated.wait(timeout)
 
     def terminate(self) -> None:
-        """Let `await_termination` return; any thread or signal handler may call it."""
+        """Make `await_termination` return; any thread or signal handler may call this."""
         self._terminated.set()
 
     def record_error(self, error: BaseException) -> None:
-        """Count an error of a plugin and keep it in the driver's error log; any thread may call it.
+        """Count an error of a plugin and add it to the driver's error log; any thread may call this.
 
-        Once the driver is closed, it is logged instead.
+        After `close` the error goes to `logging` instead.
         """
         assembly = self._assembly
         if assembly is None:
@@ -232,7 +232,10 @@ class MediaDriver:
         return self._registry.idle_strategy(name, params)
 
     def close(self) -> None:
-        """End the driver: its agents stop, its sockets close, its shared memory and (if so set) its directory go."""
+        """Stop the agents, close the sockets, and free the shared memory; delete the directory if the settings require it.
+
+        Waits at most one idle period of each agent. A `memoryview` of shared memory that a program kept stays valid.
+        """
         with self._closing:
             if self._is_closed:
                 return
@@ -243,7 +246,7 @@ class MediaDriver:
             self._invoker.close()
         if self._assembly is not None:
             self._assembly.close()
-        # The last references to the mapped memory and to the descriptors: who keeps a closed driver keeps none.
+        # The last references to mapped memory and descriptors: a closed driver that is still referenced holds none.
         self._runners.clear()
         self._invoker = None
         self._assembly = None

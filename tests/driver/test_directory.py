@@ -96,7 +96,7 @@ def test_the_directory_of_a_live_driver_is_refused_and_the_driver_named(director
     with pytest.raises(ActiveDriverError) as raised:
         start()
 
-    assert f"active media driver detected in {directory}: pid 4242, last heard of 4" in str(raised.value)
+    assert f"active media driver detected in {directory}: pid 4242, last heartbeat 4" in str(raised.value)
     assert (directory / "publications" / "7.logbuffer").exists()
 
 

@@ -23,7 +23,7 @@ cdef class Dispatcher(ReceiveDispatcher):
     cdef Command _event
     cdef StatusMessage _elicitation
     cdef int32_t _session_limit
-    cdef SocketAddress _nobody              # where an endpoint knows better whom to ask
+    cdef SocketAddress _no_address          # of a setup request: the endpoint knows its senders
 
     cdef int32_t elicit_setup(
         self, ReceiveChannelEndpoint endpoint, int32_t session_id, int32_t stream_id

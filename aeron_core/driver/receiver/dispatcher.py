@@ -1,14 +1,14 @@
-"""Finds the image that a frame belongs to, and notices streams that have none yet.
+"""Dispatcher of a receive endpoint: finds the image of a frame, and requests an image for a new session.
 
-    a session without an image:
+    states of a session without an image:
         (unknown) ──data──► PENDING_SETUP ──SETUP──► INIT_IN_PROGRESS ──image added──► (image)
         (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
-        nobody subscribes ──► NO_INTEREST, until somebody does
+        no subscription ──► NO_INTEREST, until one is added
         (unknown) ──SETUP, too many sessions──► REFUSED
 
-PENDING_SETUP lasts a second, then the next data asks again. So does REFUSED: the conductor hears once a second of
-a sender that asks again and again.
+PENDING_SETUP lasts one second; then the next data frame elicits a SETUP again. REFUSED lasts one second too, so that a
+persistent sender is reported to the conductor once a second.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Dispatcher(ReceiveDispatcher):
-    """The streams of one receiving endpoint; used by the receiver only."""
+    """The streams of one receive endpoint; used by the receiver only."""
 
     def __init__(self, conductor: CommandRing, counters: SystemCounters, session_limit: int) -> None:
         self._interests = PointerMap()
@@ -49,7 +49,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event = Command()
         self._elicitation = StatusMessage()
         self._elicitation.flags = wire.SM_FLAG_SEND_SETUP
-        self._nobody = SocketAddress()
+        self._no_address = SocketAddress()
         self._session_limit = session_limit
 
     def on_data(  # noqa: PLR0913
@@ -79,6 +79,7 @@ class Dispatcher(ReceiveDispatcher):
                 now_ns,
             )
         if buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_EOS:
+            # The stream has ended: an image would receive nothing.
             return 0
         return self._on_unknown_session(
             endpoint, cython.cast(StreamInterest, found), session_id, source, now_ns
@@ -95,7 +96,7 @@ class Dispatcher(ReceiveDispatcher):
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
             return 0
-        if not interest.has_room(now_ns):
+        if not interest.has_capacity(now_ns):
             return 0
         if not interest.wants(session_id):
             return interest.set_no_interest(session_id, now_ns)
@@ -112,13 +113,13 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def elicit_setup(self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int) -> int:
-        """Ask the senders that an endpoint knows for a SETUP; session and stream 0 stand for any."""
-        return self._elicit_setup(endpoint, session_id, stream_id, self._nobody)
+        """Request a SETUP from the senders that an endpoint knows; session and stream 0 stand for any."""
+        return self._elicit_setup(endpoint, session_id, stream_id, self._no_address)
 
     def on_setup(
         self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int
     ) -> int:
-        """Have an image made for a stream that is wanted and has none."""
+        """Request an image from the conductor for a subscribed session without one."""
         found = self._interests.get(setup.stream_id)
         if found == cython.NULL:
             return 0
@@ -130,7 +131,7 @@ class Dispatcher(ReceiveDispatcher):
             state != operations.SESSION_UNKNOWN
             and (state & operations.SESSION_STATE_MASK) != operations.SESSION_PENDING_SETUP
             and not is_expired(state, now_ns)
-        ) or not cython.cast(StreamInterest, found).has_room(now_ns):
+        ) or not cython.cast(StreamInterest, found).has_capacity(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
             return cython.cast(StreamInterest, found).set_no_interest(setup.session_id, now_ns)
@@ -159,7 +160,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event.set_value(0, setup.ttl)
         self._event.source.assign(source)
         self._event.control.assign(source)
-        # A full ring leaves the state as it is: the sender's next SETUP tries again.
+        # If the ring is full, keep the state: the sender's next SETUP tries again.
         if not self._conductor.offer(self._event):
             self._counters.conductor_proxy_fails.get_and_add(1)
             return 0
@@ -170,7 +171,7 @@ class Dispatcher(ReceiveDispatcher):
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
     ) -> int:
-        """Hand a measurement, or the answer to one, to its image."""
+        """Pass a measurement, or a reply to one, to its image."""
         found = self._interests.get(rttm.stream_id)
         if found == cython.NULL:
             return 0
@@ -203,32 +204,32 @@ class Dispatcher(ReceiveDispatcher):
         return cython.cast(PublicationImage, image).consumed_position()
 
     def add_interest(self, interest: StreamInterest) -> int:
-        """Take note of a stream id that somebody will subscribe to."""
+        """Add a stream id; subscriptions follow."""
         return self._interests.put(interest.stream_id, cython.cast(cython.pointer(PyObject), interest))
 
     def remove_interest(self, interest: StreamInterest) -> int:
-        """Forget a stream id that nobody subscribes to any more."""
+        """Remove a stream id without subscriptions."""
         self._interests.remove(interest.stream_id)
         return 0
 
     def subscribe_all(self, interest: StreamInterest) -> int:
-        """Want all sessions of a stream."""
+        """Subscribe to all sessions of a stream."""
         interest._is_all_sessions = True
         return interest.forget_stale(0)
 
     def unsubscribe_all(self, interest: StreamInterest) -> int:
-        """Want no more than single sessions of a stream."""
+        """Keep only the subscriptions to single sessions of a stream."""
         return interest.unsubscribe_all()
 
     def subscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Want one session of a stream."""
+        """Subscribe to one session of a stream."""
         interest._sessions.put(session_id, 1)
         if interest._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_NO_INTEREST:
             interest.forget(session_id)
         return 0
 
     def unsubscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Want one session no longer, unless all are wanted."""
+        """Remove the subscription to one session."""
         interest._sessions.remove(session_id)
         if not interest._is_all_sessions:
             interest._images.remove(session_id)
@@ -236,7 +237,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def add_image(self, image: PublicationImage) -> int:
-        """Route the stream's frames to its image."""
+        """Route the frames of a session to its image."""
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
@@ -246,7 +247,7 @@ class Dispatcher(ReceiveDispatcher):
         )
 
     def remove_image(self, image: PublicationImage) -> int:
-        """Route nothing to the image any more; one that had not ended stays away until its cool-down is over."""
+        """Stop routing to an image; a session that had not ended gets no new image during its cool-down."""
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
@@ -260,7 +261,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def remove_cool_down(self, session_id: int, stream_id: int) -> int:
-        """Let a session that was away come back."""
+        """End the cool-down of a session: it may get a new image."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
@@ -270,7 +271,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def forget_session(self, session_id: int, stream_id: int) -> int:
-        """Start over with a session whose image could not be made: its next SETUP tries again."""
+        """Forget a session after the creation of its image failed: its next SETUP tries again."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)

@@ -15,11 +15,11 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 
 @cython.final
 cdef class ImageConnection:
-    cdef readonly ReceiveChannelEndpoint endpoint   # where its datagrams come in and answers go out
-    cdef SocketAddress _control                     # where its answers go
-    cdef bint _is_known                             # whether a datagram has come
-    cdef bint _is_end_of_stream                     # whether its sender said so
-    cdef int64_t _end_position                      # where, if it did
+    cdef readonly ReceiveChannelEndpoint endpoint   # receives its datagrams and sends its answers
+    cdef SocketAddress _control                     # destination of its answers
+    cdef bint _is_known                             # a datagram has arrived
+    cdef bint _is_end_of_stream                     # its sender signalled the end
+    cdef int64_t _end_position                      # position of that end
     cdef int64_t _timeout_ns
     cdef int64_t _alive_until_ns
 
@@ -30,7 +30,7 @@ cdef class ImageConnection:
 @cython.final
 cdef class ImageConnections:
     cdef PointerList _all       # of ImageConnection, borrowed from the conductor
-    cdef int32_t _known_count   # of those by which a datagram has come
+    cdef int32_t _known_count   # connections on which a datagram has arrived
 
     cdef int32_t append(self, PyObject *connection) except -1 nogil
     cdef bint remove(self, PyObject *connection) noexcept nogil

@@ -1,10 +1,11 @@
-"""The ways by which one stream comes in: one for each receive destination, the only one without destinations.
+"""Connections of one image: one per receive destination of its subscription, or a single one without destinations.
 
-What receivers have to say goes back by each way that is alive, so that a sender behind any of them can repair a
-gap. A way is known once a datagram has come by it, and alive until nothing has come by it for five seconds. Unlike
-the reference's, the only one that is known gets answers however long it is silent: there is no other to ask.
-Invariant: only the receiver touches what is behind an underscore; the conductor keeps each connection alive until
-the receiver has confirmed its removal.
+The same stream may arrive over several paths. Status messages, NAKs and measurements go back on each live connection,
+so that a sender behind any of them can repair a gap. A connection is known once a datagram arrived on it, and alive
+until no datagram arrived for five seconds. Unlike in the reference, the only known connection gets answers even if it
+is silent: there is no other sender to ask.
+Invariant: only the receiver uses the private attributes; the conductor keeps each connection alive until the receiver
+has confirmed its removal.
 Source: aeron_publication_image.c (aeron_publication_image_track_connection and what is around it).
 """
 
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
-#: How long a way is alive without a datagram. Source: AERON_RECEIVE_DESTINATION_TIMEOUT_NS.
+#: Time that a connection stays alive without a datagram. Source: AERON_RECEIVE_DESTINATION_TIMEOUT_NS.
 CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
 
 
 class ImageConnection:
-    """One way by which a stream comes in."""
+    """One path on which a stream arrives."""
 
     # Zero in the compiled class.
     _is_known: bool
@@ -47,13 +48,13 @@ class ImageConnection:
         self._timeout_ns = CONNECTION_TIMEOUT_NS
 
     def begin(self, control: SocketAddress, now_ns: int) -> None:
-        """Know where answers go from the start; only before the receiver has the connection."""
+        """Set the address for answers; call before the receiver gets the connection."""
         self._control.assign(control)
         self._is_known = True
         self._alive_until_ns = now_ns + self._timeout_ns
 
     def is_alive(self, now_ns: int) -> bool:
-        """Return whether something came by this way of late."""
+        """Return whether a datagram arrived within the timeout."""
         return self._is_known and now_ns < self._alive_until_ns
 
     def send(self, frame_type: int, frame: object) -> int:
@@ -70,7 +71,7 @@ class ImageConnection:
 
 
 class ImageConnections:
-    """All ways by which one stream comes in."""
+    """All paths on which one stream arrives."""
 
     _known_count: int  # zero in the compiled class
 
@@ -78,13 +79,13 @@ class ImageConnections:
         self._all = PointerList()
 
     def append(self, connection: object) -> int:
-        """Add a borrowed ImageConnection; return how many there are."""
+        """Add a borrowed ImageConnection; return the number of connections."""
         if cython.cast(ImageConnection, connection)._is_known:
             self._known_count += 1
         return self._all.append(connection)
 
     def remove(self, connection: object) -> bool:
-        """Forget a connection; return whether it was there."""
+        """Remove a connection; return whether it was there."""
         if not self._all.remove(connection):
             return False
         if cython.cast(ImageConnection, connection)._is_known:
@@ -97,7 +98,7 @@ class ImageConnections:
         )
 
     def track(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
-        """Note that something came in at `endpoint`; return 0."""
+        """Record that a datagram arrived at `endpoint`; return 0."""
         for i in range(self._all.size):
             item = self._all.at(i)
             if cython.cast(ImageConnection, item).endpoint is endpoint:
@@ -112,7 +113,7 @@ class ImageConnections:
         return 0
 
     def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
-        """Note that the stream has ended by the way of `endpoint`; return whether it has by all that are known."""
+        """Record the end of the stream on `endpoint`; return whether it has ended on all known connections."""
         is_end = True
         for i in range(self._all.size):
             item = self._all.at(i)
@@ -127,14 +128,14 @@ class ImageConnections:
         return is_end
 
     def end_position(self) -> int:
-        """Return the highest position at which the stream ended by any way."""
+        """Return the highest position at which the stream ended on any connection."""
         position = 0
         for i in range(self._all.size):
             position = max(position, cython.cast(ImageConnection, self._all.at(i))._end_position)
         return position
 
     def count_alive(self, now_ns: int) -> int:
-        """Return by how many ways the stream comes in."""
+        """Return the number of live connections."""
         count = 0
         for i in range(self._all.size):
             if cython.cast(ImageConnection, self._all.at(i)).is_alive(now_ns):

@@ -1,4 +1,4 @@
-"""What an image is made from; filled by the conductor."""
+"""Parameters of an image; the conductor fills them, the receiver's classes read them once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageParams:
-    """One stream that is received; `position` is where it is joined."""
+    """Parameters of an image; `position` is where the stream is joined."""
 
     correlation_id: int
     session_id: int

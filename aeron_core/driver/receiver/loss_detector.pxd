@@ -12,8 +12,8 @@ cdef class LossDetector:
     cdef LogBuffer _log
     cdef NakDelay _delay
     cdef readonly bint has_gap              # found by the last scan
-    cdef readonly bint is_new_gap           # which the scan before did not find
-    cdef readonly bint is_due               # to be asked for now
+    cdef readonly bint is_new_gap           # not found by the scan before
+    cdef readonly bint is_due               # request it now
     cdef readonly int32_t gap_term_id       # of the open gap
     cdef readonly int32_t gap_offset
     cdef readonly int32_t gap_length

@@ -1,6 +1,6 @@
-"""Finds the first gap of an image and says when to ask for it.
+"""Loss detector of one image: finds the first gap, and determines when to request its retransmission.
 
-One gap at a time: a new one is asked for after the first delay, and again after each retry delay while it stays.
+One gap at a time: a new gap is due after the first delay, and again after each retry delay until it is closed.
 Source: aeron_loss_detector.c.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LossDetector:
-    """The gaps of one image; used by the receiver only."""
+    """The first gap of one image; used by the receiver only."""
 
     has_gap: bool
     is_new_gap: bool
@@ -32,7 +32,7 @@ class LossDetector:
         self.gap_length = 0
 
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
-        """Return the position up to which the image is whole, from `rebuild_position` on, within its term."""
+        """Return the position up to which there is no gap, from `rebuild_position` to the end of its term."""
         self.has_gap = False
         self.is_new_gap = False
         self.is_due = False

@@ -20,15 +20,15 @@ _STATE_MASK: Final = (1 << _STATE_BITS) - 1
 
 
 class NakDelay:
-    """How long to wait before a gap is asked for."""
+    """Delay before a gap is requested."""
 
     def delay_ns(self, is_retry: bool) -> int:
-        """Return the delay in nanoseconds, for the first request or for one that was not answered."""
+        """Return the delay in nanoseconds before the first request of a gap, or before a retry."""
         return 0
 
 
 class UnicastNakDelay(NakDelay):
-    """Fixed delays: with one receiver nobody else asks for the same gap."""
+    """Fixed delays, for a stream with one receiver."""
 
     def __init__(self, first_ns: int, retry_ns: int) -> None:
         self._first_ns = first_ns
@@ -40,7 +40,7 @@ class UnicastNakDelay(NakDelay):
 
 
 class MulticastNakDelay(NakDelay):
-    """Random waits from nothing to `max_backoff_ns`, for a group of about `group_size`; repeatable by `seed`."""
+    """Random delays from 0 to `max_backoff_ns`, for a group of about `group_size`; `seed` makes them repeatable."""
 
     def __init__(self, group_size: int, max_backoff_ns: int, seed: int) -> None:
         growth = math.log(group_size) + 1
@@ -54,7 +54,7 @@ class MulticastNakDelay(NakDelay):
         self._multiplier = 0x2545F4914F6CDD1D
 
     def delay_ns(self, is_retry: bool) -> int:
-        """See `NakDelay.delay_ns`; a request that was not answered is spread as the first was."""
+        """See `NakDelay.delay_ns`; retries are as random as the first request."""
         # xorshift64*, of which the upper bits are used: https://en.wikipedia.org/wiki/Xorshift#xorshift*
         self._state ^= self._state >> 12
         self._state ^= self._state << 25

@@ -31,31 +31,31 @@ cdef class PublicationImage:
     cdef readonly Counter hwm_position
     cdef readonly Counter rebuild_position
     cdef readonly SubscriberPositions subscribers
-    cdef readonly AtomicLong is_end_of_stream       # 1 once the sender said so
+    cdef readonly AtomicLong is_end_of_stream       # 1 once the sender signalled the end
     cdef readonly AtomicLong time_of_last_packet_ns
-    cdef readonly AtomicLong is_draining            # 1: status messages say EOS; written by the conductor
-    cdef AtomicLong _response_session               # that answers this stream, 0 for none; written by the conductor
+    cdef readonly AtomicLong is_draining            # 1: status messages carry EOS; written by the conductor
+    cdef AtomicLong _response_session               # session of the responses, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
     cdef SystemCounters _counters
     cdef CongestionControl _congestion_control
     cdef RebuildState _rebuild
     cdef readonly LossRecovery loss
     cdef readonly ImageMeasurements measurements
-    cdef readonly ImageConnections connections      # by which ways the stream comes, and answers go
-    cdef ErrorFrame _rejection                      # what is sent while rejected; written before that
+    cdef readonly ImageConnections connections      # paths on which the stream arrives
+    cdef ErrorFrame _rejection                      # sent while rejected; written before the flag
     cdef StatusMessage _sm
     cdef ResponseSetup _response_setup
     cdef int64_t _last_response_session             # of `_response_session`, as last seen by the receiver
-    cdef bint _is_status_message_enabled            # until another image of the stream takes over
+    cdef bint _is_status_message_enabled            # until a newer image of the stream takes over
     cdef readonly int32_t window_length             # of the next status message; the conductor reads it now and then
     cdef int64_t _next_sm_position                  # of the next status message
     cdef int64_t _last_sm_position                  # of the last one sent
     cdef int64_t _overrun_threshold
-    cdef int64_t _clean_position                    # all before it, a term back, is zero again
+    cdef int64_t _clean_position                    # the log is clean up to a term before this position
     cdef int64_t _sm_timeout_ns
     cdef int64_t _sm_deadline_ns
     cdef bint _is_sm_due
-    cdef int64_t _last_lowest_position              # of the subscribers, to tell when anything has moved
+    cdef int64_t _last_lowest_position              # of the subscribers at the last call
     cdef int64_t _last_hwm_position
 
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil

@@ -1,7 +1,11 @@
-"""The receiving side of one stream: rebuilds terms from frames that arrive in any order.
+"""Receive side of one stream: rebuilds terms from frames that arrive in any order.
 
-Not here: which image a frame belongs to (`dispatcher`), when to ask again (`loss_detector`), and the life of an
-image (`image_stream`), which the conductor runs.
+    hwm position      highest position received
+    rebuild position  position up to which there is no gap; subscribers read up to it
+    status message    carries the consumed position and the window beyond it to the sender
+
+Not here: which image a frame belongs to (`dispatcher`), recovery of gaps (`loss_recovery`), and the lifecycle of an
+image, which the conductor runs.
 Invariant: only the receiver thread writes `rebuild_position`; it never decreases.
 Source: aeron_publication_image.c.
 """
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class PublicationImage:
-    """One stream that is being received; see the module."""
+    """One stream that is received; see the module."""
 
     _last_response_session: int
 
@@ -89,37 +93,37 @@ class PublicationImage:
             frame.stream_id = self.stream_id
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Let a subscriber take part from where the slowest is; return that position."""
+        """Add a subscriber at the position of the slowest one; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
     def consumed_position(self) -> int:
-        """Return what all subscribers have taken, or `wire.NO_POSITION` while there are none."""
+        """Return the position that all subscribers have consumed, `wire.NO_POSITION` if there are none."""
         if self.subscribers.size() == 0:
             return wire.NO_POSITION
         return self.subscribers.lowest(self.rebuild_position.get())
 
     def reject(self, reason: str) -> None:
-        """Drop what comes from now on, and tell the sender why: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
+        """Drop further data, and send the reason to the sender: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
 
-        For the conductor. The first reason stays: the receiver reads it from then on.
+        Called by the conductor. Only the first reason counts: the receiver reads it from then on.
         """
         if self._is_rejected.get_acquire():
             return
         self._rejection.error_code = ErrorCode.IMAGE_REJECTED
         self._rejection.text = reason
-        # Release: who sees the image rejected sees why.
+        # Release: a receiver that sees the flag also sees the error code and the text.
         self._is_rejected.set_release(1)
 
     def announce_responses(self, session_id: int) -> None:
-        """Tell the sender at once and with each status message by the clock which session answers it.
+        """Send the session id of the responses to the sender, at once and with each periodic status message.
 
-        For the conductor.
+        Called by the conductor.
         """
-        # Of 64 bits the lower half is the session id, so that 0 says that there is none.
+        # The lower half is the session id; bit 32 is set, so that 0 means "no responses".
         self._response_session.set_release(1 << 32 | (session_id & 0xFFFFFFFF))
 
     def announce_no_responses(self) -> None:
-        """Tell the sender no more; for the conductor."""
+        """Stop announcing responses; called by the conductor."""
         self._response_session.set_release(0)
 
     def insert_packet(  # noqa: PLR0913
@@ -133,7 +137,7 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Take a datagram for this stream; return the bytes of it that were used, or a negative `wire.FRAME_…`."""
+        """Insert a datagram into the log; return the bytes used, 0 if it is dropped, or a negative `wire.FRAME_…`."""
         if (
             positions.compute_term_count(term_id, self.log.initial_term_id) < 0
             or self._is_rejected.get_acquire()
@@ -146,16 +150,17 @@ class PublicationImage:
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )
         proposed = packet_position + payload_length
+        # Flow control: a sender may send up to half a term, the largest window, beyond the last status message.
         if proposed > self._overrun_threshold:
             self._counters.flow_control_over_runs.increment_release()
             return 0
         if payload_length == 0:
             return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
         if packet_position < self._last_sm_position:
-            # No sign of life: what was sent long ago may come again long after its sender is gone.
+            # Old data is no sign of life: it may be repeated long after its sender has ended.
             self._counters.flow_control_under_runs.increment_release()
             if proposed >= self._last_sm_position - self.window_length:
-                # But its way is alive: another one is ahead of it.
+                # The path is still active, but another path is ahead of it.
                 self.connections.track(endpoint, source, now_ns)
             return 0
         self.connections.track(endpoint, source, now_ns)
@@ -199,12 +204,13 @@ class PublicationImage:
         return 0
 
     def track_rebuild(self, now_ns: int) -> int:
-        """Follow subscribers and received data; ask for what is missing. Return the frames sent."""
+        """Update the rebuild position and the next status message, and recover gaps; return the frames sent."""
         if self.subscribers.size() == 0 or self.log.is_revoked():
             return 0
         hwm = self.hwm_position.get()
         before = self.rebuild_position.get()
-        # No more than a term was accepted beyond the last status message, nor did any subscriber join before it.
+        # Clients write subscriber positions: cap them at a term beyond the last status message, which is more than can
+        # have been received.
         ceiling = self._last_sm_position + self.log.term_length
         lowest = max(self.subscribers.lowest(ceiling), self._next_sm_position)
         if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
@@ -232,7 +238,7 @@ class PublicationImage:
             self._next_sm_position = lowest
             self.window_length = window
             self._is_sm_due = True
-        # A rejected image requests nothing: the retransmission would be dropped.
+        # A rejected image requests nothing: it would drop the retransmission.
         if not self.loss.detector.is_due or self._is_rejected.get_acquire():
             return 0
         return self.loss.recover(now_ns)
@@ -246,11 +252,11 @@ class PublicationImage:
         if session != self._last_response_session:
             self._last_response_session = session
             if session != 0:
-                # The requester must not wait for the clock.
+                # Due now: the requester waits for it.
                 self._sm_deadline_ns = now_ns - 1
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
             if now_ns > self._sm_deadline_ns and session != 0:
-                # The upper half is cut off.
+                # The assignment to 32 bits drops the upper half.
                 self._response_setup.response_session_id = session
                 self.connections.send_response_setup(self._response_setup, now_ns)
             work += self._send_status_message(now_ns)
@@ -286,7 +292,7 @@ class PublicationImage:
         return 1
 
     def disable_status_messages(self) -> int:
-        """Send no more status messages by the clock: another image of the stream does."""
+        """Stop periodic status messages: a newer image of the stream sends them."""
         self._is_status_message_enabled = False
         return 0
 

@@ -18,7 +18,7 @@ cdef class Receiver(DataAgent):
     cdef int32_t _next_image
 
     @cython.locals(index=int32_t, work=int32_t)
-    cdef int32_t _care_for_images(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _update_images(self, int64_t now_ns) except -1 nogil
     cdef int32_t _execute(self) except -1 nogil
     cdef int32_t _execute_on_dispatcher(self) except -1 nogil
     cdef int32_t _execute_on_image(self) except -1 nogil

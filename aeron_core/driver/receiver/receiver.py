@@ -1,8 +1,8 @@
-"""Receives what senders sent, rebuilds images, and tells senders what is missing and how far they may go.
+"""Receiver agent: polls the sockets, rebuilds images, and sends NAKs and status messages to senders.
 
-The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
-RELEASED has come back. Where one stream raises, the next call of `do_work` goes on with the one after it: one
-that is broken for good must not keep the others from working.
+A duty cycle never takes the GIL. All images and endpoints are borrowed references: the conductor keeps each one alive
+until it has received RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after it,
+so that a broken stream cannot starve the others.
 Source: aeron_driver_receiver.c.
 """
 
@@ -42,9 +42,9 @@ class Receiver(DataAgent):
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
         work += self._endpoints.poll(now_ns)
-        return work + self._care_for_images(now_ns)
+        return work + self._update_images(now_ns)
 
-    def _care_for_images(self, now_ns: int) -> int:
+    def _update_images(self, now_ns: int) -> int:
         work = 0
         while self._next_image < self._images.size:
             index = self._next_image
@@ -131,8 +131,8 @@ class Receiver(DataAgent):
         return 0
 
     def _silence_predecessors(self, successor: PublicationImage) -> int:
-        # An image that everybody left says EOS before it goes. The sender would take that for the word of the image
-        # that was made since.
+        # An image without subscribers sends status messages with EOS before it goes. The sender cannot distinguish them
+        # from those of the newer image, and would forget the receiver.
         for i in range(self._images.size):
             image = self._images.at(i)
             if cython.cast(PublicationImage, image).is_of_stream_of(successor):

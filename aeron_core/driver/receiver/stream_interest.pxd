@@ -15,15 +15,15 @@ cpdef bint is_expired(int64_t state, int64_t now_ns) noexcept nogil
 cdef class StreamInterest:
     cdef readonly int32_t stream_id
     cdef bint _is_all_sessions
-    cdef LongMap _sessions      # session id -> 1 where one session is subscribed
+    cdef LongMap _sessions      # session id -> 1 for a session with a subscription of its own
     cdef LongMap _states        # session id -> state of a session without an image
     cdef PointerMap _images     # session id -> PublicationImage, borrowed
-    cdef int32_t _in_progress   # how many of the states say that an image is being made
-    cdef int64_t _stale_from_ns  # until then it is no use to look for states that may be forgotten
+    cdef int32_t _in_progress   # number of sessions in INIT_IN_PROGRESS
+    cdef int64_t _stale_from_ns  # no state becomes stale before this time
 
     cdef bint wants(self, int32_t session_id) noexcept nogil
     cdef bint is_unused(self) noexcept nogil
-    cdef bint has_room(self, int64_t now_ns) noexcept nogil
+    cdef bint has_capacity(self, int64_t now_ns) noexcept nogil
     @cython.locals(slot=int32_t, earliest_ns=int64_t)
     cdef int32_t forget_stale(self, int64_t now_ns) noexcept nogil
     @cython.locals(state=int64_t)

@@ -1,10 +1,11 @@
-"""The sending side of one stream on a network.
+"""Send side of one stream over datagrams.
 
-    data: sender limit ≥ position ──► datagrams ──► sender position moves
-    SETUP every 100 ms until a first status message, and when one asks for it
-    heartbeat 100 ms after the last data, with EOS once all was sent
+    data       while the sender position is below the sender limit, which flow control derives from status messages
+    SETUP      every 100 ms until the first status message, and when a status message requests one
+    heartbeat  100 ms after the last data, with the EOS flag once everything was sent
+    NAK        a receiver requests a part of a term again (`retransmit_handler`)
 
-Not here: the life of a publication (`network_stream`), which the conductor runs, and the socket.
+Not here: the lifecycle of a publication, which the conductor runs, and the socket.
 Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
 Source: aeron_network_publication.c.
 """
@@ -60,12 +61,12 @@ class NetworkPublication(SendingPublication):
         self._receivers = LiveReceivers(params.connection_timeout_ns)
         self._is_unicast = not params.is_group
         self._signals_eos = params.signals_eos
-        # The sender may pass its limit by so much: of padding only the header is sent. The longest is what is left
-        # of a term that a message of the greatest length, cut into fragments, does not fit.
+        # The sender may exceed its limit by the length of padding, of which only the header is sent. The longest
+        # padding is almost as long as the longest fragmented message, which did not fit the rest of the term.
         self._longest_padding = positions.fragmented_length(
             params.log.max_message_length, params.log.max_payload_length
         )
-        # Due at once: nothing was sent yet.
+        # Both are due at once: nothing was sent yet.
         self._time_of_last_setup_ns = params.now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = params.now_ns - wire.HEARTBEAT_INTERVAL_NS - 1
         self._frames = ControlFrames(params)
@@ -76,7 +77,8 @@ class NetworkPublication(SendingPublication):
         self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
     def send_pending(self, now_ns: int) -> int:
-        """Send what may be sent; return the bytes of it."""
+        """Send what is due; return the bytes sent."""
+        # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
         if not self._has_initial_connection or self._is_setup_elicited:
             self._send_setup_if_due(position, now_ns)
@@ -98,18 +100,19 @@ class NetworkPublication(SendingPublication):
                 self._count_back_pressure()
             return 0
         taken = self.endpoint.send(self, self._batch)
-        # The last entry taken may have been cut short: what counts is how far its bytes reach.
+        # The socket may accept fewer entries: advance only by the bytes that were sent.
         if self._batch.length_of_first(taken) < self._batch.length:
             self._counters.short_sends.get_and_add(1)
             first = self._batch.length_of_first(taken)
         if taken > 0:
             self._time_of_last_send_ns = now_ns
             self._tracks_sender_limits = True
+            # Release: the conductor and clients read the position to see what was sent.
             self.sender_position.set_release(position + first)
         return first
 
     def _count_back_pressure(self) -> int:
-        # Once for each time that the sender has to stop, not once for each cycle that it stands still.
+        # Count once per stop of the sender, not once per duty cycle in which it waits.
         if self._tracks_sender_limits:
             self._tracks_sender_limits = False
             self._back_pressure_events.increment_release()
@@ -157,7 +160,7 @@ class NetworkPublication(SendingPublication):
         limit = self.sender_limit.get()
         position = self.sender_position.get()
         if self._simulates_connection and not self.has_receivers.get_acquire() and self.spies.size() > 0:
-            # Spies alone drive the stream: it is as if the fastest of them had received it.
+            # Without receivers the spies drive the stream, as if the fastest of them were a receiver.
             position = self.spies.highest(position, self.log.producer_position())
             self.sender_position.set_release(position)
             limit = position
@@ -179,10 +182,10 @@ class NetworkPublication(SendingPublication):
         return self._simulates_connection and self.spies.size() > 0
 
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's position and window, or its wish for a SETUP; return 1 where that is not credible."""
+        """Handle a receiver's position and window, or its request for a SETUP; return 1 if it is rejected."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             if self.is_end_of_stream.get_acquire():
-                # Whoever comes now would make an image that nothing is sent to any more.
+                # A receiver that joins now would create an image that never receives anything.
                 return 0
             self._is_setup_elicited = True
             self._flow_control.on_setup_elicited(sm, now_ns)
@@ -212,15 +215,15 @@ class NetworkPublication(SendingPublication):
 
     def _refuse_receiver(self) -> int:
         self._counters.status_messages_rejected.increment_release()
-        # Told once, until there was room again: who forges receivers would flood the conductor.
+        # Report once, until a receiver was forgotten: forged receivers must not flood the conductor.
         if not self._has_refused_receivers:
             self._has_refused_receivers = True
             self._events.receivers_refused(self)
         return 1
 
     def _is_credible(self, sm: StatusMessage) -> bool:
-        # Unlike the reference's, our check knows of the padding: a receiver that stands still just before it is
-        # half a term and the padding behind, and must not be taken for gone.
+        # Unlike the reference, we allow for padding: a receiver that waits just before it is half a term plus the
+        # padding behind the sender, and its status messages must not be rejected.
         position = self.sender_position.get()
         bits = self.log.position_bits_to_shift
         return sm.is_near(position, self.log.initial_term_id, bits) or sm.is_near(
@@ -228,7 +231,7 @@ class NetworkPublication(SendingPublication):
         )
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
-        """Send again what a receiver lacks, if it may be."""
+        """Retransmit a gap of a receiver, unless it was retransmitted just before."""
         self._naks_received.increment_release()
         if not nak.is_valid(self.log.term_length):
             self._counters.invalid_packets.get_and_add(1)
@@ -253,7 +256,7 @@ class NetworkPublication(SendingPublication):
     def on_error(
         self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
     ) -> int:
-        """Take a receiver's refusal: it no longer counts, and the publisher is told."""
+        """Handle the error of a receiver that rejects the stream: forget it, and report it to the publishers."""
         self._flow_control.on_error(error, now_ns)
         if not self._receivers.forget(error.receiver_id):
             return 0
@@ -262,7 +265,7 @@ class NetworkPublication(SendingPublication):
         return self._events.error(self, error, destination_registration_id, source)
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
-        """Answer a receiver that measures the round-trip time."""
+        """Reply to a receiver that measures the round-trip time."""
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             return 0
         if not self._rttm_replies.take(now_ns):
@@ -274,20 +277,20 @@ class NetworkPublication(SendingPublication):
         return self._send_frame(self._frames.encode_rttm(self._clock.epoch_ns(), 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
-        """Tell the conductor of a response stream, if this publication asked for one."""
+        """Report the session of the responses, if this publication requested responses."""
         if not self._requests_response:
             self._counters.invalid_packets.get_and_add(1)
             return 0
         return self._events.response_setup(self, setup.response_session_id, now_ns)
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
-        """Send a part of the log again, if it is still there; return the bytes sent."""
+        """Retransmit a part of the log, if it is still there; return the bytes sent."""
         position = positions.compute_position(
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )
         sender_position = self.sender_position.get()
-        # Unlike the reference, which leaves room for padding of the greatest message but not for the headers of
-        # its fragments: a gap at the very start of the window would never be closed.
+        # The reference allows for padding as long as the longest message, but not for the headers of its fragments.
+        # With that bound, a gap at the very start of the window would never be closed.
         bottom = sender_position - (self.log.term_length >> 1) - self._longest_padding
         if position < bottom or position >= sender_position:
             return 0

@@ -14,11 +14,11 @@ cdef class Sender(DataAgent):
     cdef PolledSendEndpoints _endpoints
     cdef PointerList _publications          # of SendingPublication
     cdef PointerList _ipc_publications      # of IpcPublication
-    cdef int32_t _round_robin               # which publication is the first of the next cycle
-    cdef int32_t _next_to_send              # where each walk goes on: 0, but after one that raised
+    cdef int32_t _round_robin               # index of the first publication of the next cycle
+    cdef int32_t _next_to_send              # next index of each walk: 0, except after a stream that raised
     cdef int32_t _next_limit
     cdef int32_t _next_ipc_limit
-    cdef int32_t _poll_ratio                # sends for one poll of the sockets
+    cdef int32_t _poll_ratio                # duty cycles with sends per poll of the sockets
     cdef int32_t _sends_since_poll
     cdef int64_t _poll_interval_ns
     cdef int64_t _poll_deadline_ns

@@ -1,8 +1,8 @@
-"""Sends what publishers wrote, hears what receivers say, and tells publishers how far they may go.
+"""Sender agent: sends publications, polls the sockets for frames of receivers, and moves publisher limits.
 
-The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
-RELEASED has come back. Where one stream raises, the next call of `do_work` goes on with the one after it: one
-that is broken for good must not keep the others from working.
+A duty cycle never takes the GIL. All publications and endpoints are borrowed references: the conductor keeps each one
+alive until it has received RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after
+it, so that a broken stream cannot starve the others.
 Source: aeron_driver_sender.c.
 """
 
@@ -39,7 +39,7 @@ class Sender(DataAgent):
         self._publications = PointerList()
         self._ipc_publications = PointerList()
         self._poll_ratio = params.send_to_status_poll_ratio
-        # Source: aeron_driver_sender.c: control is polled at half the time between two status messages at most.
+        # Source: aeron_driver_sender.c: sockets are polled at least twice per status message interval.
         self._poll_interval_ns = params.status_message_timeout_ns >> 1
         self._poll_deadline_ns = 0
 
@@ -57,7 +57,7 @@ class Sender(DataAgent):
         return work + sent + self._update_limits(now_ns)
 
     def _send(self, now_ns: int) -> int:
-        # Another publication goes first in each cycle, so that none can starve the others.
+        # Each cycle begins with another publication (round robin), so that none can starve the others.
         count = self._publications.size
         sent = 0
         if self._next_to_send == 0:
