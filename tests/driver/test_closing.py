@@ -1,4 +1,4 @@
-"""What a closed driver still holds: nothing, also before the cycle collector runs."""
+"""Resources of a closed driver: all are freed before the cycle collector runs."""
 
 import gc
 import os
@@ -22,7 +22,7 @@ SMALL = {
 MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
 CHANNELS = ("aeron:ipc", "aeron:udp?endpoint=127.0.0.1:20121", "aeron-spy:aeron:udp?endpoint=127.0.0.1:20121")
 
-# A client in a process of its own: mappings of its own would be counted among those of the driver.
+# The client runs in another process, because its mappings would be counted with those of the driver.
 CLIENT = """
 import sys
 from aeron_core import connect
