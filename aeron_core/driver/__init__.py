@@ -1,1 +1,1 @@
-"""The media driver: conductor, sender, receiver, and what they work with."""
+"""The media driver: conductor, sender, receiver, and their shared parts."""

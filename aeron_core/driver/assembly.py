@@ -1,4 +1,4 @@
-"""Puts the parts of a driver together: shared files, rings, agents. Starts nothing."""
+"""Assembly of a driver: creates the shared files, the rings and the agents, and closes them. Starts no thread."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aeron_core.concurrent.error_log import DistinctErrorLog
 from aeron_core.concurrent.loss_report import LossReport
 from aeron_core.concurrent.mapped_file import create_mapped_file
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
-from aeron_core.driver.agents.agent_params import AgentParams
+from aeron_core.driver.agents.data_agent import AgentParams
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, SystemCounters
 from aeron_core.driver.conductor.agent_proxy import AgentProxy
 from aeron_core.driver.conductor.client_proxy import ClientProxy
@@ -51,7 +51,7 @@ LOSS_REPORT_FILE = "loss-report.dat"
 class Assembly:
     """The parts of one driver."""
 
-    def __init__(  # noqa: PLR0913 - what a driver is made from
+    def __init__(  # noqa: PLR0913 - the parts of a driver
         self,
         settings: DriverSettings,
         *,
@@ -173,14 +173,14 @@ class Assembly:
         )
 
     def publish(self) -> None:
-        """Let clients in: nothing of the shared files is unfinished any more."""
-        # The first id that a client takes must not be 0, which means none.
+        """Mark cnc.dat as ready for clients; call once everything else is initialized."""
+        # Use up id 0: in the protocol 0 means "no id", so no client may get it.
         self.context.next_correlation_id()
         self.context.to_driver.consumer_heartbeat_ms = self._clock.epoch_ms()
         self.cnc.publish()
 
     def close(self) -> None:
-        """Let go of everything; no agent runs any more."""
+        """Delete the logs, close the sockets and free what the agents shared; call after all agents stopped."""
         self.conductor.on_close()
         self.context.logs.delete_all()
         self._resolution.close()
@@ -189,6 +189,11 @@ class Assembly:
         for endpoint in self.conductor.registrars.endpoints():
             endpoint.close_sockets()
         self.context.events.close()
+        self.conductor.dispose()
+
+    def on_error(self, error: BaseException) -> None:
+        """Record an exception of a duty cycle; any agent's thread may call this."""
+        self.context.errors.record_exception(error, "duty cycle")
 
 
 def _open_event_log(settings: DriverSettings, clock: Clock, errors: ErrorSink) -> EventLog:

@@ -1,4 +1,4 @@
-"""The driver's directory: one live driver each, a dead one's is taken over.
+"""The driver's directory: used by one live driver at a time; the directory of a dead driver is taken over.
 
 Source: aeron_driver.c, aeron_driver_ensure_dir_is_recreated.
 """
@@ -23,12 +23,12 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 if TYPE_CHECKING:
     from aeron_core.settings import DriverSettings
 
-#: All that a driver puts into its directory.
+#: All entries that a driver creates in its directory.
 _ENTRIES: Final = frozenset({CNC_FILE, "loss-report.dat", "publications", "images"})
 
 
 def prepare_directory(settings: DriverSettings) -> None:
-    """Make `aeron_dir` anew with its folders; raises ActiveDriverError where a driver lives in it."""
+    """Delete `aeron_dir` and create it again with its folders; raise ActiveDriverError if a live driver uses it."""
     path = settings.aeron_dir
     if path.exists() and not path.is_dir():
         raise StorageError(
@@ -54,12 +54,12 @@ def prepare_directory(settings: DriverSettings) -> None:
     except OSError as error:
         raise StorageError(
             error.errno,
-            f"cannot create aeron.dir={path}: {error.strerror}; choose one that you may write to with AERON_DIR",
+            f"cannot create aeron.dir={path}: {error.strerror}; choose a writable one with AERON_DIR",
         ) from error
 
 
 def _check_is_ours(path: Path) -> None:
-    # The directory is deleted with all that it holds: never one that somebody else keeps things in.
+    # The directory is deleted with its contents, so it must not hold files of others.
     strange = sorted(entry.name for entry in path.iterdir() if entry.name not in _ENTRIES)
     if strange:
         raise StorageError(
@@ -78,7 +78,7 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = Fa
         except CncNotReadyError:
             if not (path / CNC_FILE).exists() or time.monotonic() >= deadline:
                 return
-            # Another driver may be starting in the directory at this moment.
+            # Another driver may be starting in this directory.
             time.sleep(0.01)
         except CncIncompatibleError:
             return
@@ -86,9 +86,9 @@ def _check_no_active_driver(path: Path, timeout_ms: int, *, tells_age: bool = Fa
     if tells_age:
         print(f"INFO: Aeron driver heartbeat is {age_ms} ms old", file=sys.stderr)
     if age_ms <= timeout_ms:
-        # The age alone decides, as with the reference: the driver may run where its pid means nothing here.
+        # As in the reference, only the age decides: the driver may run in another pid namespace (container).
         raise ActiveDriverError(
-            f"active media driver detected in {path}: pid {cnc.pid}, last heard of {age_ms} ms ago; "
+            f"active media driver detected in {path}: pid {cnc.pid}, last heartbeat {age_ms} ms ago; "
             f"{_advice(cnc.pid, timeout_ms - age_ms)}"
         )
 
@@ -103,7 +103,7 @@ def _advice(pid: int, left_ms: int) -> str:
 
 
 def has_gone(pid: int) -> bool:
-    """Return whether no process here has that id; one that cannot be a process's has not gone."""
+    """Return whether no process of this pid namespace has that id; False for an invalid id."""
     if pid <= 0:
         return False
     try:
@@ -111,13 +111,13 @@ def has_gone(pid: int) -> bool:
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
-        # There is one, of another user.
+        # The process exists, but belongs to another user.
         return False
     return False
 
 
 def _save_errors(path: Path) -> None:
-    # What a driver that died had to say must not go with its directory.
+    # Keep the errors of a dead driver: its directory is about to be deleted.
     try:
         cnc = CncFile.open(path / CNC_FILE, read_only=True)
     except (CncNotReadyError, CncIncompatibleError):
@@ -138,7 +138,7 @@ def _save_errors(path: Path) -> None:
 
 
 def delete_directory(path: Path) -> None:
-    """Delete the directory of a driver that has ended, but not what somebody else put into it."""
+    """Delete the directory of a closed driver, except files that the driver did not create."""
     for entry in (path / name for name in _ENTRIES):
         if entry.is_dir():
             shutil.rmtree(entry, ignore_errors=True)
@@ -150,11 +150,11 @@ def delete_directory(path: Path) -> None:
 
 
 def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False) -> None:
-    """Delete the directory of a driver that has died, or only check that it may be.
+    """Delete the directory of a dead driver; with `dry_run` only check that it may be deleted.
 
-    Raises ActiveDriverError where the driver lives, or has lived within `timeout_ms`; CncIncompatibleError where
-    another version made it, of which nobody here can say whether it lives; StorageError where `path` holds what no
-    driver put there, or cannot be deleted.
+    Raises ActiveDriverError if the driver is alive, or was within the last `timeout_ms`; CncIncompatibleError if
+    another version created it, so that its liveness is unknown; StorageError if `path` holds files that no driver
+    created, or cannot be deleted.
     """
     _check_is_ours(path)
     _check_no_active_driver(path, timeout_ms)
@@ -164,4 +164,4 @@ def delete_dead_directory(path: Path, timeout_ms: int, *, dry_run: bool = False)
         return
     delete_directory(path)
     if path.exists():
-        raise StorageError(errno.EACCES, f"cannot delete {path}: not all of it may be deleted by this user")
+        raise StorageError(errno.EACCES, f"cannot delete {path}: this user may not delete all of it")

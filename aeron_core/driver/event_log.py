@@ -1,7 +1,7 @@
-"""What happens in a driver, one line an event, in a file or on standard output.
+"""Event log of a driver: one line per event, in a file or on standard output.
 
-Anybody may tell of an event; a thread of its own writes it, so that nobody waits for a disk. Where nothing is to be
-logged there is no thread, and no socket is watched.
+Any thread may log an event; a thread of the log writes it, so that no agent waits for a disk. If no event is enabled,
+there is no such thread and no socket is wrapped.
 Source: aeron_driver_agent.c.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.message import ControlMessage
 
 _NS: Final = 1_000_000_000
-#: Lines that wait to be written; more are dropped and counted. Invented: some 10 MB.
+#: Lines that wait to be written; further ones are dropped and counted. Our choice: about 10 MB.
 MAX_WAITING: Final = 65536
 
 _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
@@ -62,7 +62,7 @@ _EVENT_OF: Final[dict[type[ControlMessage], str]] = {
 
 
 class EventLog:
-    """Any thread may tell it of events."""
+    """Any thread may log events."""
 
     def __init__(
         self,
@@ -82,24 +82,24 @@ class EventLog:
         self._output = _Output(file, max_length, on_fault) if self.is_on else None
 
     def note(self, event: str, /, **details: object) -> None:
-        """Log an event, if it is wanted."""
+        """Log an event if it is enabled."""
         if event in self._wanted:
             self._write(event, " ".join(f"{name}={value}" for name, value in details.items()))
 
     def on_message(self, message: ControlMessage) -> None:
-        """Log a command or a response, if that is wanted."""
+        """Log a command or a response if its event is enabled."""
         if not self.is_on:
             return
         event = _EVENT_OF.get(type(message))
         if event in self._wanted:
             details = {field.name: getattr(message, field.name) for field in fields(message)}
             if isinstance(message, commands.TerminateDriver):
-                # It is a secret of those who may end the driver; the reference logs its length, too.
+                # The token is a secret; the reference also logs only its length.
                 details["token_length"] = len(details.pop("token"))
             self.note(event, **details)
 
     def watch(self) -> Callable[[DatagramChannel], DatagramChannel] | None:
-        """Return what has datagrams logged; None where nobody wants that."""
+        """Return a function that wraps a channel so that its datagrams are logged; None if those events are off."""
         if self._wanted.isdisjoint({events.FRAME_IN, events.FRAME_OUT, events.NAK_SENT, events.NAK_RECEIVED}):
             return None
         return lambda channel: LoggedDatagrams(channel, self._on_received, self._on_sent)
@@ -128,7 +128,7 @@ class EventLog:
             self._start()
 
     def _start(self) -> None:
-        # With the first event: a driver that does not come to be leaves no thread behind.
+        # Start with the first event: a failed construction of a driver leaves no thread behind.
         with self._starting:
             if self._thread is None and self._output is not None:
                 self._thread = threading.Thread(
@@ -140,7 +140,7 @@ class EventLog:
                 self._thread.start()
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Write the waiting lines and stop the thread."""
         self.is_on = False
         self._wanted = frozenset()
         with self._starting:
@@ -154,9 +154,9 @@ class EventLog:
 
 
 class _Output:
-    """Where lines go: a file, with a new one behind it whenever that is long enough, or standard output.
+    """Output of the log: standard output, or files, of which a new one begins when the last is long enough.
 
-    What cannot be written is told once, and nothing is written any more: the driver goes on without.
+    The first write error is reported once and ends the output; the driver continues without a log.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class _Output:
         self._file: TextIO | None = None if path is None else path.open("a", encoding="utf-8")
 
     def write_all(self, take: Callable[[], str | None]) -> None:
-        """Write what `take` gives until that is None."""
+        """Write the lines that `take` returns until it returns None."""
         while (line := take()) is not None:
             if self._has_failed:
                 continue
@@ -191,7 +191,7 @@ class _Output:
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            # What is still in its buffer has been told already if it could not be written.
+            # Flushing the buffer may fail again; that error was reported before.
             with suppress(OSError):
                 self._file.close()
 

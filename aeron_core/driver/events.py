@@ -1,6 +1,6 @@
-"""Which events of a driver are logged: their names and numbers, and the texts that choose among them.
+"""Events of a driver: their names and numbers, and the parser of the settings that enable them.
 
-Not here: writing them down (event_log), and those who tell of them.
+Not here: writing them (event_log).
 Source: aeron_driver_agent.h, aeron_driver_agent.c (aeron_driver_agent_events_set_enabled).
 """
 
@@ -27,7 +27,7 @@ NAME_RESOLUTION_LOOKUP: Final = "NAME_RESOLUTION_LOOKUP"
 PUBLICATION_REVOKE: Final = "PUBLICATION_REVOKE"
 IMAGE_REVOKE: Final = "PUBLICATION_IMAGE_REVOKE"
 
-#: By their numbers, which may be written instead.
+#: Event names by number; settings accept either.
 EVENTS: Final[Mapping[int, str]] = MappingProxyType(
     {
         1: FRAME_IN,
@@ -84,7 +84,7 @@ EVENTS: Final[Mapping[int, str]] = MappingProxyType(
     }
 )
 
-#: Those of the reference that nobody here tells of: strategies and gossip keep to counters, and retransmits are frames.
+#: Events of the reference that this driver never logs: strategies and gossip use counters, retransmissions are frames.
 NEVER_LOGGED: Final = frozenset(
     {
         "NAME_RESOLUTION_NEIGHBOR_ADDED",
@@ -118,7 +118,7 @@ _MASKS: Final[Mapping[int, frozenset[str]]] = MappingProxyType(
 
 
 def choose_events(enabled: str | None, disabled: str | None) -> tuple[frozenset[str], list[str]]:
-    """Return the events to log, and what is wrong with the texts that chose them."""
+    """Return the events to log and a list of errors in the two settings."""
     wanted, faults = _parse(enabled)
     unwanted, more_faults = _parse(disabled)
     return wanted - unwanted - NEVER_LOGGED, faults + more_faults
@@ -127,36 +127,36 @@ def choose_events(enabled: str | None, disabled: str | None) -> tuple[frozenset[
 def _parse(text: str | None) -> tuple[frozenset[str], list[str]]:
     names: set[str] = set()
     faults = []
-    for word in _words(text):
-        found = _named(word)
+    for item in _items(text):
+        found = _named(item)
         if not found:
             faults.append(
-                f"no event {word!r}: must be all, admin, a mask such as 0xFF, or names or numbers of events"
+                f"no event {item!r}: must be all, admin, a mask such as 0xFF, or names or numbers of events"
             )
         elif found <= NEVER_LOGGED:
-            faults.append(f"event {word} is accepted, but this driver does not tell of it")
+            faults.append(f"event {item} is accepted, but this driver does not log it")
         names |= found
     return frozenset(names), faults
 
 
-def _words(text: str | None) -> Iterable[str]:
-    return filter(None, (word.strip() for word in (text or "").split(",")))
+def _items(text: str | None) -> Iterable[str]:
+    return filter(None, (item.strip() for item in (text or "").split(",")))
 
 
-def _named(word: str) -> frozenset[str]:
-    if word in _GROUPS:
-        return _GROUPS[word]
-    if word.startswith("0x"):
-        return _masked(word)
-    name = _ALIASES.get(word, word)
-    if word.isdecimal():
-        name = EVENTS.get(int(word), "")
+def _named(item: str) -> frozenset[str]:
+    if item in _GROUPS:
+        return _GROUPS[item]
+    if item.startswith("0x"):
+        return _masked(item)
+    name = _ALIASES.get(item, item)
+    if item.isdecimal():
+        name = EVENTS.get(int(item), "")
     return frozenset({name}) & _ALL
 
 
-def _masked(word: str) -> frozenset[str]:
+def _masked(item: str) -> frozenset[str]:
     try:
-        mask = int(word, 16)
+        mask = int(item, 16)
     except ValueError:
         return frozenset()
     if mask >= _WHOLE_MASK:

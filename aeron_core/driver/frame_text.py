@@ -1,4 +1,4 @@
-"""Datagrams in words, for the event log."""
+"""Text of datagrams for the event log."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def _type_of(datagram: bytes) -> int:
 
 
 def is_nak(datagram: bytes) -> bool:
-    """Return whether a datagram asks for a retransmission."""
+    """Return whether the first frame of a datagram is a NAK, a retransmission request."""
     return _type_of(datagram) == wire.TYPE_NAK
 
 
 def describe_frame(datagram: bytes) -> str:
-    """Return what the first frame of a datagram says."""
+    """Return type and fields of the first frame of a datagram."""
     kind = _KINDS.get(_type_of(datagram))
     if kind is None:
         return f"unknown frame of {len(datagram)} bytes"

@@ -1,4 +1,4 @@
-"""A socket whose datagrams somebody wants to see; takes the GIL for each call that brings or takes any."""
+"""Datagram channel that reports its traffic to the event log; takes the GIL for each call with datagrams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatc
 
 
 class LoggedDatagrams(DatagramChannel):
-    """Hands on all calls; the functions that are told of datagrams may run on any agent's thread."""
+    """Forwards all calls to `channel`; the two callbacks run on the thread of the calling agent."""
 
     def __init__(
         self,
@@ -29,16 +29,16 @@ class LoggedDatagrams(DatagramChannel):
         self._take_error()
         if count > 0:
             with cython.gil:
-                self._tell_received(batch, count)
+                self._report_received(batch, count)
         return count
 
     def send(self, batch: SendBatch, destination: SocketAddress) -> int:
-        """See `DatagramChannel`; what was not taken is not told."""
+        """See `DatagramChannel`; only datagrams that the socket accepted are reported."""
         taken = self._channel.send(batch, destination)
         self._take_error()
         if taken > 0:
             with cython.gil:
-                self._tell_sent(batch, taken, destination)
+                self._report_sent(batch, taken, destination)
         return taken
 
     def descriptor(self) -> int:
@@ -50,7 +50,7 @@ class LoggedDatagrams(DatagramChannel):
         self._channel.error_code = 0
         return 0
 
-    def _tell_received(self, batch: ReceiveBatch, count: int) -> int:
+    def _report_received(self, batch: ReceiveBatch, count: int) -> int:
         for index in range(count):
             source = SocketAddress()
             batch.copy_source(index, source)
@@ -61,7 +61,7 @@ class LoggedDatagrams(DatagramChannel):
                 self._on_received(data[start : start + step], source)
         return 0
 
-    def _tell_sent(self, batch: SendBatch, taken: int, destination: SocketAddress) -> int:
+    def _report_sent(self, batch: SendBatch, taken: int, destination: SocketAddress) -> int:
         to = destination.copy()
         for index in range(taken):
             for datagram in batch.datagrams(index):

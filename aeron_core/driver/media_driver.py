@@ -1,12 +1,10 @@
-"""A media driver: embedded in an application, alone in a process, or run by its owner cycle by cycle."""
+"""Media driver: embedded in an application, alone in a process, or stepped by its owner."""
 
 from __future__ import annotations
 
 import logging
 import threading
-import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.agent import Agent, CompositeAgent, PythonAgent
@@ -20,19 +18,12 @@ from aeron_core.driver.conductor.log_storage import sweep_shared_memory
 from aeron_core.driver.conductor.names.lookups import LookupThreads
 from aeron_core.driver.directory import delete_directory, prepare_directory
 from aeron_core.driver.private_directory import new_private_directory, sweep_private_directories
-from aeron_core.errors import ConfigurationError, PluginError
+from aeron_core.driver.startup_settings import check_strategies, resolver_of, sections_of, settings_of
+from aeron_core.errors import ConfigurationError
 from aeron_core.registry import Registry
-from aeron_core.settings import (
-    DriverSettings,
-    SettingsModel,
-    Storage,
-    ThreadingMode,
-    load_driver_settings,
-    load_section,
-)
+from aeron_core.settings import DriverSettings, Storage, ThreadingMode
 from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
-from aeron_core.spi.name_resolver import NameResolverParams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,30 +32,20 @@ if TYPE_CHECKING:
 
     from aeron_core._native.commands import CommandRing
     from aeron_core.driver.conductor.names.lookups import StartLookup
+    from aeron_core.driver.startup_settings import Sections
     from aeron_core.spi.idle_strategy import IdleStrategy
     from aeron_core.spi.media import ConnectionNetwork, OpenDatagrams
     from aeron_core.spi.name_resolver import NameResolver
-
-    Sections = Mapping[str, SettingsModel | Mapping[str, Any]]
-
-
-_GOSSIP: Final = "driver"  # the name resolver that falls back to another one
-#: Settings that name strategies, and where their names are looked up.
-_STRATEGIES: Final = {
-    "multicast_flow_control": "aeron_flow_controls",
-    "unicast_flow_control": "aeron_flow_controls",
-    "congestion_control": "aeron_congestion_controls",
-}
 
 
 class MediaDriver:
     """Moves frames between log buffers and media for all clients of its directory.
 
-    `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and works in
-    `do_work`. `close` ends it; so does leaving its `with` block.
+    `launch` and `launch_embedded` start its threads; `MediaDriver(settings, invoker=True)` has none and runs its
+    agents in `do_work`. Close it with `close` or by leaving its `with` block.
     """
 
-    def __init__(  # noqa: PLR0913 - all have a preset
+    def __init__(  # noqa: PLR0913 - all have defaults
         self,
         settings: DriverSettings | Mapping[str, Any] | None = None,
         *,
@@ -76,32 +57,32 @@ class MediaDriver:
         streams: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
-        """Take the directory and make everything ready, but start nothing.
+        """Take the directory and create files, rings and agents, but start no thread.
 
-        `sections`: settings of plugins by section, as objects or mappings; from the environment where not given.
-        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the system's clocks and sockets and the
-        threads on which names are looked up, for simulations. Raises ActiveDriverError, StorageError,
+        `sections`: settings of plugins by section, as objects or mappings; otherwise from the environment.
+        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the clocks, the sockets and the name-lookup
+        threads in simulations. Raises ActiveDriverError, StorageError,
         ConfigurationError or PluginError.
         """
-        self.settings = _settings_of(settings)
+        self.settings = settings_of(settings)
         self._mode = ThreadingMode.INVOKER if invoker else self.settings.threading_mode
         self._closing = threading.Lock()
         self._is_closed = False
         self._terminated = Flag()
         self._registry = registry or Registry.load()
-        self.sections = _sections_of(self._registry, sections or {})
-        # Before the directory is touched: what a dead driver left in it must not go for a misspelt name.
-        _check_strategies(self._registry, self.settings)
-        resolver = _resolver_of(self._registry, self.settings)
+        self.sections = sections_of(self._registry, sections or {})
+        # Before the directory is touched: a misspelt name must not delete what a dead driver left there.
+        check_strategies(self._registry, self.settings)
+        resolver = resolver_of(self._registry, self.settings)
         self._invoker: AgentInvoker | None = None
         self._runners: list[AgentRunner] = []
         prepare_directory(self.settings)
         try:
-            self._assembly = self._assemble(
+            self._assembly: Assembly | None = self._assemble(
                 resolver, clock or Clock(), open_datagrams, streams, start_lookup or LookupThreads()
             )
         except BaseException:
-            # Half-made, it would look like that of a driver which is about to start.
+            # A half-made directory would look like that of a driver that is starting.
             delete_directory(self.aeron_dir)
             raise
 
@@ -127,7 +108,7 @@ class MediaDriver:
             terminate=self._on_terminate,
         )
         if self._mode is ThreadingMode.INVOKER:
-            self._invoker = AgentInvoker(_all_agents(assembly), self._on_error)
+            self._invoker = AgentInvoker(_all_agents(assembly), assembly.on_error)
         assembly.publish()
         return assembly
 
@@ -139,7 +120,7 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
     ) -> Self:
-        """Return a running driver for others to connect to; `sections` are settings of plugins."""
+        """Return a running driver for clients of any process; `sections` are settings of plugins."""
         driver = cls(settings, registry=registry, sections=sections)
         try:
             driver._start()
@@ -156,10 +137,10 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
     ) -> Self:
-        """Return a running driver of this process's own.
+        """Return a running driver for this process.
 
-        Without a directory in `settings` it gets one that no other driver has, keeps its log buffers in POSIX
-        shared memory, and deletes all of it at its end; and what such drivers left that were killed.
+        Unless `settings` has a directory, the driver gets a private one, keeps its log buffers in POSIX shared
+        memory, and deletes both when it is closed. It also deletes what killed drivers of this kind left behind.
         """
         if isinstance(settings, DriverSettings):
             return cls.launch(settings, registry=registry, sections=sections)
@@ -168,53 +149,56 @@ class MediaDriver:
             arguments["aeron_dir"] = new_private_directory(default_aeron_dir())
             arguments.setdefault("storage", "posix")
             arguments.setdefault("dir_delete_on_shutdown", True)
-            sweep_private_directories(default_aeron_dir(), _settings_of(arguments).driver_timeout_ms)
+            sweep_private_directories(default_aeron_dir(), settings_of(arguments).driver_timeout_ms)
         return cls.launch(arguments, registry=registry, sections=sections)
 
     @property
     def aeron_dir(self) -> Path:
-        """Where clients find this driver."""
+        """The directory through which clients find this driver."""
         return self.settings.aeron_dir
 
     @property
     def is_closed(self) -> bool:
-        """Whether the driver has ended."""
+        """Whether `close` was called."""
         return self._is_closed
 
     def do_work(self) -> int:
-        """Run one duty cycle of all agents; return 0 if there was nothing to do. For `invoker=True` only."""
-        if self._invoker is None:
+        """Run one duty cycle of all agents; return 0 if there was nothing to do or the driver is closed.
+
+        For `invoker=True` only.
+        """
+        if self._mode is not ThreadingMode.INVOKER:
             raise ConfigurationError(
                 "do_work is for MediaDriver(settings, invoker=True): this driver has threads"
             )
-        return self._invoker.do_work()
+        invoker = self._invoker
+        return 0 if invoker is None else invoker.do_work()
 
     def await_termination(self, timeout: float | None = None) -> bool:
-        """Wait until a client has asked the driver to end and it may; return whether that was so."""
+        """Wait for `terminate`, `close` or a permitted termination request of a client; return False on timeout."""
         return self._terminated.wait(timeout)
 
     def terminate(self) -> None:
-        """Let `await_termination` return; any thread or signal handler may call it."""
+        """Make `await_termination` return; any thread or signal handler may call this."""
         self._terminated.set()
 
     def record_error(self, error: BaseException) -> None:
-        """Count an error of a plugin and keep it in the driver's error log; any thread may call it.
+        """Count an error of a plugin and add it to the driver's error log; any thread may call this.
 
-        Once the driver is closed, it is logged instead.
+        After `close` the error goes to `logging` instead.
         """
-        if self._is_closed:
+        assembly = self._assembly
+        if assembly is None:
             logging.getLogger(__name__).error("%s", error)
         else:
-            self._assembly.context.errors.record_exception(error)
+            assembly.context.errors.record_exception(error)
 
     def _on_terminate(self, token: bytes) -> None:
         if self.settings.termination_validator == "allow":
             self._terminated.set()
 
-    def _on_error(self, error: BaseException) -> None:
-        self._assembly.context.errors.record_exception(error, "duty cycle")
-
     def _start(self) -> None:
+        assert self._assembly is not None
         assembly, context = self._assembly, self._assembly.context
         conductor = PythonAgent(assembly.conductor)
         if self._mode is ThreadingMode.SHARED:
@@ -234,7 +218,8 @@ class MediaDriver:
         if isinstance(strategy, SignalIdleStrategy):
             for ring in rings:
                 ring.wake_with(strategy.semaphore)
-        runner = AgentRunner(agent, strategy, self._on_error)
+        assert self._assembly is not None
+        runner = AgentRunner(agent, strategy, self._assembly.on_error)
         self._runners.append(runner)
         runner.start()
 
@@ -247,7 +232,10 @@ class MediaDriver:
         return self._registry.idle_strategy(name, params)
 
     def close(self) -> None:
-        """End the driver: its agents stop, its sockets close, its shared memory and (if so set) its directory go."""
+        """Stop the agents, close the sockets, and free shared memory; delete the directory if so set.
+
+        Waits at most one idle period of each agent. A `memoryview` of shared memory that a program kept stays valid.
+        """
         with self._closing:
             if self._is_closed:
                 return
@@ -256,7 +244,12 @@ class MediaDriver:
             runner.close()
         if self._invoker is not None:
             self._invoker.close()
-        self._assembly.close()
+        if self._assembly is not None:
+            self._assembly.close()
+        # The last references to mapped memory and descriptors: a closed driver that is still referenced holds none.
+        self._runners.clear()
+        self._invoker = None
+        self._assembly = None
         self._terminated.set()
         self._registry.hook.aeron_driver_closed(driver=self)
         if self.settings.dir_delete_on_shutdown:
@@ -272,68 +265,6 @@ class MediaDriver:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _settings_of(settings: DriverSettings | Mapping[str, Any] | None) -> DriverSettings:
-    if isinstance(settings, DriverSettings):
-        return settings
-    loaded = load_driver_settings(arguments=settings or {})
-    for text in loaded.warnings:
-        # At the call of `launch`, which most use.
-        warnings.warn(text, stacklevel=4)
-    return loaded.settings
-
-
-def _check_strategies(registry: Registry, settings: DriverSettings) -> None:
-    # Otherwise the first stream that needs the strategy would be refused, at a time when nobody looks.
-    for name, hook in _STRATEGIES.items():
-        try:
-            registry.check(hook, getattr(settings, name))
-        except PluginError as error:
-            raise PluginError(f"{name}: {error}") from None
-
-
-def _resolver_of(registry: Registry, settings: DriverSettings) -> NameResolver:
-    if settings.resolver_fallback == _GOSSIP:
-        raise ConfigurationError(f"resolver_fallback={_GOSSIP}: must be another one, not gossip itself")
-    options = settings.resolver_fallback_init_args or ""
-    fallback = registry.name_resolver(settings.resolver_fallback, NameResolverParams(options=options))
-    params = replace(_resolver_params(settings), fallback=fallback)
-    return registry.name_resolver(settings.name_resolver, params)
-
-
-def _sections_of(registry: Registry, given: Sections) -> dict[str, SettingsModel]:
-    models = registry.section_models()
-    for name in given:
-        if name not in models:
-            raise ConfigurationError(
-                f"section {name!r}: installed plugins have {', '.join(models) or 'none'}"
-            )
-    sections: dict[str, SettingsModel] = {}
-    for name, model in models.items():
-        settings = given.get(name, {})
-        if isinstance(settings, SettingsModel):
-            sections[name] = settings
-            continue
-        loaded = load_section(name, model, arguments=settings)
-        sections[name] = loaded.settings
-        for text in loaded.warnings:
-            warnings.warn(text, stacklevel=4)
-    return sections
-
-
-def _resolver_params(settings: DriverSettings) -> NameResolverParams:
-    return NameResolverParams(
-        options=settings.name_resolver_init_args or "",
-        driver_name=settings.resolver_name or "",
-        interface=settings.resolver_interface or "",
-        bootstrap_neighbors=settings.resolver_bootstrap_neighbors,
-        neighbor_timeout_ns=settings.resolver_neighbor_timeout_ns,
-        self_resolution_interval_ns=settings.resolver_self_resolution_interval_ns,
-        neighbor_resolution_interval_ns=settings.resolver_neighbor_resolution_interval_ns,
-        bootstrap_resolution_interval_ns=settings.resolver_bootstrap_neighbor_resolution_interval_ns,
-        mtu=settings.mtu_length,
-    )
 
 
 def _all_agents(assembly: Assembly) -> Agent:

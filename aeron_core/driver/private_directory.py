@@ -1,4 +1,4 @@
-"""Directories of embedded drivers: each makes its own, so that nobody takes over that of one which was killed."""
+"""Private directories of embedded drivers: one each, so that no driver takes over the directory of a killed one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SUFFIX: Final = re.compile(r"-(\d{1,10})-[0-9a-f]{8}")
 
 
 def new_private_directory(default: Path) -> Path:
-    """Return a directory beside `default` that no other driver has; it does not exist yet."""
+    """Return an unused path beside `default`; the directory does not exist yet."""
     return default.with_name(f"{default.name}-{os.getpid()}-{secrets.token_hex(4)}")
 
 
 def sweep_private_directories(default: Path, timeout_ms: int) -> list[Path]:
-    """Delete those beside `default` whose process is no more and whose driver was silent; return them.
+    """Delete the private directories of ended processes beside `default`; return their paths.
 
-    Both must be so, the latter for `timeout_ms`: the process id may be one of another container that shares this
-    filesystem.
+    The driver's heartbeat must also be older than `timeout_ms`: the process id may belong to another container that
+    shares this filesystem.
     """
     return [
         path
@@ -40,7 +40,7 @@ def _is_forsaken(path: Path, prefix: str) -> bool:
     match = _SUFFIX.fullmatch(path.name, len(prefix))
     if match is None or not has_gone(int(match[1])):
         return False
-    # Anybody may make entries in a directory for shared memory, and delete their own at any time.
+    # Every user may create entries in /dev/shm, and their owners may delete them at any time.
     with suppress(OSError):
         status = path.lstat()
         return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
@@ -48,9 +48,9 @@ def _is_forsaken(path: Path, prefix: str) -> bool:
 
 
 def _is_deleted(path: Path, timeout_ms: int) -> bool:
-    # Of the operating system: another driver may sweep at the same time.
+    # OSError: another driver may sweep at the same time.
     with suppress(ActiveDriverError, CncIncompatibleError, CncNotReadyError, OSError):
-        # One that is not ready would be waited for.
+        # Raises CncNotReadyError for a starting driver, which `delete_dead_directory` would wait for.
         CncFile.open(path / CNC_FILE, read_only=True)
         delete_dead_directory(path, timeout_ms)
         return True

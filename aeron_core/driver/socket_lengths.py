@@ -1,4 +1,4 @@
-"""The operating system's own socket buffer lengths, and what it makes of ours.
+"""Socket buffer lengths: the operating system's defaults, and what it grants of the configured ones.
 
 Source: aeron_driver.c, aeron_driver_validate_sufficient_socket_buffer_lengths (the probe).
 """
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @cache
 def _length(option: int, asked: int = 0) -> int:
-    """Return what a new UDP socket has, or has after it was asked for."""
+    """Return the buffer length of a new UDP socket, after requesting `asked` bytes if that is not 0."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         if asked:
-            # Some systems refuse what Linux cuts.
+            # Linux reduces a length that is too large; some systems refuse it.
             with suppress(OSError):
                 probe.setsockopt(socket.SOL_SOCKET, option, asked)
         return probe.getsockopt(socket.SOL_SOCKET, option)
@@ -47,9 +47,9 @@ def os_max_rcvbuf_length(settings: DriverSettings) -> int:
 
 
 def cut_lengths(settings: DriverSettings, length: Callable[[int, int], int] = _length) -> Iterator[str]:
-    """Yield what to tell of each buffer that the system makes shorter than the settings ask for.
+    """Yield a warning for each buffer that the system makes shorter than the settings ask for.
 
-    As with the reference a system that doubles what it is asked for, as Linux does, may cut that to the half unseen.
+    Linux reports twice the granted length. So, as in the reference, a cut down to half of the request is not detected.
     """
     for option, name, asked, limit in (
         (socket.SO_RCVBUF, "SO_RCVBUF", settings.socket_so_rcvbuf_length, "net.core.rmem_max"),

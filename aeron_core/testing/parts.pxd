@@ -3,7 +3,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native.datagrams cimport SendBatch
 from aeron_core.driver.sender.datagram_run cimport DatagramRun
-from aeron_core.driver.receiver.loss_detector cimport LossDetector, NakDelay
+from aeron_core.driver.receiver.loss_detector cimport LossDetector
+from aeron_core.driver.receiver.nak_delay cimport NakDelay
 from aeron_core.driver.agents.polled_endpoints cimport PolledEndpoints
 from aeron_core.driver.sender.publisher_limit cimport PublisherLimit
 from aeron_core.driver.sender.retransmit_handler cimport Resender, RetransmitHandler

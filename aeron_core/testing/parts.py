@@ -12,7 +12,8 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native.datagrams import SendBatch
 from aeron_core.driver.agents.polled_endpoints import PolledEndpoints
-from aeron_core.driver.receiver.loss_detector import LossDetector, NakDelay
+from aeron_core.driver.receiver.loss_detector import LossDetector
+from aeron_core.driver.receiver.nak_delay import NakDelay
 from aeron_core.driver.sender.datagram_run import DatagramRun
 from aeron_core.driver.sender.publisher_limit import PublisherLimit
 from aeron_core.driver.sender.retransmit_handler import Resender, RetransmitHandler

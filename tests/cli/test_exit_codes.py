@@ -1,7 +1,10 @@
 import errno
+import gc
+import sys
 
 import pytest
 
+from aeron_core.cli.main import main
 from aeron_core.cli.outcome import exit_code_of, message_of
 from aeron_core.errors import (
     ActiveDriverError,
@@ -98,3 +101,15 @@ def test_the_driver_shows_its_version_as_aeronmd_does(aeron):
 
     assert outcome.code == 0
     assert "version=" in outcome.out
+
+
+def test_a_command_ends_without_a_collection_of_all_objects(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["aeron-core", "--version"])
+    before = gc.get_freeze_count()
+
+    try:
+        with pytest.raises(SystemExit):
+            main()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()

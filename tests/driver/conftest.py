@@ -17,7 +17,7 @@ CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 
 @pytest.fixture
 def memory_path() -> Iterator[Path]:
-    """Return a folder in memory, as that of a real driver: the files of one are too long for the disk."""
+    """Return a folder in memory (/dev/shm): the files of a driver are too large for a disk."""
     with TemporaryDirectory(
         prefix="aeron-test-", dir=SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
     ) as path:
@@ -47,7 +47,7 @@ def lone(start_driver: Callable[..., DriverUnderTest]) -> DriverUnderTest:
 
 
 class Names:
-    """A plugin whose resolver knows where every name is now; None for nowhere."""
+    """A plugin with a resolver that maps every name to `address`; None means unknown."""
 
     def __init__(self) -> None:
         self.address: str | None = "10.0.0.2"
@@ -77,7 +77,7 @@ def simulation(memory_path: Path, names: Names) -> Iterator[Simulation]:
 
 
 class VisitedStream:
-    """A stream between the drivers of a pair, which must deliver everything whatever strangers send."""
+    """A stream between the drivers of a pair, which must deliver everything despite foreign datagrams."""
 
     def __init__(self, pair: DriverPair) -> None:
         self.pair = pair

@@ -1,4 +1,4 @@
-"""Streams whose clients store nonsense: whatever becomes of them, the others go on."""
+"""Clients that store invalid positions break their own stream at most; other streams continue."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ MESSAGES = [n.to_bytes(8, "little") * 100 for n in range(500)]
 
 
 class Flow:
-    """A stream whose publisher and subscriber do as they should."""
+    """A stream with a correct publisher and subscriber."""
 
     def __init__(self, simulation, channel, stream_id):
         self._simulation = simulation
@@ -39,7 +39,7 @@ def counter_of(driver, prefix):
 
 
 @pytest.mark.parametrize("nonsense", [TERM_LENGTH - 3, 4097, -1, 2**62 + 1, -(2**63)])
-def test_a_position_that_no_subscriber_can_have_harms_no_other_ipc_stream(lone, nonsense):
+def test_an_invalid_subscriber_position_harms_no_other_ipc_stream(lone, nonsense):
     broken, other = Flow(lone, IPC, 1), Flow(lone, IPC, 2)
     position = counter_of(lone.driver, f"sub-pos: {broken.subscription.registration_id}")
     Feed(broken.publication, MESSAGES[:20]).offer()
@@ -53,7 +53,7 @@ def test_a_position_that_no_subscriber_can_have_harms_no_other_ipc_stream(lone, 
 
 
 @pytest.mark.parametrize("nonsense", [TERM_LENGTH - 3, 4097, -1, 2**62 + 1, -(2**63)])
-def test_a_position_that_no_subscriber_can_have_harms_no_other_image(pair, nonsense):
+def test_an_invalid_subscriber_position_harms_no_other_image(pair, nonsense):
     broken, other = Flow(pair, CHANNEL, 1), Flow(pair, CHANNEL, 2)
     position = counter_of(pair.receiver, f"sub-pos: {broken.subscription.registration_id}")
     Feed(broken.publication, MESSAGES[:20]).offer()
@@ -67,7 +67,7 @@ def test_a_position_that_no_subscriber_can_have_harms_no_other_image(pair, nonse
 
 
 @pytest.mark.parametrize("nonsense", [2**62 + 1, -(2**63)])
-def test_who_reads_an_image_with_somebody_that_stores_nonsense_reads_on(pair, nonsense):
+def test_an_invalid_position_does_not_stop_other_subscribers_of_the_image(pair, nonsense):
     broken = pair.add_subscription(CHANNEL, 1)
     flow = Flow(pair, CHANNEL, 1)
     pair.run_until(lambda: broken.is_connected)
@@ -80,7 +80,7 @@ def test_who_reads_an_image_with_somebody_that_stores_nonsense_reads_on(pair, no
     assert flow.carries_everything()
 
 
-def test_a_sender_position_where_no_frame_can_end_harms_nothing(pair):
+def test_a_sender_position_inside_a_frame_harms_no_other_stream(pair):
     broken, other = Flow(pair, CHANNEL, 1), Flow(pair, CHANNEL, 2)
     position = counter_of(pair.sender, f"snd-pos: {broken.publication.registration_id}")
 
@@ -94,7 +94,7 @@ def test_a_sender_position_where_no_frame_can_end_harms_nothing(pair):
 
 @pytest.mark.parametrize("which_is_broken", [0, 1])
 @pytest.mark.parametrize("side", ["sender", "receiver"])
-def test_a_channel_whose_socket_is_broken_keeps_no_other_from_working(pair, side, which_is_broken):
+def test_a_broken_socket_does_not_stop_other_channels(pair, side, which_is_broken):
     flows = [Flow(pair, CHANNEL, 1), Flow(pair, OTHER_CHANNEL, 2)]
     driver = getattr(pair, side)
     registrars = driver.media_driver._assembly.conductor.registrars
@@ -108,7 +108,7 @@ def test_a_channel_whose_socket_is_broken_keeps_no_other_from_working(pair, side
 
 
 class Timed:
-    """A stream whose timer does what it is told."""
+    """A stream with a timer that can be made to fail."""
 
     def __init__(self, context, stream_id, *, raises=False, is_over=False):
         self.context, self.session_id, self.stream_id = context, 7, stream_id
@@ -123,7 +123,7 @@ class Timed:
 
 
 class Errors:
-    """Where the conductor records what fails."""
+    """Records the errors of the conductor."""
 
     def __init__(self):
         self.recorded = []
@@ -132,7 +132,7 @@ class Errors:
         self.recorded.append((str(error), context))
 
 
-def test_a_stream_that_fails_in_its_timer_is_recorded_and_keeps_no_other_from_ending():
+def test_a_failing_stream_timer_is_recorded_and_does_not_stop_others_from_ending():
     context = SimpleNamespace(errors=Errors())
     broken, lasting = Timed(context, 1, raises=True), Timed(context, 2)
     over = Timed(context, 3, is_over=True)

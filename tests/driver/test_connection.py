@@ -1,4 +1,4 @@
-"""How a stream begins, stays and ends on the wire of a unicast UDP channel."""
+"""Start, keep-alive and end of a stream on a unicast UDP channel."""
 
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ HEARTBEAT_FLAGS = wire.DATA_FLAGS_UNFRAGMENTED
 
 
 def times_of(pair, kind, source):
-    """Return when frames of a kind were sent, in ns."""
+    """Return the times at which frames of a kind were sent, in ns."""
     return [
         line.time_ns
         for line in pair.network.log
@@ -59,7 +59,7 @@ def test_setups_stop_with_the_first_status_message(pair):
     assert len(frames_of(Setup, pair.sent())) == before
 
 
-def test_a_setup_states_where_the_stream_is(pair):
+def test_a_setup_carries_the_position_of_the_stream(pair):
     channel = f"{CHANNEL}|init-term-id=77|term-id=79|term-offset=4096|term-length=128k|mtu=2048"
     publication = pair.add_exclusive_publication(channel, 1001)
 
@@ -80,7 +80,7 @@ def test_a_setup_states_where_the_stream_is(pair):
     }
 
 
-def test_a_receiver_that_joins_late_elicits_a_setup_and_joins_where_the_sender_is(start_pair):
+def test_a_late_receiver_elicits_a_setup_and_joins_at_the_sender_position(start_pair):
     pair = start_pair()
     publication, subscription = connected(pair)
     early = Sink(subscription)
@@ -98,7 +98,7 @@ def test_a_receiver_that_joins_late_elicits_a_setup_and_joins_where_the_sender_i
 
 
 @pytest.mark.parametrize(("has_ended", "setups"), [(False, 1), (True, 0)])
-def test_a_receiver_that_asks_for_a_setup_gets_one_unless_the_stream_has_ended(pair, has_ended, setups):
+def test_a_request_for_a_setup_is_answered_unless_the_stream_has_ended(pair, has_ended, setups):
     peer = SimulatedPeer(pair.network, pair.RECEIVER, 20121, (pair.SENDER, FIRST_EPHEMERAL_PORT))
     stream = {"session_id": 77, "stream_id": 1001, "receiver_id": 5}
     channel = f"{CHANNEL}|session-id=77|init-term-id=0|term-id=0|term-offset=0|linger=20s"
@@ -116,7 +116,7 @@ def test_a_receiver_that_asks_for_a_setup_gets_one_unless_the_stream_has_ended(p
     assert len(frames_of(Setup, pair.sent())) - before == setups
 
 
-def test_heartbeats_start_100_ms_after_the_last_data_and_go_on_every_100_ms(pair):
+def test_heartbeats_start_100_ms_after_the_last_data_and_repeat_every_100_ms(pair):
     publication, subscription = connected(pair)
     sink = Sink(subscription)
     pair.run_for(350 * MS)
@@ -143,16 +143,16 @@ def test_no_heartbeat_is_sent_before_the_first_status_message(pair):
 
 
 @pytest.mark.parametrize(("suffix", "eos"), [("", wire.DATA_FLAG_EOS), ("|eos=false", 0)])
-def test_heartbeats_say_end_of_stream_once_the_publication_is_closed(pair, suffix, eos):
+def test_heartbeats_carry_end_of_stream_once_the_publication_is_closed(pair, suffix, eos):
     publication, subscription = connected(pair, CHANNEL + suffix)
     sink = Sink(subscription)
-    publication.offer(b"last words")
+    publication.offer(b"the last message")
     publication.close()
 
     pair.run_for(1 * S, each=sink.poll)
 
     assert frames_of(DataHeader, pair.sent())[-1].flags == HEARTBEAT_FLAGS | eos
-    assert sink.all == [b"last words"]
+    assert sink.all == [b"the last message"]
 
 
 def test_an_image_of_a_closed_publication_ends_at_its_last_position(pair):
@@ -205,7 +205,7 @@ def test_a_receiver_offers_its_initial_window_but_half_a_term_at_most(pair, term
     assert pair.sender.find_counter("snd-lmt").value == window
 
 
-def test_a_status_message_follows_as_soon_as_a_quarter_of_the_window_has_been_read(pair):
+def test_a_status_message_is_sent_once_a_quarter_of_the_window_was_read(pair):
     publication, subscription = connected(pair)
     sink = Sink(subscription)
     pair.run_for(300 * MS)

@@ -1,4 +1,4 @@
-"""Whose directory it is: a live driver's is left alone, a dead one's is taken over, a stranger's never touched."""
+"""Directories: that of a live driver is refused, that of a dead driver taken over, any other never touched."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def directory(tmp_path):
 
 @pytest.fixture
 def start(directory):
-    """Starts drivers in the directory; they have no threads, and the system's clock."""
+    """Starts drivers in the directory, without threads and with the system clock."""
     drivers = []
 
     def start(**settings):
@@ -56,7 +56,7 @@ def start(directory):
 
 
 def leave_behind(directory, *, age_ms, errors=(), is_ready=True, pid=4242):
-    """Make the directory of another process's driver that was last heard of `age_ms` ago."""
+    """Create the directory of another process's driver with a heartbeat that is `age_ms` old."""
     for folder in ("publications", "images"):
         (directory / folder).mkdir(parents=True)
     (directory / "publications" / "7.logbuffer").write_bytes(bytes(4096))
@@ -83,7 +83,7 @@ def saved_errors(directory):
     return sorted(directory.parent.glob("aeron-*-error.log"))
 
 
-def test_a_driver_makes_its_directory_with_its_parents(directory, tmp_path, start):
+def test_a_driver_creates_its_directory_and_its_parents(directory, tmp_path, start):
     driver = start(aeron_dir=tmp_path / "some" / "where")
 
     assert sorted(os.listdir(driver.aeron_dir)) == ["cnc.dat", "images", "loss-report.dat", "publications"]
@@ -96,7 +96,7 @@ def test_the_directory_of_a_live_driver_is_refused_and_the_driver_named(director
     with pytest.raises(ActiveDriverError) as raised:
         start()
 
-    assert f"active media driver detected in {directory}: pid 4242, last heard of 4" in str(raised.value)
+    assert f"active media driver detected in {directory}: pid 4242, last heartbeat 4" in str(raised.value)
     assert (directory / "publications" / "7.logbuffer").exists()
 
 
@@ -107,7 +107,7 @@ def test_the_directory_of_a_driver_that_runs_is_free_when_it_is_stopped(director
         start()
 
 
-def test_of_a_driver_that_was_killed_it_is_said_when_its_directory_is_free(directory, start, gone_pid):
+def test_the_refusal_states_when_the_directory_of_a_killed_driver_is_free(directory, start, gone_pid):
     leave_behind(directory, age_ms=1000, pid=gone_pid)
 
     with pytest.raises(
@@ -133,7 +133,7 @@ def test_the_directory_of_a_driver_that_is_silent_for_too_long_is_taken_over(dir
     assert saved_errors(directory) == []
 
 
-def test_how_long_a_silent_driver_counts_as_alive_can_be_set(directory, start):
+def test_the_liveness_timeout_of_a_silent_driver_is_a_setting(directory, start):
     leave_behind(directory, age_ms=5500)
 
     with pytest.raises(ActiveDriverError):
@@ -161,7 +161,7 @@ def test_the_errors_of_a_dead_driver_are_saved_beside_its_directory(directory, s
     assert str(file) in capsys.readouterr().err
 
 
-def test_a_driver_that_starts_in_the_directory_is_waited_for(directory, start):
+def test_a_driver_that_is_starting_in_the_directory_is_waited_for(directory, start):
     leave_behind(directory, age_ms=0, is_ready=False)
     before = time.monotonic()
 
@@ -181,7 +181,7 @@ def test_a_driver_that_starts_in_the_directory_is_waited_for(directory, start):
         pytest.param((2 << 8).to_bytes(4, "little") + bytes(8188), id="no lengths"),
     ],
 )
-def test_a_file_that_no_driver_can_live_in_is_taken_over(directory, start, content):
+def test_a_directory_with_an_unusable_cnc_file_is_taken_over(directory, start, content):
     directory.mkdir()
     (directory / CNC_FILE).write_bytes(content)
 
@@ -192,7 +192,7 @@ def test_a_file_that_no_driver_can_live_in_is_taken_over(directory, start, conte
 
 @pytest.mark.parametrize("delete_on_start", [False, True])
 @pytest.mark.parametrize("name", ["diary.txt", ".hidden", "photographs"])
-def test_a_directory_with_what_no_driver_put_there_is_never_deleted(directory, start, delete_on_start, name):
+def test_a_directory_with_foreign_files_is_never_deleted(directory, start, delete_on_start, name):
     leave_behind(directory, age_ms=10_000)
     strange = directory / name
     strange.mkdir() if name == "photographs" else strange.write_text("mine")
@@ -212,7 +212,7 @@ def test_an_empty_directory_is_used(directory, start):
     assert (directory / CNC_FILE).exists()
 
 
-def test_a_file_in_the_place_of_the_directory_is_named(directory, start):
+def test_a_file_instead_of_the_directory_is_reported(directory, start):
     directory.write_text("mine")
 
     with pytest.raises(StorageError, match=f"aeron.dir={directory} is not a directory"):
@@ -221,7 +221,7 @@ def test_a_file_in_the_place_of_the_directory_is_named(directory, start):
     assert directory.read_text() == "mine"
 
 
-def test_a_link_in_the_place_of_the_directory_is_named_and_stays(directory, start, tmp_path):
+def test_a_link_instead_of_the_directory_is_reported_and_kept(directory, start, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     directory.symlink_to(tmp_path / "elsewhere")
 
@@ -231,14 +231,14 @@ def test_a_link_in_the_place_of_the_directory_is_named_and_stays(directory, star
     assert directory.is_symlink()
 
 
-def test_a_directory_that_cannot_be_made_is_named(tmp_path, start):
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path, start):
     (tmp_path / "file").write_text("mine")
 
     with pytest.raises(StorageError, match=f"cannot create aeron.dir={tmp_path}/file/aeron"):
         start(aeron_dir=tmp_path / "file" / "aeron")
 
 
-def test_delete_on_start_takes_even_the_directory_of_a_live_driver(directory, start):
+def test_delete_on_start_deletes_even_the_directory_of_a_live_driver(directory, start):
     leave_behind(directory, age_ms=0, errors=["not worth keeping"])
 
     start(dir_delete_on_start=True)
@@ -248,7 +248,7 @@ def test_delete_on_start_takes_even_the_directory_of_a_live_driver(directory, st
 
 
 @pytest.mark.parametrize("warns", [False, True])
-def test_a_directory_that_exists_is_warned_of_if_that_is_wanted(directory, start, capsys, warns):
+def test_an_existing_directory_causes_a_warning_if_configured(directory, start, capsys, warns):
     leave_behind(directory, age_ms=10_000)
 
     start(dir_warn_if_exists=warns)
@@ -256,7 +256,7 @@ def test_a_directory_that_exists_is_warned_of_if_that_is_wanted(directory, start
     assert (f"WARNING: {directory} exists" in capsys.readouterr().err) is warns
 
 
-def test_a_directory_stays_after_the_driver_with_no_logs_in_it(directory, tmp_path):
+def test_a_closed_driver_leaves_its_directory_without_logs(directory, tmp_path):
     with Simulation(tmp_path) as simulation:
         driver = simulation.add_driver(aeron_dir=str(directory), dir_delete_on_shutdown=False)
         client = driver.connect()
@@ -274,7 +274,7 @@ def test_delete_on_shutdown_leaves_nothing(directory, start):
     assert not directory.exists()
 
 
-def test_delete_on_shutdown_leaves_what_no_driver_put_there(directory, start):
+def test_delete_on_shutdown_keeps_foreign_files(directory, start):
     driver = start(dir_delete_on_shutdown=True)
     (directory / "diary.txt").write_text("mine")
 
@@ -310,7 +310,7 @@ def no_file_beyond_32_mib():
 
 
 @pytest.mark.usefixtures("no_file_beyond_32_mib")
-def test_a_driver_that_cannot_make_its_files_leaves_no_directory(directory, start):
+def test_a_driver_that_cannot_create_its_files_leaves_no_directory(directory, start):
     with pytest.raises(StorageError, match=r"loss-report\.dat"):
         start(loss_report_buffer_length="64m")
 
@@ -340,7 +340,7 @@ def test_an_embedded_driver_that_cannot_start_leaves_no_directory():
         ("other-{gone}-0123abcd", 6000, False),
     ],
 )
-def test_what_an_embedded_driver_left_is_swept_when_its_process_has_gone_and_it_is_silent(
+def test_the_directory_of_an_embedded_driver_is_swept_once_its_process_ended_and_its_heartbeat_is_old(
     tmp_path, gone_pid, name, age_ms, is_swept
 ):
     left = tmp_path / name.format(gone=gone_pid, mine=os.getpid())
@@ -350,7 +350,7 @@ def test_what_an_embedded_driver_left_is_swept_when_its_process_has_gone_and_it_
     assert left.exists() != is_swept
 
 
-def test_a_driver_that_is_being_started_and_what_a_stranger_put_there_is_not_swept(tmp_path, gone_pid):
+def test_a_starting_driver_and_foreign_files_are_not_swept(tmp_path, gone_pid):
     empty, starting, strange, linked = (tmp_path / f"aeron-{gone_pid}-0123abc{digit}" for digit in "cdef")
     empty.mkdir()
     leave_behind(starting, age_ms=6000, is_ready=False)
@@ -364,7 +364,7 @@ def test_a_driver_that_is_being_started_and_what_a_stranger_put_there_is_not_swe
     assert (strange / "publications" / "7.logbuffer").exists()
 
 
-def test_a_driver_that_is_embedded_sweeps_before_it_starts(tmp_path, monkeypatch):
+def test_an_embedded_driver_sweeps_before_it_starts(tmp_path, monkeypatch):
     default = tmp_path / "aeron"
     monkeypatch.setattr(media_driver, "default_aeron_dir", lambda: default)
     program = (

@@ -1,4 +1,4 @@
-"""What a driver writes about what happens in it."""
+"""The event log of a driver."""
 
 import re
 import threading
@@ -22,11 +22,11 @@ class Logged:
         self.pair = start_pair(event_log=events, event_log_filename=self.path, **settings)
 
     def lines(self):
-        """Close both drivers and return the events with what they say."""
+        """Close both drivers and return the events with their details."""
         for driver in self.pair.drivers:
             driver.close()
         self.pair.drivers.clear()
-        # Each driver's lines are in order, those of both need not be.
+        # The lines of each driver are in order, those of both together need not be.
         lines = sorted(self.path.read_text().splitlines(), key=lambda line: line.partition("]")[0])
         return [LINE.fullmatch(line).groups() for line in lines]
 
@@ -57,14 +57,14 @@ def test_commands_and_answers_are_logged(log):
     logged = log("0x3")
     publication, subscription = stream(logged.pair)
     publication.close()
-    # Lines of two drivers are put in order by their time.
+    # Order the lines of two drivers by time.
     logged.pair.run_for(1 * S)
     subscription.close()
     logged.pair.run_for(1 * S)
 
     lines = logged.lines()
 
-    # A client's heartbeat is a counter, which comes with its first command.
+    # The heartbeat of a client is a counter, which is allocated with its first command.
     events = [event for event, _ in lines if not event.endswith(("KEEPALIVE_CLIENT", "COUNTER_READY"))]
     assert events[:8] == [
         "CMD_IN_ADD_SUBSCRIPTION",
@@ -90,7 +90,7 @@ def test_a_refusal_is_logged_with_its_text(log):
     assert "aeron:udp?mtu=9" in text
 
 
-def test_lives_of_channels_and_streams_are_logged(log):
+def test_lifecycles_of_channels_and_streams_are_logged(log):
     logged = log("admin")
     publication, subscription = stream(logged.pair)
     publication.close()
@@ -122,7 +122,7 @@ def test_frames_are_logged_with_their_fields(log):
     assert any(event == "FRAME_IN" and " SM " in text for event, text in lines)
 
 
-def test_what_is_asked_for_again_is_logged_at_both_ends(log):
+def test_naks_are_logged_by_receiver_and_sender(log):
     logged = log("NAK_SENT,NAK_RECEIVED")
     publication, _ = stream(logged.pair)
     logged.pair.network.set_link(Link(loss=1), destination=logged.pair.RECEIVER)
@@ -156,7 +156,7 @@ def test_a_stream_arrives_while_its_frames_are_logged(log):
     assert {"FRAME_IN", "FRAME_OUT"} <= {event for event, _ in logged.lines()}
 
 
-def test_an_untethered_subscriber_that_is_left_behind_is_logged(log):
+def test_an_untethered_subscriber_that_falls_behind_is_logged(log):
     logged = log("UNTETHERED_SUBSCRIPTION_STATE_CHANGE")
     pair = logged.pair
     client = pair.subscriber
@@ -170,7 +170,7 @@ def test_an_untethered_subscriber_that_is_left_behind_is_logged(log):
     assert "ACTIVE->LINGER" in logged.lines()[0][1]
 
 
-def test_names_that_are_resolved_are_logged(memory_path, tmp_path):
+def test_name_resolution_is_logged(memory_path, tmp_path):
     class Plugin:
         def lookup(self, name, uri_key, is_re_lookup):
             return name
@@ -196,8 +196,8 @@ def test_names_that_are_resolved_are_logged(memory_path, tmp_path):
     ]
 
 
-def test_a_file_that_is_long_enough_is_followed_by_another(start_driver, tmp_path):
-    # One driver: two must not share a file that they both would leave.
+def test_a_new_file_follows_a_file_of_the_maximum_length(start_driver, tmp_path):
+    # One driver: two must not share a file that is rotated.
     path = tmp_path / "events.log"
     lone = start_driver(event_log="all", event_log_filename=path, event_log_file_max_length=500)
     for stream_id in range(10):
@@ -212,13 +212,13 @@ def test_a_file_that_is_long_enough_is_followed_by_another(start_driver, tmp_pat
     assert all(line.startswith("[") for file in files for line in file.read_text().splitlines())
 
 
-def test_a_driver_that_logs_nothing_has_no_thread_for_it(start_driver):
+def test_a_driver_without_enabled_events_has_no_log_thread(start_driver):
     start_driver()
 
     assert "aeron-event-log" not in {thread.name for thread in threading.enumerate()}
 
 
-def test_an_unknown_event_is_told_at_the_start(start_driver):
+def test_an_unknown_event_causes_a_warning_at_the_start(start_driver):
     with pytest.warns(UserWarning, match="no event 'GONE'"):
         start_driver(event_log="GONE")
 
@@ -234,7 +234,7 @@ def test_without_a_file_events_go_to_standard_output(start_driver, capsys):
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_disk_that_is_full_is_told_once_and_the_driver_goes_on_and_ends(start_driver):
+def test_a_full_disk_is_reported_once_and_the_driver_continues_and_closes(start_driver):
     lone = start_driver(event_log="all", event_log_filename="/dev/full")
 
     lone.add_subscription("aeron:ipc", 1)

@@ -32,15 +32,15 @@ def test_events_are_chosen(enabled, disabled, chosen):
     assert choose_events(enabled, disabled) == (frozenset(chosen), [])
 
 
-@pytest.mark.parametrize("word", ["GONE", "99", "0", "0x", "0x0", "frame_in"])
-def test_what_names_no_event_is_told(word):
-    chosen, [fault] = choose_events(f"FRAME_IN,{word}", None)
+@pytest.mark.parametrize("item", ["GONE", "99", "0", "0x", "0x0", "frame_in"])
+def test_an_unknown_event_is_reported(item):
+    chosen, [fault] = choose_events(f"FRAME_IN,{item}", None)
 
     assert chosen == {"FRAME_IN"}
-    assert repr(word) in fault
+    assert repr(item) in fault
 
 
-def test_an_event_that_only_the_reference_tells_of_is_told():
+def test_an_event_that_only_the_reference_logs_is_reported():
     chosen, [fault] = choose_events("RESEND", None)
 
     assert chosen == set()

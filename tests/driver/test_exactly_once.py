@@ -1,4 +1,4 @@
-"""Whatever the network does: each message arrives once, in order, and whole."""
+"""Each message arrives once, in order and complete over an unreliable network."""
 
 import pytest
 
@@ -20,7 +20,7 @@ LINKS = {
 
 
 def exchange(pair, flows, *, within_ns=60 * S):
-    """Offer and poll until all has arrived."""
+    """Offer and poll until all messages have arrived."""
 
     def all_arrived():
         for feed, _ in flows:
@@ -45,7 +45,7 @@ def check(pair, flows):
 def test_messages_arrive_once_and_in_order_over_many_terms(start_pair, link, seed):
     pair = start_pair(seed=seed, link=link)
     sink = Sink(pair.add_subscription(CHANNEL, 1001))
-    # About 600 KiB: nine terms, so that each of the three term buffers is used again and again.
+    # About 600 KiB, nine terms: each of the three term buffers is reused several times.
     feed = Feed(pair.add_publication(CHANNEL, 1001), make_messages(1000, seed=seed, max_length=3000))
 
     exchange(pair, [(feed, sink)])
@@ -60,7 +60,7 @@ def test_messages_arrive_once_and_in_order_over_many_terms(start_pair, link, see
 
 @pytest.mark.parametrize("kind", ["add_publication", "add_exclusive_publication"])
 @pytest.mark.parametrize("mtu", [64, 1408, 8192])
-def test_long_messages_are_put_together_again(start_pair, kind, mtu):
+def test_fragmented_messages_are_reassembled(start_pair, kind, mtu):
     pair = start_pair(seed=5, link=Link(loss=0.02, reordering=0.05, hold_back_ns=200 * US))
     channel = f"{CHANNEL}|mtu={mtu}"
     sink = Sink(pair.add_subscription(channel, 1001), fragment_limit=1000)
@@ -73,7 +73,7 @@ def test_long_messages_are_put_together_again(start_pair, kind, mtu):
     check(pair, [(feed, sink)])
 
 
-def test_streams_and_sessions_that_share_an_endpoint_do_not_touch_one_another(start_pair):
+def test_streams_and_sessions_that_share_an_endpoint_are_independent(start_pair):
     pair = start_pair(seed=6, link=Link(loss=0.05, duplication=0.05))
     flows = []
     for stream_id in (1, 2, -3):
@@ -117,7 +117,7 @@ def test_two_subscriptions_of_one_image_each_receive_everything(start_pair):
     assert len(pair.receiver.log_files()) == 1
 
 
-def test_streams_flow_both_ways_between_two_drivers(start_pair):
+def test_streams_in_both_directions_between_two_drivers_arrive(start_pair):
     pair = start_pair(seed=9, link=Link(loss=0.1))
     back = "aeron:udp?endpoint=10.0.0.1:20122"
     there_sink = Sink(pair.add_subscription(CHANNEL, 1001))

@@ -30,7 +30,7 @@ BAD_FIELD = "a field of the frame is out of its range"
 
 @pytest.fixture
 def pair(start_pair):
-    # Not connected: a sender's socket hears strangers.
+    # Not connected: the socket of a sender receives datagrams from any address.
     return start_pair(driver_connect=False)
 
 
@@ -83,7 +83,7 @@ UNREADABLE = [
         pytest.param(setup(mtu=1400), BAD_FIELD, id="odd mtu"),
     ],
 )
-def test_a_receiver_counts_and_logs_what_it_cannot_read(pair, stream, to_receiver, datagram, reason):
+def test_a_receiver_counts_and_logs_undecodable_frames(pair, stream, to_receiver, datagram, reason):
     for _ in range(3):
         to_receiver.send(*[datagram] * 2)
         stream.run_for(1100 * MS)
@@ -115,7 +115,7 @@ def test_a_receiver_counts_and_logs_what_it_cannot_read(pair, stream, to_receive
         ),
     ],
 )
-def test_a_sender_counts_and_logs_what_it_cannot_read(pair, stream, to_sender, datagram, reason):
+def test_a_sender_counts_and_logs_undecodable_frames(pair, stream, to_sender, datagram, reason):
     for _ in range(3):
         to_sender.send(*[datagram] * 2)
         stream.run_for(1100 * MS)
@@ -129,7 +129,7 @@ def test_a_sender_counts_and_logs_what_it_cannot_read(pair, stream, to_sender, d
     assert stream.arrives_once_and_in_order()
 
 
-def test_every_stranger_is_named(pair, stream):
+def test_every_source_of_invalid_datagrams_is_logged(pair, stream):
     for host in ("10.0.0.8", "10.0.0.9"):
         SimulatedPeer(pair.network, host, 40000, (pair.RECEIVER, 20121)).send(b"?")
         stream.run_for(1100 * MS)
@@ -202,7 +202,7 @@ def test_data_of_absurd_terms_changes_nothing(pair, stream, to_receiver, term_id
         pytest.param(setup(session_id=77, term_length=2 * TERM, active_term_id=500), id="other setup"),
     ],
 )
-def test_a_receiver_ignores_what_is_not_for_it(pair, stream, to_receiver, datagram):
+def test_a_receiver_ignores_frames_of_other_streams(pair, stream, to_receiver, datagram):
     to_receiver.send(*[datagram] * 50)
 
     assert stream.arrives_once_and_in_order()
@@ -225,7 +225,7 @@ def test_a_receiver_ignores_what_is_not_for_it(pair, stream, to_receiver, datagr
     ],
     ids=["stream", "session", "term before", "last term", "far term", "window", "receiver"],
 )
-def test_a_sender_is_not_moved_by_whom_it_does_not_know(pair, stream, to_sender, datagram, counter):
+def test_a_sender_ignores_frames_of_unknown_streams_and_receivers(pair, stream, to_sender, datagram, counter):
     before = pair.sender.counted(counter)
     to_sender.send(*[datagram] * 50)
 
@@ -245,7 +245,7 @@ def test_a_sender_is_not_moved_by_whom_it_does_not_know(pair, stream, to_sender,
         pytest.param(nak(length=0), id="nothing"),
     ],
 )
-def test_a_nak_for_what_was_never_sent_resends_nothing(pair, stream, to_sender, datagram):
+def test_a_nak_for_data_that_was_never_sent_resends_nothing(pair, stream, to_sender, datagram):
     to_sender.send(*[datagram] * 50)
 
     assert stream.arrives_once_and_in_order()
@@ -253,13 +253,13 @@ def test_a_nak_for_what_was_never_sent_resends_nothing(pair, stream, to_sender, 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_stream_survives_whatever_strangers_send(pair, stream, to_receiver, to_sender, seed):
+def test_a_stream_survives_random_foreign_datagrams(pair, stream, to_receiver, to_sender, seed):
     chance = random.Random(seed)
 
     def strange():
         length = chance.choice([0, 7, 24, 28, 32, 36, 40, 44, 64, 1408, 65504])
         body = chance.choice([bytes, chance.randbytes])(length)
-        # Another session: what has this one is data as good as the sender's.
+        # Another session: forged data with the real session id is indistinguishable from that of the sender.
         fields = chance.choice([bytes(8), chance.randbytes(8)]) + b"\x09\0\0\0" + (1001).to_bytes(4, "little")
         frame = header(
             chance.choice([*range(14), 255]),

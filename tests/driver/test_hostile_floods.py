@@ -1,4 +1,4 @@
-"""More datagrams than any Aeron peer would send: what they can make a driver do and remember has bounds."""
+"""Floods of datagrams: the work and memory that they can cause in a driver are bounded."""
 
 import pytest
 
@@ -17,7 +17,7 @@ STRANGER = "10.0.0.9:40000"
 
 @pytest.fixture
 def pair(start_pair):
-    # Not connected: a sender's socket hears strangers.
+    # Not connected: the socket of a sender receives datagrams from any address.
     return start_pair(driver_connect=False)
 
 
@@ -30,16 +30,16 @@ def sm(receiver_id):
 
 
 def flood_with_receivers(pair, to_sender):
-    # Nothing was published yet, so that all of them say where the stream is.
+    # Nothing was published yet, so all of them carry the position of the stream.
     for start in range(0, 5000, 500):
         to_sender.send(*[sm(receiver_id=100 + start + n) for n in range(500)])
         pair.run_for(10 * MS)
 
 
-def test_a_flood_of_receivers_is_heard_up_to_a_limit_and_logged_once(pair, stream, to_sender):
+def test_a_flood_of_receivers_is_tracked_up_to_a_limit_and_logged_once(pair, stream, to_sender):
     flood_with_receivers(pair, to_sender)
 
-    # One of those who are heard is the real receiver.
+    # One of the tracked receivers is the real one.
     assert pair.sender.counted("status_messages_rejected") == 5000 - 4095
     (record,) = pair.sender.errors()
     assert record.text == (
@@ -49,7 +49,7 @@ def test_a_flood_of_receivers_is_heard_up_to_a_limit_and_logged_once(pair, strea
     assert stream.arrives_once_and_in_order()
 
 
-def test_a_receiver_is_heard_again_once_those_of_a_flood_are_silent(pair, stream, to_sender):
+def test_a_receiver_is_tracked_again_once_those_of_a_flood_timed_out(pair, stream, to_sender):
     flood_with_receivers(pair, to_sender)
     pair.run_for(6 * S)
     rejected = pair.sender.counted("status_messages_rejected")
@@ -60,7 +60,7 @@ def test_a_receiver_is_heard_again_once_those_of_a_flood_are_silent(pair, stream
     assert pair.sender.counted("status_messages_rejected") == rejected
 
 
-def test_a_flood_of_naks_doubles_data_on_the_wire_only(pair, stream, to_sender):
+def test_a_flood_of_naks_does_not_duplicate_received_messages(pair, stream, to_sender):
     for _ in range(100):
         stream.run_for(1 * MS)
         for frame in frames_of(DataHeader, pair.sent()[-8:]):
@@ -72,7 +72,7 @@ def test_a_flood_of_naks_doubles_data_on_the_wire_only(pair, stream, to_sender):
     assert pair.sender.counted("retransmits_sent") > 100
 
 
-def test_a_flood_of_setups_makes_no_more_images_than_the_session_limit(start_pair, visit):
+def test_a_flood_of_setups_creates_no_more_images_than_the_session_limit(start_pair, visit):
     pair = start_pair(driver_connect=False, stream_session_limit=4)
     stream = visit(pair)
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
@@ -86,7 +86,7 @@ def test_a_flood_of_setups_makes_no_more_images_than_the_session_limit(start_pai
     assert stream.arrives_once_and_in_order()
 
 
-def test_a_sender_beyond_the_session_limit_is_refused_once_a_second_however_often_it_asks(start_pair, visit):
+def test_a_sender_beyond_the_session_limit_is_refused_at_most_once_a_second(start_pair, visit):
     pair = start_pair(driver_connect=False, stream_session_limit=1)
     visit(pair)
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
@@ -99,7 +99,7 @@ def test_a_sender_beyond_the_session_limit_is_refused_once_a_second_however_ofte
     assert record.observation_count == 3
 
 
-def test_a_refused_sender_is_let_in_once_there_is_room(start_pair):
+def test_a_refused_sender_is_accepted_once_a_session_has_ended(start_pair):
     pair = start_pair(driver_connect=False, stream_session_limit=1)
     pair.add_subscription(CHANNEL, 1001)
     first, second = (pair.add_exclusive_publication(CHANNEL, 1001) for _ in range(2))
@@ -112,7 +112,7 @@ def test_a_refused_sender_is_let_in_once_there_is_room(start_pair):
     pair.run_until(lambda: second.is_connected)
 
 
-def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_receiver):
+def test_a_flood_of_sessions_does_not_block_a_new_stream(pair, stream, to_receiver):
     pair.add_subscription(f"{CHANNEL}|session-id=5", 2000)
     for start in range(0, 5000, 500):
         to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])
@@ -124,7 +124,7 @@ def test_a_flood_of_sessions_does_not_keep_a_new_stream_away(pair, stream, to_re
     assert stream.arrives_once_and_in_order()
 
 
-def test_sessions_whose_setup_never_came_do_not_keep_a_new_stream_away(pair, stream, to_receiver):
+def test_sessions_without_a_setup_do_not_block_a_new_stream(pair, stream, to_receiver):
     pair.add_subscription(CHANNEL, 2000)
     for start in range(0, 5000, 500):
         to_receiver.send(*[data_frame(b"x", session_id=100 + start + n, stream_id=2000) for n in range(500)])

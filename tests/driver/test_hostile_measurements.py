@@ -1,4 +1,4 @@
-"""Round-trip measurements, and answers to them, that strangers make up."""
+"""Forged round-trip measurements and forged replies."""
 
 import pytest
 
@@ -13,7 +13,7 @@ STREAM = {"session_id": 77, "stream_id": 1001}
 
 @pytest.fixture
 def pair(start_pair):
-    # Not connected: a sender's socket hears strangers.
+    # Not connected: the socket of a sender receives datagrams from any address.
     return start_pair(driver_connect=False)
 
 
@@ -22,7 +22,7 @@ MEASUREMENT = encode_frame(
 )
 
 
-def test_a_flood_of_measurements_is_answered_within_bounds_and_to_the_receivers_alone(
+def test_a_flood_of_measurements_gets_a_bounded_number_of_replies_to_the_receivers_only(
     pair, stream, to_sender, to_receiver
 ):
     to_sender.send(*[MEASUREMENT] * 200)
@@ -44,7 +44,7 @@ def test_measurements_are_answered_again_once_the_flood_is_over(pair, stream, to
     assert len(frames_of(Rttm, pair.sent())) == 64 + 10
 
 
-def test_a_receiver_answers_measurements_within_bounds_and_to_its_sender_alone(pair, stream, to_receiver):
+def test_a_receiver_sends_a_bounded_number_of_replies_to_its_sender_only(pair, stream, to_receiver):
     to_receiver.send(*[MEASUREMENT] * 200)
     stream.run_for(5 * MS)
 
@@ -57,7 +57,7 @@ def test_a_receiver_answers_measurements_within_bounds_and_to_its_sender_alone(p
 ECHOES = (0, -1, 2**63 - 1, -(2**63), 2**62)
 
 
-def test_answers_to_measurements_that_nobody_made_are_counted_and_change_nothing(pair, stream, to_receiver):
+def test_replies_without_a_measurement_are_counted_and_ignored(pair, stream, to_receiver):
     receiver_id = frames_of(StatusMessage, pair.answered())[0].receiver_id
     for echo in ECHOES:
         answer = Rttm(receiver_id=receiver_id, echo_timestamp=echo, reception_delta=-echo - 1, **STREAM)
@@ -68,13 +68,13 @@ def test_answers_to_measurements_that_nobody_made_are_counted_and_change_nothing
     assert pair.receiver.errors() == []
 
 
-def test_a_round_trip_that_is_forged_is_as_long_ago_as_a_question_at_most(start_pair, visit):
+def test_a_forged_round_trip_is_at_most_the_age_of_a_measurement(start_pair, visit):
     pair = start_pair(driver_connect=False, congestion_control="cubic", cubic_measure_rtt=True)
     stream = visit(pair)
     stream.run_for(10 * MS)
     receiver_id = frames_of(StatusMessage, pair.answered())[0].receiver_id
     stranger = SimulatedPeer(pair.network, "10.0.0.9", 40000, (pair.RECEIVER, 20121))
-    # As of a stream without a real answer, the next of which would undo what is forged.
+    # As for a stream without real replies: the next real one would correct the forged measurement.
     pair.network.set_link(Link(loss=1), source=pair.SENDER, destination=pair.RECEIVER)
     questions = (pair.now_ns, pair.now_ns - 1, pair.now_ns - 5 * S, *ECHOES)
 

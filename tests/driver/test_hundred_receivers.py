@@ -1,4 +1,4 @@
-"""A hundred receivers of one sender under min flow control, over links that lose and are late, each differently.
+"""A hundred receivers of one sender under min flow control, each over a link with different loss and latency.
 
 Ten drivers with ten endpoints each: a receiver is an endpoint, with an id, an address and links of its own.
 """
@@ -17,7 +17,7 @@ SENDER = "10.0.0.1"
 CONTROL = f"control={SENDER}:20120|control-mode=dynamic"
 WINDOW = 32 << 10
 LENGTH = 992
-FRAME = 1024  # what a message takes of the stream: 64 fill a term without padding
+FRAME = 1024  # length of a message in the stream: 64 fill a term without padding
 TIMEOUT_NS = 1 * S
 POOR = Link(loss=0.03, latency_ns=1 * MS, jitter_ns=2 * MS, duplication=0.01)
 COUNTER = 17  # receivers that flow control waits for
@@ -25,7 +25,7 @@ SENDER_POSITION = 2
 
 
 class Receiver:
-    """One of them; takes what is there, or one message every `interval_ns`."""
+    """One receiver; reads all available messages, or one every `interval_ns`."""
 
     def __init__(self, crowd, subscription, address):
         self.subscription = subscription
@@ -37,7 +37,7 @@ class Receiver:
 
     @property
     def position(self):
-        """Return how far it has read, 0 before its image is there."""
+        """Return the position read, 0 without an image."""
         return max((image.position for image in self.subscription.images), default=0)
 
     def poll(self, now_ns):
@@ -50,7 +50,7 @@ class Receiver:
 
 
 class Crowd:
-    """A sender that sends as fast as it may, and those who listen."""
+    """A sender at full speed, and its receivers."""
 
     def __init__(self, directory, *, seed=1, link=POOR, fc=f"fc=min,g:/{SIZE},t:{TIMEOUT_NS // MS}ms"):
         self.simulation = Simulation(
@@ -67,12 +67,12 @@ class Crowd:
         ]
         self.receivers = []
         self.sent = 0
-        self.history = []  # at each step: time, position of the sender, that of the slowest, how many are waited for
+        self.history = []  # per step: time, sender position, position of the slowest, required receivers
         (self._group,) = (one.id for one in self.sender.counters if one.type_id == COUNTER)
         (self._position,) = (one.id for one in self.sender.counters if one.type_id == SENDER_POSITION)
 
     def join(self, count):
-        """Let so many more subscribe."""
+        """Add `count` subscriptions."""
         for _ in range(count):
             index = len(self.receivers)
             host, port = f"10.0.1.{index % DRIVERS}", 20121 + index // DRIVERS
@@ -98,13 +98,13 @@ class Crowd:
         self.history.append((now_ns, self.position, slowest, self.group_size))
 
     def run_for(self, duration_ns):
-        """Run for so long; return the lines of history that it made."""
+        """Run for `duration_ns`; return the new lines of history."""
         before = len(self.history)
         self.simulation.run_for(duration_ns, each=self.round)
         return self.history[before:]
 
     def cut(self, receivers):
-        """Let nothing pass between these and the sender any more."""
+        """Cut the links between these receivers and the sender."""
         for receiver in receivers:
             self.simulation.network.set_link(Link(is_partitioned=True), source=receiver.address)
             self.simulation.network.set_link(Link(is_partitioned=True), destination=receiver.address)
@@ -131,7 +131,7 @@ def crowd(make_crowd):
     return crowd
 
 
-def test_nothing_is_sent_before_the_hundredth_has_come(make_crowd):
+def test_nothing_is_sent_until_the_hundredth_receiver_joined(make_crowd):
     crowd = make_crowd()
     crowd.join(SIZE - 1)
     crowd.simulation.run_until(lambda: crowd.group_size == SIZE - 1)
@@ -145,7 +145,7 @@ def test_nothing_is_sent_before_the_hundredth_has_come(make_crowd):
     assert crowd.position > 0
 
 
-def test_all_get_everything_once_and_in_order_and_none_is_dropped_while_it_lives(crowd):
+def test_all_receive_everything_once_in_order_and_no_live_receiver_is_dropped(crowd):
     history = crowd.run_for(5 * TIMEOUT_NS // 2)
 
     assert min(size for *_, size in history) == SIZE
@@ -156,7 +156,7 @@ def test_all_get_everything_once_and_in_order_and_none_is_dropped_while_it_lives
     assert all(receiver.numbers == list(range(len(receiver.numbers))) for receiver in crowd.receivers)
 
 
-def test_the_slowest_sets_the_pace_and_the_sender_is_a_window_ahead_of_it_at_most(crowd):
+def test_the_sender_is_at_most_a_window_ahead_of_the_slowest_receiver(crowd):
     interval_ns = 20 * MS
     for receiver in crowd.receivers[::33]:
         receiver.interval_ns = interval_ns
@@ -170,7 +170,7 @@ def test_the_slowest_sets_the_pace_and_the_sender_is_a_window_ahead_of_it_at_mos
     assert min(size for *_, size in history) == SIZE
 
 
-def test_those_who_fall_silent_are_waited_for_as_long_as_the_timeout_says(make_crowd):
+def test_silent_receivers_are_waited_for_until_their_timeout(make_crowd):
     crowd = make_crowd(fc=f"fc=min,g:/{SIZE - 10},t:{TIMEOUT_NS // MS}ms")
     crowd.join(SIZE)
     crowd.simulation.run_until(lambda: crowd.publication.is_connected and crowd.group_size == SIZE)
@@ -183,7 +183,7 @@ def test_those_who_fall_silent_are_waited_for_as_long_as_the_timeout_says(make_c
     history = crowd.run_for(2 * S)
 
     gone_ns = next(now_ns for now_ns, _, _, size in history if size == SIZE - 10)
-    # The last each of them said was said at most 200 ms before, and may have come 3 ms after.
+    # The last status message of each was sent at most 200 ms before, and may have arrived 3 ms later.
     assert TIMEOUT_NS - 210 * MS < gone_ns - cut_ns < TIMEOUT_NS + 20 * MS
     standing = [position for now_ns, position, _, size in history if size == SIZE]
     assert max(standing) - cut_position <= WINDOW
@@ -193,7 +193,7 @@ def test_those_who_fall_silent_are_waited_for_as_long_as_the_timeout_says(make_c
     assert all(receiver.numbers == list(range(len(receiver.numbers))) for receiver in living)
 
 
-def test_a_group_that_loses_one_too_many_stands_still(crowd):
+def test_a_group_below_its_minimum_size_stops_the_sender(crowd):
     crowd.run_for(500 * MS)
     crowd.cut(crowd.receivers[:1])
 

@@ -1,4 +1,4 @@
-"""Streams that stay on one machine."""
+"""IPC streams."""
 
 from itertools import pairwise
 
@@ -35,11 +35,11 @@ def test_publication_and_subscription_find_each_other_in_either_order(lone, subs
     assert subscription.images[0].source_identity == "aeron:ipc"
 
 
-def test_a_publication_nobody_reads_takes_nothing(lone):
+def test_a_publication_without_subscribers_accepts_nothing(lone):
     publication = lone.add_publication(IPC, 1001)
     lone.run_for(2 * S)
 
-    assert publication.offer(b"to nobody") == -1
+    assert publication.offer(b"unread") == -1
     assert lone.driver.find_counter("pub-lmt").value == 0
 
 
@@ -73,7 +73,7 @@ def test_the_limit_moves_in_steps_of_an_eighth_of_the_window(lone, stream):
     assert min(steps) >= WINDOW // 8
 
 
-def test_a_late_subscriber_joins_where_the_slowest_reader_is(lone, stream):
+def test_a_late_subscriber_joins_at_the_position_of_the_slowest(lone, stream):
     publication, sink = stream
     Feed(publication, [MESSAGE] * 10).offer()
     lone.step()
@@ -86,7 +86,7 @@ def test_a_late_subscriber_joins_where_the_slowest_reader_is(lone, stream):
     assert lone.driver.find_counters("sub-pos")[1].label.endswith(" @4096")
 
 
-def test_a_subscriber_that_comes_after_the_last_has_gone_joins_where_that_one_was(lone, stream):
+def test_a_subscriber_joins_at_the_last_position_if_all_others_have_left(lone, stream):
     publication, sink = stream
     Feed(publication, [MESSAGE] * 10).offer()
     lone.run_for(1 * MS, each=sink.poll)
@@ -111,12 +111,12 @@ def test_messages_of_all_lengths_pass_through_many_terms(lone, kind):
     assert feed.publication.position > 20 * TERM_LENGTH
 
 
-def test_an_image_ends_once_everything_was_read(lone):
+def test_an_image_ends_after_everything_was_read(lone):
     gone = []
     sink = Sink(lone.add_subscription(IPC, 1001, on_unavailable_image=gone.append))
     publication = lone.add_publication(IPC, 1001)
     lone.run_until(lambda: publication.available_window)
-    publication.offer(b"last words")
+    publication.offer(b"the last message")
     publication.close()
     lone.run_for(5 * S)
     assert not gone
@@ -124,15 +124,15 @@ def test_an_image_ends_once_everything_was_read(lone):
     took_ns = lone.run_until(lambda: sink.poll() == 0 and gone)
 
     assert took_ns < 2 * S
-    assert sink.all == [b"last words"]
+    assert sink.all == [b"the last message"]
     assert gone[0].is_end_of_stream
     lone.run_for(3 * S)
     assert lone.driver.log_files() == []
 
 
-def test_a_subscriber_that_comes_while_others_read_the_last_words_gets_them_too(lone, stream):
+def test_a_subscriber_that_joins_a_draining_stream_receives_the_rest(lone, stream):
     publication, sink = stream
-    publication.offer(b"last words")
+    publication.offer(b"the last message")
     publication.close()
     lone.run_for(2 * S)
 
@@ -140,12 +140,12 @@ def test_a_subscriber_that_comes_while_others_read_the_last_words_gets_them_too(
     lone.run_until(lambda: sink.poll() + late.poll() == 0 and late.all)
     lone.run_until(lambda: not late.subscription.is_connected)
 
-    assert late.all == sink.all == [b"last words"]
+    assert late.all == sink.all == [b"the last message"]
 
 
-def test_a_subscriber_that_comes_after_the_last_words_were_read_gets_nothing(lone, stream):
+def test_a_subscriber_that_joins_a_drained_stream_receives_nothing(lone, stream):
     publication, sink = stream
-    publication.offer(b"last words")
+    publication.offer(b"the last message")
     publication.close()
     lone.run_until(lambda: sink.poll() == 0 and sink.all)
 
@@ -195,7 +195,7 @@ def test_a_publication_added_while_its_predecessor_drains_is_a_new_one(lone, str
     assert again.session_id != publication.session_id
 
 
-def test_a_revoked_publication_is_gone_at_once_with_what_was_not_read(lone, stream):
+def test_a_revoked_publication_ends_at_once_with_its_unread_data(lone, stream):
     publication, sink = stream
     image = sink.subscription.images[0]
     publication.offer(b"never read")
@@ -207,7 +207,7 @@ def test_a_revoked_publication_is_gone_at_once_with_what_was_not_read(lone, stre
     assert lone.driver.counted("publications_revoked") == 1
 
 
-def test_subscriptions_by_session_get_that_session_alone(lone):
+def test_a_subscription_to_a_session_receives_only_that_session(lone):
     wanted = lone.add_exclusive_publication(f"{IPC}?session-id=5", 1001)
     lone.add_exclusive_publication(f"{IPC}?session-id=6", 1001)
     subscription = lone.add_subscription(f"{IPC}?session-id=5", 1001)

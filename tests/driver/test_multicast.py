@@ -1,4 +1,4 @@
-"""One publication, a group of drivers that receive it."""
+"""One publication and a multicast group of receiving drivers."""
 
 import pytest
 
@@ -8,14 +8,14 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.testing import Feed, Link, Simulation, Sink, frames_of, make_messages
 from aeron_core.testing.pair import MS, US, S
 
-# The interface is one of this machine: the simulated hosts take any.
+# An interface of this machine: the simulated hosts accept any.
 CHANNEL = "aeron:udp?endpoint=224.0.1.1:20121|interface=127.0.0.1"
 SENDER = "10.0.0.1"
 RECEIVERS = ("10.0.0.2", "10.0.0.3", "10.0.0.4")
 
 
 class Group:
-    """A driver that publishes to a group, and some that receive."""
+    """A driver that publishes to a group, and drivers that receive."""
 
     def __init__(self, directory, *, receivers=RECEIVERS, channel=CHANNEL, options="", seed=1, link=None):
         self.simulation = Simulation(directory, seed=seed, link=link)
@@ -79,7 +79,7 @@ def test_members_that_lose_different_datagrams_all_recover(start_group, seed):
     assert [sink.all for sink in group.sinks] == [messages] * 3
 
 
-def test_the_setup_says_that_it_is_for_a_group_and_how_far_it_goes(start_group):
+def test_the_setup_carries_the_group_flag_and_the_ttl(start_group):
     group = start_group(options="|ttl=5")
 
     group.simulation.run_for(200 * MS)
@@ -89,7 +89,7 @@ def test_the_setup_says_that_it_is_for_a_group_and_how_far_it_goes(start_group):
 
 
 @pytest.mark.parametrize(("ttl", "counted"), [("", 1), ("|ttl=4", 1), ("|ttl=5", 0)])
-def test_a_receiver_whose_answers_may_not_come_as_far_is_counted(start_group, ttl, counted):
+def test_a_receiver_with_another_ttl_is_counted(start_group, ttl, counted):
     group = start_group(channel=f"{CHANNEL}{ttl}", options="|ttl=5")
 
     group.simulation.run_until(lambda: all(sink.subscription.is_connected for sink in group.sinks))
@@ -109,7 +109,7 @@ def test_receivers_answer_to_the_sender_only(start_group):
         assert {line.destination for line in lines} == {f"{SENDER}:20121"}
 
 
-def test_without_fc_the_fastest_member_decides(start_group):
+def test_by_default_the_fastest_member_sets_the_limit(start_group):
     group = start_group()
     group.simulation.run_until(lambda: all(sink.subscription.is_connected for sink in group.sinks))
     fast = group.sinks[0]
@@ -126,7 +126,7 @@ def test_without_fc_the_fastest_member_decides(start_group):
     assert fast.all == messages
 
 
-def test_with_fc_min_the_slowest_member_decides(start_group):
+def test_with_fc_min_the_slowest_member_sets_the_limit(start_group):
     group = start_group(options="|fc=min,g:/3")
     group.simulation.run_until(lambda: group.publication.is_connected)
     messages = make_messages(300, seed=3, max_length=1000)
@@ -146,7 +146,7 @@ def test_with_fc_min_the_slowest_member_decides(start_group):
 
 
 def naks_after_a_loss_to_all(group):
-    """Return how many members asked for one datagram that none of them got."""
+    """Return how many members request a datagram that all of them lost."""
     simulation = group.simulation
     simulation.run_until(
         lambda: group.publication.is_connected and all(sink.subscription.is_connected for sink in group.sinks)
@@ -162,21 +162,21 @@ def naks_after_a_loss_to_all(group):
     return sum(len(frames_of(Nak, simulation.network.sent(source=receiver))) for receiver in group.addresses)
 
 
-def test_what_is_repeated_for_one_member_spares_the_others_their_request(start_group):
+def test_a_retransmission_for_one_member_saves_the_requests_of_others(start_group):
     addresses = [f"10.0.1.{number}" for number in range(1, 21)]
     group = start_group(receivers=addresses, options="|fc=max")
 
     assert 1 <= naks_after_a_loss_to_all(group) <= 5
 
 
-def test_members_that_are_told_that_they_are_no_group_all_ask_at_once(start_group):
+def test_members_of_a_stream_configured_as_no_group_all_request_at_once(start_group):
     addresses = [f"10.0.1.{number}" for number in range(1, 21)]
     group = start_group(receivers=addresses, options="|fc=max", channel=f"{CHANNEL}|group=false")
 
     assert naks_after_a_loss_to_all(group) >= 20
 
 
-def test_no_member_asks_for_a_gap_that_it_does_not_have(start_group):
+def test_no_member_requests_a_gap_that_it_does_not_have(start_group):
     group = start_group(options="|fc=max")
     group.simulation.run_until(
         lambda: group.publication.is_connected and all(sink.subscription.is_connected for sink in group.sinks)

@@ -1,4 +1,4 @@
-"""How often strategies in plain Python are called: each call takes the GIL on the sender's or receiver's thread."""
+"""Call rates of strategies in plain Python: each call takes the GIL on the thread of the sender or receiver."""
 
 from collections import Counter
 
@@ -54,7 +54,7 @@ class CountingCongestionControl:
 
 
 class CountingPlugin:
-    """Registers both; `calls` says how often each method was called, `states` what a rebuild was told."""
+    """Registers both strategies; `calls` counts the calls per method, `states` holds the rebuild states."""
 
     def __init__(self):
         self.calls = Counter()
@@ -81,7 +81,7 @@ def connect(pair):
     return publication, subscription
 
 
-def test_a_second_without_traffic_asks_a_strategy_ten_times_however_many_cycles_it_has(start_pair, plugin):
+def test_an_idle_stream_calls_a_strategy_ten_times_per_second_at_any_cycle_rate(start_pair, plugin):
     pair = start_pair(plugins=[plugin])
     connect(pair)
     pair.idle_step_ns = 100 * US
@@ -97,7 +97,7 @@ def test_a_second_without_traffic_asks_a_strategy_ten_times_however_many_cycles_
     assert plugin.calls["on_track_rebuild"] == 0
 
 
-def test_a_stream_in_full_flow_asks_a_congestion_control_every_100_ms(start_pair, plugin):
+def test_a_busy_stream_calls_a_congestion_control_every_100_ms(start_pair, plugin):
     pair = start_pair(plugins=[plugin], link=Link(loss=0.05, latency_ns=1 * MS))
     publication, subscription = connect(pair)
     feed = Feed(publication, make_messages(3000, seed=5, max_length=4000))
@@ -109,7 +109,7 @@ def test_a_stream_in_full_flow_asks_a_congestion_control_every_100_ms(start_pair
 
     assert sink.all == feed.messages
     assert plugin.calls["on_track_rebuild"] <= (pair.now_ns - start_ns) // (100 * MS) + 1
-    # Nothing is passed over: what a call is told begins where that before it ended, and losses add up to one word.
+    # Nothing is skipped: each call begins where the last one ended, and losses are merged into one flag.
     assert len(plugin.states) > 3
     assert all(before[2] == after[1] for before, after in zip(plugin.states, plugin.states[1:], strict=False))
     assert any(state[3] for state in plugin.states)

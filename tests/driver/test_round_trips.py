@@ -1,4 +1,4 @@
-"""Round trips that receivers measure, and what their congestion control makes of them and of losses."""
+"""Round-trip measurements of receivers, and their congestion control."""
 
 import pytest
 
@@ -37,19 +37,19 @@ def run_traffic(pair, publication, sink, duration_ns):
 
 
 @pytest.mark.parametrize("latency_ns", [50 * US, 2 * MS, 40 * MS])
-def test_the_measured_round_trip_is_the_latency_there_and_back(start_pair, latency_ns):
+def test_the_measured_round_trip_is_the_sum_of_both_latencies(start_pair, latency_ns):
     pair = start_pair(link=Link(latency_ns=latency_ns), cubic_measure_rtt=True)
     publication, sink = start_stream(pair)
 
     run_traffic(pair, publication, sink, 1 * S)
 
     rtt_ns = pair.receiver.find_counter("rcv-cc-cubic-rtt").value
-    # A round of either driver may come between: the sender looks at its socket now and then only.
+    # Up to one step of each driver is added: the sender does not poll its socket in each duty cycle.
     assert 2 * latency_ns <= rtt_ns < 2 * latency_ns + 3 * MS
     assert pair.sender.counted("invalid_packets") == pair.receiver.counted("invalid_packets") == 0
 
 
-def test_a_round_trip_is_measured_over_a_link_that_loses_doubles_and_reorders(start_pair):
+def test_a_round_trip_is_measured_over_a_link_with_loss_duplicates_and_reordering(start_pair):
     link = Link(latency_ns=5 * MS, loss=0.1, duplication=0.1, reordering=0.1)
     pair = start_pair(link=link, cubic_measure_rtt=True)
     publication, sink = start_stream(pair)
@@ -71,7 +71,7 @@ def test_measurements_follow_one_another_after_four_round_trips(start_pair):
     assert 15 <= len(requests(pair)) - before <= 20
 
 
-def test_a_sender_that_does_not_answer_is_asked_less_and_less_often(start_pair):
+def test_measurements_without_a_reply_become_less_frequent(start_pair):
     pair = start_pair(cubic_measure_rtt=True)
     start_stream(pair)
     pair.network.set_link(Link(loss=1), source=pair.SENDER)
@@ -82,7 +82,7 @@ def test_a_sender_that_does_not_answer_is_asked_less_and_less_often(start_pair):
     assert len(requests(pair)) - before < 20
 
 
-def test_nothing_is_measured_unless_a_setting_says_so(start_pair):
+def test_nothing_is_measured_by_default(start_pair):
     pair = start_pair()
     publication, sink = start_stream(pair)
 
@@ -91,7 +91,7 @@ def test_nothing_is_measured_unless_a_setting_says_so(start_pair):
     assert frames_of(Rttm, pair.answered() + pair.sent()) == []
 
 
-def test_the_window_shrinks_when_something_is_lost_and_grows_back_along_the_curve(start_pair):
+def test_the_window_shrinks_after_a_loss_and_grows_back_along_the_cubic_curve(start_pair):
     pair = start_pair()
     publication, sink = start_stream(pair)
     run_traffic(pair, publication, sink, 5 * S)
@@ -109,7 +109,7 @@ def test_the_window_shrinks_when_something_is_lost_and_grows_back_along_the_curv
     for _ in range(8):
         run_traffic(pair, publication, sink, 500 * MS)
         windows.append(window(pair))
-    # K = cbrt(93 * 0.2 / 0.4) = 3.6 s after the loss it is what it was.
+    # It recovers K = cbrt(93 * 0.2 / 0.4) = 3.6 s after the loss.
     assert windows == sorted(windows)
     assert windows[0] < 86
     assert windows[6] < LARGEST
@@ -119,7 +119,7 @@ def test_the_window_shrinks_when_something_is_lost_and_grows_back_along_the_curv
     }
 
 
-def test_a_stream_over_a_link_that_loses_arrives_through_ever_smaller_windows(start_pair):
+def test_a_stream_over_a_lossy_link_arrives_with_shrinking_windows(start_pair):
     pair = start_pair(link=Link(loss=0.1, latency_ns=1 * MS), cubic_tcp_mode=True, cubic_measure_rtt=True)
     publication, sink = start_stream(pair)
     feed = Feed(publication, [number.to_bytes(4, "little") * 200 for number in range(300)])
@@ -133,14 +133,14 @@ def test_a_stream_over_a_link_that_loses_arrives_through_ever_smaller_windows(st
     assert 1 <= window(pair) < LARGEST
 
 
-def test_all_channels_are_cubic_where_the_setting_says_so(start_pair):
+def test_the_setting_makes_cubic_the_default_of_all_channels(start_pair):
     pair = start_pair(congestion_control="cubic")
     start_stream(pair, CHANNEL)
 
     assert window(pair) == 10
 
 
-def test_counters_of_an_image_that_is_gone_are_gone(start_pair):
+def test_counters_of_a_closed_image_are_freed(start_pair):
     pair = start_pair(image_liveness_timeout_ns=1 * S, publication_linger_timeout_ns=1 * S)
     publication, _ = start_stream(pair)
     assert len(pair.receiver.find_counters("rcv-cc-cubic")) == 2
@@ -149,7 +149,7 @@ def test_counters_of_an_image_that_is_gone_are_gone(start_pair):
     pair.run_until(lambda: not pair.receiver.find_counters("rcv-cc-cubic"), within_ns=30 * S)
 
 
-def test_an_option_of_cubic_is_refused_by_name(start_pair):
+def test_an_unknown_option_of_cubic_is_refused_with_its_name(start_pair):
     pair = start_pair()
     pair.add_subscription(f"{CHANNEL}|cc=cubic,fast", 1001)
     publication = pair.add_publication(CHANNEL, 1001)

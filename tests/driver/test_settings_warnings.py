@@ -12,7 +12,7 @@ from aeron_core.uri.values import INT32_MAX
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 
 
-def test_who_makes_a_driver_is_told_of_a_setting_that_has_no_effect(tmp_path):
+def test_a_setting_without_effect_warns_the_caller_that_starts_a_driver(tmp_path):
     settings = {
         "aeron_dir": tmp_path / "driver",
         "counters_buffer_length": "1m",
@@ -25,7 +25,7 @@ def test_who_makes_a_driver_is_told_of_a_setting_that_has_no_effect(tmp_path):
     assert heard[0].filename == __file__
 
 
-def test_a_client_is_told_of_a_variable_that_cannot_be_understood(tmp_path, monkeypatch):
+def test_an_invalid_variable_warns_a_client(tmp_path, monkeypatch):
     settings = {"aeron_dir": tmp_path / "driver", "counters_buffer_length": "1m"}
     with aeron_core.MediaDriver.launch(settings) as driver:
         monkeypatch.setenv("AERON_CLIENT_PRE_TOUCH_MAPPED_MEMORY", "maybe")
@@ -35,7 +35,7 @@ def test_a_client_is_told_of_a_variable_that_cannot_be_understood(tmp_path, monk
     assert heard[0].filename == __file__
 
 
-def test_settings_that_are_in_order_are_passed_over_in_silence(tmp_path):
+def test_valid_settings_cause_no_warning(tmp_path):
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         aeron_core.MediaDriver.launch(
@@ -49,7 +49,7 @@ def test_settings_that_are_in_order_are_passed_over_in_silence(tmp_path):
     ("name", "limit"),
     [("socket_so_rcvbuf_length", "net.core.rmem_max"), ("socket_so_sndbuf_length", "net.core.wmem_max")],
 )
-def test_a_socket_buffer_that_the_system_cuts_is_told_with_what_limits_it(name, limit):
+def test_a_reduced_socket_buffer_is_reported_with_its_limit(name, limit):
     settings = DriverSettings(**{name: "64m"})
 
     (text,) = cut_lengths(settings, lambda option, asked: min(asked, 2**23))
@@ -58,12 +58,12 @@ def test_a_socket_buffer_that_the_system_cuts_is_told_with_what_limits_it(name, 
     assert limit in text
 
 
-def test_socket_buffers_that_the_system_gives_are_passed_over_in_silence():
+def test_granted_socket_buffers_cause_no_warning():
     assert not list(cut_lengths(DriverSettings(), lambda option, asked: asked * 2))
 
 
-def test_who_makes_a_driver_is_told_of_a_socket_buffer_that_the_system_cuts(tmp_path):
-    # Linux gives an even number of bytes, at most one less than this.
+def test_a_reduced_socket_buffer_warns_the_caller_that_starts_a_driver(tmp_path):
+    # Linux grants an even number of bytes, at most one less than this.
     settings = {
         "aeron_dir": tmp_path / "driver",
         "counters_buffer_length": "1m",
@@ -74,7 +74,7 @@ def test_who_makes_a_driver_is_told_of_a_socket_buffer_that_the_system_cuts(tmp_
         aeron_core.MediaDriver(settings, invoker=True).close()
 
 
-def test_the_log_of_a_stream_says_what_the_system_gives(start_pair):
+def test_the_log_metadata_holds_the_granted_socket_buffer_lengths(start_pair):
     pair = start_pair(socket_so_rcvbuf_length="256k")
     pair.add_subscription(CHANNEL, 1001)
     publication = pair.add_publication(CHANNEL, 1001)

@@ -1,4 +1,4 @@
-"""Names and processors of a driver's threads, as the operating system tells them."""
+"""Names and processors of a driver's threads, as the operating system reports them."""
 
 import os
 from pathlib import Path
@@ -63,7 +63,7 @@ def test_the_system_shows_the_threads_by_name(launch, mode, naming, names):
     assert set(names_of(tasks() - before)) == names
 
 
-def test_an_agent_runs_on_the_processor_that_it_was_given(launch):
+def test_an_agent_runs_on_its_configured_processor(launch):
     cpu = max(os.sched_getaffinity(0))
     before = tasks()
 
@@ -84,7 +84,7 @@ def test_a_driver_whose_control_group_cannot_be_read_does_not_start(launch, tmp_
     assert {"conductor", "sender", "receiver"}.isdisjoint(names_of(tasks() - before))
 
 
-def test_a_processor_that_is_not_there_is_an_error_of_the_driver_which_goes_on(launch):
+def test_an_unavailable_processor_is_recorded_and_the_driver_continues(launch):
     with pytest.warns(
         UserWarning, match="^receiver_cpu_affinity: agent receiver .* processor 255 must be one of 0"
     ):

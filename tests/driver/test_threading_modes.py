@@ -1,4 +1,4 @@
-"""Real threads, sockets and clocks: every way to run the agents carries streams and ends."""
+"""Real threads, sockets and clocks: in each threading mode the driver carries streams and closes."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ TIMEOUT_S = 20
 
 
 class Running:
-    """A driver with its threads, and a client that the test steps."""
+    """A driver with threads, and a client that the test steps."""
 
     def __init__(self, directory, mode, idle_strategy):
         self.threads_before = threading.active_count()
@@ -57,7 +57,7 @@ class Running:
         return registration.poll()
 
     def carries(self, channel, messages):
-        """Return what arrives of messages that are offered on a channel."""
+        """Offer messages on a channel and return those that arrive."""
         subscription = self.result(self.client.add_subscription_async(channel, 1001))
         self.until(subscription.resolved_channel)
         publication = self.result(self.client.add_publication_async(subscription.resolved_channel(), 1001))
@@ -69,7 +69,7 @@ class Running:
 
 @pytest.mark.parametrize("idle_strategy", IDLE_STRATEGIES)
 @pytest.mark.parametrize("mode", [mode.name for mode in ThreadingMode])
-def test_a_driver_starts_carries_streams_and_ends(tmp_path, mode, idle_strategy):
+def test_a_driver_starts_carries_streams_and_closes(tmp_path, mode, idle_strategy):
     running = Running(tmp_path, mode, idle_strategy)
     messages = make_messages(200, seed=3, max_length=3000)
 
@@ -84,7 +84,7 @@ def test_a_driver_starts_carries_streams_and_ends(tmp_path, mode, idle_strategy)
     assert list(read_errors(CncFile.open(running.driver.aeron_dir / CNC_FILE).error_log)) == []
 
 
-def test_a_driver_with_more_channels_than_it_polls_one_by_one_carries_all_of_them(tmp_path):
+def test_a_driver_with_more_channels_than_it_polls_in_turn_carries_all_of_them(tmp_path):
     running = Running(tmp_path, "INVOKER", "noop")
     count = operations.POLL_ALL_LIMIT + 3
     messages = make_messages(20, seed=3, max_length=3000)
@@ -98,7 +98,7 @@ def test_a_driver_with_more_channels_than_it_polls_one_by_one_carries_all_of_the
         for subscription in subscriptions
     ]
     running.until(lambda: all(each.is_connected for each in (*subscriptions, *publications)))
-    # One that goes must not be polled any more, and the others must.
+    # A removed channel must not be polled any more, and the others must.
     subscriptions.pop(0).close()
     publications.pop(0).close()
 
@@ -120,7 +120,7 @@ def test_a_driver_with_more_channels_than_it_polls_one_by_one_carries_all_of_the
 
 
 @pytest.mark.parametrize("mode", [mode.name for mode in ThreadingMode])
-def test_closing_a_driver_twice_or_with_clients_is_no_failure(tmp_path, mode):
+def test_a_driver_may_be_closed_twice_and_with_connected_clients(tmp_path, mode):
     running = Running(tmp_path, mode, "backoff")
     running.result(running.client.add_publication_async("aeron:ipc", 1001))
 

@@ -1,4 +1,4 @@
-"""Times that drivers put into frames: when they were sent, and when they came."""
+"""Timestamps that drivers write into frames: times of sending and of reception."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def pair(start_pair):
 
 
 def run(pair, messages, *, sent="", received=""):
-    """Return what arrives, as (payload, reserved value), and when the messages were offered, since the epoch."""
+    """Return the received (payload, reserved value) pairs, and the epoch times of the offers."""
     subscription = pair.add_subscription(ENDPOINT + received, 1001)
     publication = pair.add_exclusive_publication(f"{ENDPOINT}|mtu=1408{sent}", 1001)
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
@@ -44,7 +44,7 @@ def test_the_time_of_sending_is_in_the_reserved_value(pair):
     arrived, offered_ns = run(pair, [b"x" * 10] * 3, sent="|channel-snd-ts-offset=reserved")
 
     assert [payload for payload, _ in arrived] == [b"x" * 10] * 3
-    # Of the first frame of each datagram: the three went in one.
+    # Only the first frame of each datagram: the three were sent in one.
     times = [reserved for _, reserved in arrived]
     assert 0 <= times[0] - offered_ns <= SLACK_NS
     assert times[1:] == [0, 0]
@@ -66,7 +66,7 @@ def test_each_datagram_of_a_long_message_has_the_time_of_sending(pair):
     assert all(0 <= reserved - offered_ns <= SLACK_NS for _, reserved in arrived)
 
 
-def test_a_frame_too_short_for_its_time_stays_as_it_is(pair):
+def test_a_frame_too_short_for_a_timestamp_is_not_changed(pair):
     arrived, _ = run(
         pair, [b"short"], sent="|channel-snd-ts-offset=0", received="|channel-rcv-ts-offset=2147483647"
     )
@@ -106,7 +106,7 @@ def test_all_three_times_are_in_one_frame(pair):
     assert payload[8:32] == b"x" * 24
 
 
-def test_what_is_sent_again_says_when(pair):
+def test_a_retransmission_has_a_new_time_of_sending(pair):
     subscription = pair.add_subscription(ENDPOINT, 1001)
     publication = pair.add_publication(f"{ENDPOINT}|channel-snd-ts-offset=reserved", 1001)
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)

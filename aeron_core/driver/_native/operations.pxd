@@ -1,8 +1,9 @@
-# Operations between the conductor and the agents; arguments are listed as target, subject, numbers, values.
+# Operations between the conductor and the agents. Comments list the arguments: target, subject; numbers; values.
 
 cpdef enum:
-    COMMAND_DRAIN_LIMIT = 8      # commands that an agent takes in one duty cycle
-    # Endpoints that are all polled; of more, those that are ready. Source: AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
+    COMMAND_DRAIN_LIMIT = 8      # commands that an agent executes per duty cycle
+    # Up to this many endpoints are all polled; of more, only the ready ones. Source:
+    # AERON_UDP_TRANSPORT_POLLER_ITERATION_THRESHOLD.
     POLL_ALL_LIMIT = 5
 
 cpdef enum:
@@ -28,37 +29,37 @@ cpdef enum:
     UNSUBSCRIBE_SESSION          # dispatcher, stream interest; session id
     ADD_IMAGE                    # dispatcher, image
     REMOVE_COOL_DOWN             # dispatcher; session id, stream id
-    FORGET_SESSION               # dispatcher; session id, stream id: its image could not be made
-    REMOVE_IMAGE                 # dispatcher, image: nothing reaches it, it sends nothing; answered by RELEASED
+    FORGET_SESSION               # dispatcher; session id, stream id: its image could not be created
+    REMOVE_IMAGE                 # dispatcher, image; answered by RELEASED
     ADD_IMAGE_SUBSCRIBER         # image, subscriber position; answered by LINKED
     REMOVE_IMAGE_SUBSCRIBER      # image, subscriber position; answered by RELEASED
     ADD_IMAGE_CONNECTION         # image, connection
     REMOVE_IMAGE_CONNECTION      # image, connection; answered by RELEASED
-    ELICIT_SETUP                 # dispatcher, endpoint that knows where its senders listen; session id, stream id
+    ELICIT_SETUP                 # dispatcher, endpoint that knows the addresses of its senders; session id, stream id
     # Agents to the conductor
-    RELEASED = 64                # target and subject, which the agent no longer knows; the operation
-    LINKED                       # target and subject, which reads from now on; the operation; the position
+    RELEASED = 64                # target and subject, which the agent no longer uses; the operation
+    LINKED                       # target and subject, which reads from now on; the operation; its join position
     CREATE_IMAGE                 # endpoint; see `Dispatcher.on_setup`
     CREATE_IMAGE_REFUSED         # endpoint; session limit
-    PUBLICATION_ERROR            # publication; see `NetworkPublication.on_error`
-    RECEIVERS_REFUSED            # publication: it has as many receivers as it may have
+    PUBLICATION_ERROR            # publication; see `PublicationEvents.error`
+    RECEIVERS_REFUSED            # publication, which tracks no further receivers
     RESPONSE_SETUP               # publication; session id of the responses to it
-    RESPONSE_CONNECTED           # publication of responses: somebody receives it
+    RESPONSE_CONNECTED           # publication of responses, which has a receiver now
 
-# The life of a publication; see `published_stream`.
+# States of a publication.
 cpdef enum:
     PUBLICATION_ACTIVE = 0
     PUBLICATION_DRAINING = 1
     PUBLICATION_LINGER = 2
     PUBLICATION_DONE = 3
 
-# What became of a NAK.
+# Results of a NAK.
 cpdef enum:
     RETRANSMIT_ACCEPTED = 0
     RETRANSMIT_COVERED = 1    # by an earlier one
     RETRANSMIT_OVERFLOW = 2   # of the pool of retransmissions
 
-# What the dispatcher knows of a session that has no image. PENDING_SETUP and REFUSED carry their deadline:
+# States of a session without an image, see `dispatcher`. PENDING_SETUP and REFUSED carry their deadline:
 # state | deadline_ns << SESSION_STATE_BITS.
 cpdef enum:
     SESSION_UNKNOWN = 0
@@ -69,15 +70,15 @@ cpdef enum:
     SESSION_REFUSED = 5
     SESSION_STATE_MASK = 7
     SESSION_STATE_BITS = 3
-    MAX_TRACKED_SESSIONS = 4096  # without an image, of one stream: what strangers can make us remember
-    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # the least between two walks of them all; invented: 0.1 % of a core
+    MAX_TRACKED_SESSIONS = 4096  # without an image, per stream: bounds what forged session ids can use of memory
+    STALE_SESSIONS_INTERVAL_NS = 10_000_000  # minimum time between two walks of all; our choice: 0.1 % of a core
 
-# Whom a publication counts as a receiver.
+# Receivers that a publication tracks.
 cpdef enum:
-    MAX_TRACKED_RECEIVERS = 4096             # of one stream; more are not heard. Invented: beyond any real group
-    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # the least between two walks of them all; invented: 0.1 % of a core
+    MAX_TRACKED_RECEIVERS = 4096             # per stream; others are ignored. Our choice: more than any real group has
+    RECEIVER_SWEEP_INTERVAL_NS = 10_000_000  # minimum time between two walks of all; our choice: 0.1 % of a core
 
-# What a retransmission is doing.
+# States of a retransmission.
 cpdef enum:
     RETRANSMIT_INACTIVE = 0
     RETRANSMIT_DELAYED = 1

@@ -1,1 +1,1 @@
-"""The numbers of the operations that cross between the conductor and the agents; see `operations.pxd`."""
+"""Codes of the operations between the conductor and the agents; see `operations.pxd`."""

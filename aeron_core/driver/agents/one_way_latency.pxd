@@ -22,8 +22,8 @@ cdef class OneWaySchedule:
 cdef class OneWayEstimate:
     cdef Counter _latency
     cdef Counter _drift
-    cdef int32_t _count            # of measurements since the last comparison
-    cdef int64_t _shortest_ns      # of them
+    cdef int32_t _count            # measurements since the last comparison
+    cdef int64_t _shortest_ns      # the lowest latency of them
     cdef bint _has_first
     cdef int64_t _first_ns         # when the first eight were complete
     cdef int64_t _first_shortest_ns

@@ -1,15 +1,15 @@
-"""How long frames take from a sender to its receivers, as far as their clocks agree.
+"""One-way latency from a sender to its receivers, measured with the wall clocks of both hosts.
 
-The sender stamps RTTM frames for receiver id 0, that is for all, with its CLOCK_REALTIME: eight at once after it was
-connected, 1 ms apart, then one in each interval. Nobody answers them. A receiver takes the time of its own
-CLOCK_REALTIME and shows two numbers:
+The sender stamps RTTM frames for receiver id 0 (all receivers) with its CLOCK_REALTIME: a burst of eight, 1 ms apart,
+after it was connected, then one per interval. Receivers do not reply. A receiver compares each timestamp with its own
+CLOCK_REALTIME and publishes two counters:
 
-    latency   time of reception - time of sending, in ns: the true latency plus what the receiver's clock is ahead
-    drift     how much that has grown since the first eight, in ns for each second, between the shortest of eight
-              measurements and the shortest of the last eight: what takes no detour tells the clocks from the queues
+    latency   time of reception - time of sending, in ns: the true latency plus the receiver's clock offset
+    drift     growth of the latency since the first eight measurements, in ns per second, computed from the minimum
+              of each eight: the minimum has the least queueing, so its growth is that of the clock offset
 
-With clocks that are synchronised the drift is around 0 and the latency is what it says, a negative one included, which
-tells by how much they are not. Without, only its changes mean something.
+With synchronized clocks the drift is about 0 and the latency is true; a negative latency shows the remaining clock
+offset. With other clocks only changes of the latency have a meaning.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ import cython
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
 
-# Invented: enough that one of them meets no queue, at a rate that makes none.
+# Our choice: enough that one of them meets no queue, at a rate that builds none.
 BURST = 8
 BURST_INTERVAL_NS = 1_000_000
-# Invented: clocks a day apart do not measure milliseconds, and no product below overflows.
+# Our choice, one day: such clocks cannot measure milliseconds, and no product below overflows.
 LONGEST_NS = 86_400_000_000_000
 _NS_OF_SECOND = 1e9
 
 
 class OneWaySchedule:
-    """When the sender of a stream measures; an interval of 0 is never."""
+    """Schedule of a sender's measurements; an interval of 0 switches them off."""
 
     def __init__(self, interval_ns: int) -> None:
         self._interval_ns = interval_ns
@@ -38,7 +38,7 @@ class OneWaySchedule:
         self._deadline_ns = 0
 
     def is_due(self, now_ns: int) -> bool:
-        """Return whether to measure now; it counts as done then."""
+        """Return whether to measure now, and count the measurement as done."""
         if self._interval_ns == 0 or (self._sent > 0 and now_ns < self._deadline_ns):
             return False
         self._sent = min(self._sent + 1, BURST)
@@ -47,7 +47,7 @@ class OneWaySchedule:
 
 
 class OneWayEstimate:
-    """What a receiver makes of the measurements of one stream."""
+    """Latency and drift of one stream, estimated by a receiver."""
 
     def __init__(self, latency: Counter, drift: Counter) -> None:
         self._latency = latency
@@ -59,7 +59,7 @@ class OneWayEstimate:
         self._first_shortest_ns = 0
 
     def on_measurement(self, sent_ns: int, received_ns: int) -> bool:
-        """Take one; return False, and nothing from it, if its clock is not of this day."""
+        """Add a measurement; return False and ignore it if the clocks differ by more than a day."""
         if sent_ns < received_ns - LONGEST_NS or sent_ns > received_ns + LONGEST_NS:
             return False
         latency_ns = received_ns - sent_ns

@@ -11,11 +11,11 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, SendChannelEndpoin
 
 cdef class PolledEndpoints:
     cdef PointerList _all
-    cdef PointerList _unwatched     # those without a descriptor that the kernel can watch
-    cdef ReadinessSet _watched      # the others
-    cdef int32_t _next              # where each walk goes on: 0, but after one that raised
+    cdef PointerList _unwatched     # endpoints that the kernel cannot watch
+    cdef ReadinessSet _watched      # endpoints that it watches
+    cdef int32_t _next              # next index of a walk: 0, except after an endpoint that raised
     cdef int32_t _next_ready
-    cdef int32_t _ready_count       # of the watched ones when they were last asked
+    cdef int32_t _ready_count       # watched endpoints that had data at the last check
 
     @cython.locals(descriptor=int32_t)
     cdef int32_t append(self, PyObject *endpoint) except -1 nogil

@@ -1,8 +1,8 @@
-"""The endpoints that an agent polls: all of them where they are few, else those that have something to read.
+"""Endpoints that an agent polls: all of them if they are few, otherwise only those with data to read.
 
-Not here: what an endpoint does when it is polled. Of an endpoint without a descriptor nobody knows whether it has
-something to read, so it is polled every time.
-Invariant: endpoints are borrowed; one is taken out before its sockets are closed.
+An endpoint without a file descriptor cannot be watched by the kernel (epoll), so it is polled every time.
+Not here: what an endpoint does when it is polled.
+Invariant: endpoints are borrowed references; an endpoint is removed before its sockets are closed.
 Source: aeron_udp_transport_poller.c.
 """
 
@@ -18,9 +18,9 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 
 
 class PolledEndpoints:
-    """Base of both kinds, which borrow what they poll; used by one agent."""
+    """Base of the two kinds of endpoints; used by one agent."""
 
-    # Zero in the compiled class; where each walk goes on is 0 but after one that raised.
+    # Zero in the compiled class. The next index of each walk is 0, except after an endpoint that raised.
     _next: int
     _next_ready: int
     _ready_count: int
@@ -31,24 +31,24 @@ class PolledEndpoints:
         self._watched = ReadinessSet()
 
     def append(self, endpoint: object) -> int:
-        """Poll an endpoint from now on; return how many there are."""
+        """Add an endpoint; return the number of endpoints."""
         descriptor = self._descriptor_of(endpoint)
         if descriptor == wire.NO_DESCRIPTOR or not self._watched.add(descriptor, endpoint):
             self._unwatched.append(endpoint)
         return self._all.append(endpoint)
 
     def remove(self, endpoint: object) -> int:
-        """Poll an endpoint no more; return how many there are."""
-        # What was found ready may be what goes now.
+        """Remove an endpoint; return the number of endpoints."""
+        # The endpoint may be in the list of ready ones: discard the list.
         self._ready_count = 0
         if self._all.remove(endpoint) and not self._unwatched.remove(endpoint):
             self._watched.remove(self._descriptor_of(endpoint))
         return self._all.size
 
     def poll(self, now_ns: int) -> int:
-        """Poll all that may have something to read; return the work that they did.
+        """Poll the endpoints that may have data; return the sum of their work.
 
-        After one that raised the next call goes on behind it.
+        If an endpoint raises, the next call continues with the one after it, so that it cannot starve the others.
         """
         if self._all.size <= operations.POLL_ALL_LIMIT:
             return self._walk(self._all, now_ns)
@@ -79,7 +79,7 @@ class PolledEndpoints:
 
 
 class PolledSendEndpoints(PolledEndpoints):
-    """The sending ends of channels, on the sender."""
+    """Send channel endpoints, polled by the sender."""
 
     def _descriptor_of(self, endpoint: object) -> int:
         return cython.cast(SendChannelEndpoint, endpoint).descriptor()
@@ -89,7 +89,7 @@ class PolledSendEndpoints(PolledEndpoints):
 
 
 class PolledReceiveEndpoints(PolledEndpoints):
-    """The receiving ends of channels, on the receiver."""
+    """Receive channel endpoints, polled by the receiver."""
 
     def _descriptor_of(self, endpoint: object) -> int:
         return cython.cast(ReceiveChannelEndpoint, endpoint).descriptor()

@@ -1,7 +1,8 @@
-"""How far the subscribers of one stream have got.
+"""Positions of the subscribers of one stream.
 
-Invariant: only the agent that owns the stream touches the list; the conductor keeps each entry alive until the
-agent has confirmed its removal, and frees its counter only then.
+Subscribers are clients: each advances its own counter in shared memory.
+Invariant: only the agent that owns the stream uses the list. The conductor keeps each entry alive until the agent has
+confirmed its removal, and frees the counter only then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from aeron_core._native.pointers import PointerList
 
 
 class SubscriberPosition:
-    """One subscriber of a stream: the counter that it advances, and whose it is."""
+    """One subscriber of a stream: the counter that it advances, and the ids of its subscription and client."""
 
     def __init__(self, counter: Counter, subscription_id: int, client_id: int) -> None:
         self.counter = counter
@@ -24,27 +25,27 @@ class SubscriberPosition:
 
 
 class SubscriberPositions:
-    """The subscribers of one stream, walked without the GIL."""
+    """The subscribers of one stream; used without the GIL."""
 
     def __init__(self) -> None:
         self._positions = PointerList()
 
     def size(self) -> int:
-        """Return how many subscribers there are."""
+        """Return the number of subscribers."""
         return self._positions.size
 
     def add(self, position: SubscriberPosition, join_position: int) -> int:
-        """Add a borrowed entry, which reads from `join_position` on; return that.
+        """Add a borrowed entry that reads from `join_position` on; return `join_position`.
 
-        Only the agent knows of a position that what is behind it is still there: before the entry is in the list
-        nothing keeps it from being cleaned.
+        The agent chooses the position, because only the agent knows which part of the log is still there: until the
+        entry is in the list, nothing prevents the log from being cleaned.
         """
         position.counter.set_release(join_position)
         self._positions.append(cython.cast(cython.pointer(PyObject), position))
         return join_position
 
     def remove(self, position: SubscriberPosition) -> int:
-        """Forget an entry; return how many are left."""
+        """Remove an entry; return the number of subscribers."""
         self._positions.remove(cython.cast(cython.pointer(PyObject), position))
         return self._positions.size
 
@@ -56,13 +57,13 @@ class SubscriberPositions:
         return lowest
 
     def highest(self, otherwise: int, ceiling: int) -> int:
-        """Return the highest of `otherwise` and the positions of all subscribers, none of them beyond `ceiling`."""
+        """Return the highest of `otherwise` and the positions of all subscribers, each capped at `ceiling`."""
         highest = otherwise
         for i in range(self._positions.size):
             highest = max(highest, min(self._read(i), ceiling))
         return highest
 
     def _read(self, index: int) -> int:
-        # Clients write these. What is no boundary of a frame is rounded down to one.
+        # Clients write the counters, so any value is possible: round down to the frame alignment.
         position = cython.cast(SubscriberPosition, self._positions.at(index)).counter.get_acquire()
         return position - (position & (wire.FRAME_ALIGNMENT - 1))

@@ -1,4 +1,4 @@
-"""The counters of the driver itself: their ids are fixed, so that tools of any origin find them.
+"""System counters of the driver: their ids are fixed by Aeron, so that any tool finds them.
 
 Source: aeron_system_counters.c.
 """
@@ -20,7 +20,7 @@ SYSTEM_COUNTER_TYPE_ID: Final = 0
 
 @dataclass(frozen=True)
 class SystemCounterLabels:
-    """What parts of some labels depend on; thresholds are nanoseconds."""
+    """Values that appear in labels; thresholds are nanoseconds."""
 
     threading_mode: str = "DEDICATED"
     driver_name: str = ""
@@ -98,7 +98,7 @@ def _allocate(manager: CountersManager, index: int, label: str) -> Counter:
 
 
 class SystemCounters:
-    """One attribute for each system counter; any agent may count, each counter has one writer at a time."""
+    """One attribute per system counter; each counter has one writer at a time."""
 
     def __init__(self, manager: CountersManager, labels: SystemCounterLabels) -> None:
         made = {
@@ -154,5 +154,5 @@ class SystemCounters:
         self.control_protocol_version.set(wire.CONTROL_PROTOCOL_VERSION)
 
     def by_name(self) -> dict[str, Counter]:
-        """Return all counters by attribute name, for those who take only a few."""
+        """Return all counters by attribute name."""
         return {name: getattr(self, name) for name, _ in labelled(SystemCounterLabels())}

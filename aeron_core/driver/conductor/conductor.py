@@ -175,3 +175,19 @@ class Conductor:
     def on_close(self) -> None:
         """Clear the heartbeat, by which clients detect that the driver has stopped."""
         self._context.to_driver.consumer_heartbeat_ms = -1
+
+    def dispose(self) -> None:
+        """Break the reference cycles of the conductor's parts, so that mapped memory goes with its last user.
+
+        Only after everything is closed. Otherwise the memory would stay until the cycle collector runs.
+        """
+        registrars = self.registrars
+        for part in (
+            registrars.subscriptions,
+            registrars.ipc,
+            registrars.network,
+            registrars.images,
+            self._resources,
+            self._clients,
+        ):
+            vars(part).clear()

@@ -1,14 +1,14 @@
-"""Finds the image that a frame belongs to, and notices streams that have none yet.
+"""Dispatcher of a receive endpoint: finds the image of a frame, and requests an image for a new session.
 
-    a session without an image:
+    states of a session without an image:
         (unknown) ──data──► PENDING_SETUP ──SETUP──► INIT_IN_PROGRESS ──image added──► (image)
         (unknown) ──SETUP─────────────────────────► INIT_IN_PROGRESS
         (image) ──removed before its end──► COOL_DOWN ──image lingers, rejoin──► (unknown)
-        nobody subscribes ──► NO_INTEREST, until somebody does
+        no subscription ──► NO_INTEREST, until one is added
         (unknown) ──SETUP, too many sessions──► REFUSED
 
-PENDING_SETUP lasts a second, then the next data asks again. So does REFUSED: the conductor hears once a second of
-a sender that asks again and again.
+PENDING_SETUP lasts one second; then the next data frame elicits a SETUP again. REFUSED lasts one second too, so that a
+persistent sender is reported to the conductor once a second.
 Invariant: images and interests are borrowed; the conductor keeps them alive until their removal is confirmed.
 Source: aeron_data_packet_dispatcher.c.
 """
@@ -23,9 +23,10 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.commands import Command
-from aeron_core._native.pointers import LongMap, PointerMap
+from aeron_core._native.pointers import PointerMap
 from aeron_core.driver._native import operations
 from aeron_core.driver.receiver.publication_image import PublicationImage
+from aeron_core.driver.receiver.stream_interest import StreamInterest, is_expired
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import ReceiveDispatcher
 
@@ -38,108 +39,8 @@ if TYPE_CHECKING:
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
-def has_deadline(state: int) -> bool:
-    """Return whether a session's state ends by itself."""
-    kind = state & operations.SESSION_STATE_MASK
-    return kind in (operations.SESSION_PENDING_SETUP, operations.SESSION_REFUSED)
-
-
-def is_expired(state: int, now_ns: int) -> bool:
-    """Return whether a session's state has a deadline, which has passed."""
-    return has_deadline(state) and now_ns > state >> operations.SESSION_STATE_BITS
-
-
-class StreamInterest:
-    """Who is wanted of one stream id on one endpoint: all sessions, or some."""
-
-    def __init__(self, stream_id: int) -> None:
-        self.stream_id = stream_id
-        self._is_all_sessions = False
-        self._sessions = LongMap()
-        self._states = LongMap()
-        self._images = PointerMap()
-        self._in_progress = 0
-        self._stale_from_ns = 0
-
-    def wants(self, session_id: int) -> bool:
-        """Return whether somebody subscribes to the session."""
-        return self._is_all_sessions or self._sessions.get(session_id, 0) != 0
-
-    def is_unused(self) -> bool:
-        """Return whether nobody subscribes any more."""
-        return not self._is_all_sessions and self._sessions.size == 0
-
-    def has_room(self, now_ns: int) -> bool:
-        """Return whether one more session can be remembered; makes room if there is any to make."""
-        if self._states.size >= operations.MAX_TRACKED_SESSIONS and now_ns > self._stale_from_ns:
-            self.forget_stale(now_ns)
-        return self._states.size < operations.MAX_TRACKED_SESSIONS
-
-    def forget_stale(self, now_ns: int) -> int:
-        """Forget the sessions that nobody wanted, and those whose setup did not come in time; return 0."""
-        earliest_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
-        for slot in range(self._states.capacity):
-            # Removing may move another entry into the slot, so look there again.
-            while self._states.is_used(slot) and self._stale_from(slot, now_ns) < now_ns:
-                self._states.remove(self._states.key_at(slot))
-            if self._states.is_used(slot):
-                earliest_ns = min(earliest_ns, self._stale_from(slot, now_ns))
-        self._stale_from_ns = max(earliest_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
-        return 0
-
-    def _stale_from(self, slot: int, now_ns: int) -> int:
-        state = self._states.value_at(slot)
-        if state == operations.SESSION_NO_INTEREST:
-            return -1
-        if has_deadline(state):
-            return state >> operations.SESSION_STATE_BITS
-        # Not by itself; what may become of it is stale no sooner than this.
-        return now_ns + wire.PENDING_SETUP_TIMEOUT_NS
-
-    def set_no_interest(self, session_id: int, now_ns: int) -> int:
-        """Remember that nobody wants the session; return 0."""
-        self._stale_from_ns = min(self._stale_from_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
-        self._states.put(session_id, operations.SESSION_NO_INTEREST)
-        return 0
-
-    def set_until(self, session_id: int, state: int, now_ns: int) -> int:
-        """Remember for a while that a session's setup was asked for, or that it was refused; return 0."""
-        deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
-        self._stale_from_ns = min(self._stale_from_ns, deadline_ns)
-        self._states.put(session_id, state | deadline_ns << operations.SESSION_STATE_BITS)
-        return 0
-
-    def set_in_progress(self, session_id: int) -> int:
-        """Remember that an image is being made, which was not so before; return 0."""
-        self._in_progress += 1
-        self._states.put(session_id, operations.SESSION_INIT_IN_PROGRESS)
-        return 0
-
-    def forget(self, session_id: int) -> int:
-        """Forget what is known of a session without an image; return 0."""
-        if self._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_INIT_IN_PROGRESS:
-            self._in_progress -= 1
-        self._states.remove(session_id)
-        return 0
-
-    def is_at_limit(self, session_limit: int) -> bool:
-        """Return whether there are as many images as there may be, with those that are being made."""
-        return self._images.size() + self._in_progress >= session_limit
-
-    def unsubscribe_all(self) -> int:
-        """Keep only what is subscribed by session; return 0."""
-        self._is_all_sessions = False
-        for slot in range(self._states.capacity):
-            while self._states.is_used(slot) and self._sessions.get(self._states.key_at(slot), 0) == 0:
-                self.forget(self._states.key_at(slot))
-        for slot in range(self._images.capacity()):
-            while self._images.is_used(slot) and self._sessions.get(self._images.key_at(slot), 0) == 0:
-                self._images.remove(self._images.key_at(slot))
-        return 0
-
-
 class Dispatcher(ReceiveDispatcher):
-    """The streams of one receiving endpoint; used by the receiver only."""
+    """The streams of one receive endpoint; used by the receiver only."""
 
     def __init__(self, conductor: CommandRing, counters: SystemCounters, session_limit: int) -> None:
         self._interests = PointerMap()
@@ -148,7 +49,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event = Command()
         self._elicitation = StatusMessage()
         self._elicitation.flags = wire.SM_FLAG_SEND_SETUP
-        self._nobody = SocketAddress()
+        self._no_address = SocketAddress()
         self._session_limit = session_limit
 
     def on_data(  # noqa: PLR0913
@@ -178,6 +79,7 @@ class Dispatcher(ReceiveDispatcher):
                 now_ns,
             )
         if buffer.get_u8(offset + wire.FRAME_FLAGS_OFFSET) & wire.DATA_FLAG_EOS:
+            # The stream has ended: an image would receive nothing.
             return 0
         return self._on_unknown_session(
             endpoint, cython.cast(StreamInterest, found), session_id, source, now_ns
@@ -194,7 +96,7 @@ class Dispatcher(ReceiveDispatcher):
         state = interest._states.get(session_id, operations.SESSION_UNKNOWN)
         if state != operations.SESSION_UNKNOWN and not is_expired(state, now_ns):
             return 0
-        if not interest.has_room(now_ns):
+        if not interest.has_capacity(now_ns):
             return 0
         if not interest.wants(session_id):
             return interest.set_no_interest(session_id, now_ns)
@@ -211,13 +113,13 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def elicit_setup(self, endpoint: ReceiveChannelEndpoint, session_id: int, stream_id: int) -> int:
-        """Ask the senders that an endpoint knows for a SETUP; session and stream 0 stand for any."""
-        return self._elicit_setup(endpoint, session_id, stream_id, self._nobody)
+        """Request a SETUP from the senders that an endpoint knows; session and stream 0 stand for any."""
+        return self._elicit_setup(endpoint, session_id, stream_id, self._no_address)
 
     def on_setup(
         self, endpoint: ReceiveChannelEndpoint, setup: Setup, source: SocketAddress, now_ns: int
     ) -> int:
-        """Have an image made for a stream that is wanted and has none."""
+        """Request an image from the conductor for a subscribed session without one."""
         found = self._interests.get(setup.stream_id)
         if found == cython.NULL:
             return 0
@@ -229,7 +131,7 @@ class Dispatcher(ReceiveDispatcher):
             state != operations.SESSION_UNKNOWN
             and (state & operations.SESSION_STATE_MASK) != operations.SESSION_PENDING_SETUP
             and not is_expired(state, now_ns)
-        ) or not cython.cast(StreamInterest, found).has_room(now_ns):
+        ) or not cython.cast(StreamInterest, found).has_capacity(now_ns):
             return 0
         if not cython.cast(StreamInterest, found).wants(setup.session_id):
             return cython.cast(StreamInterest, found).set_no_interest(setup.session_id, now_ns)
@@ -258,7 +160,7 @@ class Dispatcher(ReceiveDispatcher):
         self._event.set_value(0, setup.ttl)
         self._event.source.assign(source)
         self._event.control.assign(source)
-        # A full ring leaves the state as it is: the sender's next SETUP tries again.
+        # If the ring is full, keep the state: the sender's next SETUP tries again.
         if not self._conductor.offer(self._event):
             self._counters.conductor_proxy_fails.get_and_add(1)
             return 0
@@ -269,14 +171,14 @@ class Dispatcher(ReceiveDispatcher):
     def on_rttm(
         self, endpoint: ReceiveChannelEndpoint, rttm: Rttm, source: SocketAddress, now_ns: int
     ) -> int:
-        """Hand a measurement, or the answer to one, to its image."""
+        """Pass a measurement, or a reply to one, to its image."""
         found = self._interests.get(rttm.stream_id)
         if found == cython.NULL:
             return 0
         image = cython.cast(StreamInterest, found)._images.get(rttm.session_id)
         if image == cython.NULL:
             return 0
-        return cython.cast(PublicationImage, image).on_rttm(rttm, now_ns)
+        return cython.cast(PublicationImage, image).measurements.on_rttm(rttm, now_ns)
 
     def wanted_streams(self, session_id: int, into: AtomicBuffer) -> int:
         """See `ReceiveDispatcher.wanted_streams`."""
@@ -302,32 +204,32 @@ class Dispatcher(ReceiveDispatcher):
         return cython.cast(PublicationImage, image).consumed_position()
 
     def add_interest(self, interest: StreamInterest) -> int:
-        """Take note of a stream id that somebody will subscribe to."""
+        """Add a stream id; subscriptions follow."""
         return self._interests.put(interest.stream_id, cython.cast(cython.pointer(PyObject), interest))
 
     def remove_interest(self, interest: StreamInterest) -> int:
-        """Forget a stream id that nobody subscribes to any more."""
+        """Remove a stream id without subscriptions."""
         self._interests.remove(interest.stream_id)
         return 0
 
     def subscribe_all(self, interest: StreamInterest) -> int:
-        """Want all sessions of a stream."""
+        """Subscribe to all sessions of a stream."""
         interest._is_all_sessions = True
         return interest.forget_stale(0)
 
     def unsubscribe_all(self, interest: StreamInterest) -> int:
-        """Want no more than single sessions of a stream."""
+        """Keep only the subscriptions to single sessions of a stream."""
         return interest.unsubscribe_all()
 
     def subscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Want one session of a stream."""
+        """Subscribe to one session of a stream."""
         interest._sessions.put(session_id, 1)
         if interest._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_NO_INTEREST:
             interest.forget(session_id)
         return 0
 
     def unsubscribe_session(self, interest: StreamInterest, session_id: int) -> int:
-        """Want one session no longer, unless all are wanted."""
+        """Remove the subscription to one session."""
         interest._sessions.remove(session_id)
         if not interest._is_all_sessions:
             interest._images.remove(session_id)
@@ -335,7 +237,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def add_image(self, image: PublicationImage) -> int:
-        """Route the stream's frames to its image."""
+        """Route the frames of a session to its image."""
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
@@ -345,7 +247,7 @@ class Dispatcher(ReceiveDispatcher):
         )
 
     def remove_image(self, image: PublicationImage) -> int:
-        """Route nothing to the image any more; one that had not ended stays away until its cool-down is over."""
+        """Stop routing to an image; a session that had not ended gets no new image during its cool-down."""
         found = self._interests.get(image.stream_id)
         if found == cython.NULL:
             return 0
@@ -359,7 +261,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def remove_cool_down(self, session_id: int, stream_id: int) -> int:
-        """Let a session that was away come back."""
+        """End the cool-down of a session: it may get a new image."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)
@@ -369,7 +271,7 @@ class Dispatcher(ReceiveDispatcher):
         return 0
 
     def forget_session(self, session_id: int, stream_id: int) -> int:
-        """Start over with a session whose image could not be made: its next SETUP tries again."""
+        """Forget a session after the creation of its image failed: its next SETUP tries again."""
         found = self._interests.get(stream_id)
         if found != cython.NULL and (
             cython.cast(StreamInterest, found)._states.get(session_id, operations.SESSION_UNKNOWN)

@@ -2,6 +2,7 @@ cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
+from aeron_core._native cimport wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.protocol.frames.error cimport ErrorFrame
@@ -14,21 +15,22 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 
 @cython.final
 cdef class ImageConnection:
-    cdef readonly ReceiveChannelEndpoint endpoint   # where its datagrams come in and answers go out
-    cdef SocketAddress _control                     # where its answers go
-    cdef bint _is_known                             # whether a datagram has come
-    cdef bint _is_end_of_stream                     # whether its sender said so
-    cdef int64_t _end_position                      # where, if it did
+    cdef readonly ReceiveChannelEndpoint endpoint   # receives its datagrams and sends its answers
+    cdef SocketAddress _control                     # destination of its answers
+    cdef bint _is_known                             # a datagram has arrived
+    cdef bint _is_end_of_stream                     # its sender signalled the end
+    cdef int64_t _end_position                      # position of that end
     cdef int64_t _timeout_ns
     cdef int64_t _alive_until_ns
 
     cdef bint is_alive(self, int64_t now_ns) noexcept nogil
+    cdef int32_t send(self, int32_t frame_type, PyObject *frame) except -1 nogil
 
 
 @cython.final
 cdef class ImageConnections:
     cdef PointerList _all       # of ImageConnection, borrowed from the conductor
-    cdef int32_t _known_count   # of those by which a datagram has come
+    cdef int32_t _known_count   # connections on which a datagram has arrived
 
     cdef int32_t append(self, PyObject *connection) except -1 nogil
     cdef bint remove(self, PyObject *connection) noexcept nogil
@@ -43,13 +45,10 @@ cdef class ImageConnections:
     cdef int64_t end_position(self) noexcept nogil
     @cython.locals(i=int32_t, count=int32_t)
     cdef int32_t count_alive(self, int64_t now_ns) noexcept nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_status_message(self, StatusMessage sm, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_nak(self, Nak nak, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
-    @cython.locals(i=int32_t, sent=int32_t)
     cdef int32_t send_response_setup(self, ResponseSetup setup, int64_t now_ns) except -1 nogil
+    cdef int32_t send_error(self, ErrorFrame error, int64_t now_ns) except -1 nogil
     @cython.locals(i=int32_t, sent=int32_t)
-    cdef int32_t send_error(self, ErrorFrame error) except -1 nogil
+    cdef int32_t _send(self, int32_t frame_type, PyObject *frame, int64_t now_ns) except -1 nogil

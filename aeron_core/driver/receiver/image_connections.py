@@ -1,10 +1,11 @@
-"""The ways by which one stream comes in: one for each receive destination, the only one without destinations.
+"""Connections of one image: one per receive destination of its subscription, or a single one without destinations.
 
-What receivers have to say goes back by each way that is alive, so that a sender behind any of them can repair a
-gap. A way is known once a datagram has come by it, and alive until nothing has come by it for five seconds. Unlike
-the reference's, the only one that is known gets answers however long it is silent: there is no other to ask.
-Invariant: only the receiver touches what is behind an underscore; the conductor keeps each connection alive until
-the receiver has confirmed its removal.
+The same stream may arrive over several paths. Status messages, NAKs and measurements go back on each live connection,
+so that a sender behind any of them can repair a gap. A connection is known once a datagram arrived on it, and alive
+until no datagram arrived for five seconds. Unlike in the reference, the only known connection gets answers even if it
+is silent: there is no other sender to ask.
+Invariant: only the receiver uses the private attributes; the conductor keeps each connection alive until the receiver
+has confirmed its removal.
 Source: aeron_publication_image.c (aeron_publication_image_track_connection and what is around it).
 """
 
@@ -13,25 +14,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import cython
+from cython.cimports.cpython.ref import PyObject
 
+from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.pointers import PointerList
+from aeron_core.protocol.frames.error import ErrorFrame
+from aeron_core.protocol.frames.nak import Nak
+from aeron_core.protocol.frames.response_setup import ResponseSetup
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.status_message import StatusMessage
 
 if TYPE_CHECKING:
-    from aeron_core.protocol.frames.error import ErrorFrame
-    from aeron_core.protocol.frames.nak import Nak
-    from aeron_core.protocol.frames.response_setup import ResponseSetup
-    from aeron_core.protocol.frames.rttm import Rttm
-    from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
-#: How long a way is alive without a datagram. Source: AERON_RECEIVE_DESTINATION_TIMEOUT_NS.
+#: Time that a connection stays alive without a datagram. Source: AERON_RECEIVE_DESTINATION_TIMEOUT_NS.
 CONNECTION_TIMEOUT_NS: Final = 5_000_000_000
 
 
 class ImageConnection:
-    """One way by which a stream comes in."""
+    """One path on which a stream arrives."""
 
     # Zero in the compiled class.
     _is_known: bool
@@ -45,18 +48,30 @@ class ImageConnection:
         self._timeout_ns = CONNECTION_TIMEOUT_NS
 
     def begin(self, control: SocketAddress, now_ns: int) -> None:
-        """Know where answers go from the start; only before the receiver has the connection."""
+        """Set the address for answers; call before the receiver gets the connection."""
         self._control.assign(control)
         self._is_known = True
         self._alive_until_ns = now_ns + self._timeout_ns
 
     def is_alive(self, now_ns: int) -> bool:
-        """Return whether something came by this way of late."""
+        """Return whether a datagram arrived within the timeout."""
         return self._is_known and now_ns < self._alive_until_ns
+
+    def send(self, frame_type: int, frame: object) -> int:
+        """Send a borrowed frame of the class that belongs to `frame_type`; return the bytes sent."""
+        if frame_type == wire.TYPE_SM:
+            return self.endpoint.send_status_message(cython.cast(StatusMessage, frame), self._control)
+        if frame_type == wire.TYPE_NAK:
+            return self.endpoint.send_nak(cython.cast(Nak, frame), self._control)
+        if frame_type == wire.TYPE_RTTM:
+            return self.endpoint.send_rttm(cython.cast(Rttm, frame), self._control)
+        if frame_type == wire.TYPE_RSP_SETUP:
+            return self.endpoint.send_response_setup(cython.cast(ResponseSetup, frame), self._control)
+        return self.endpoint.send_error(cython.cast(ErrorFrame, frame), self._control)
 
 
 class ImageConnections:
-    """All ways by which one stream comes in."""
+    """All paths on which one stream arrives."""
 
     _known_count: int  # zero in the compiled class
 
@@ -64,13 +79,13 @@ class ImageConnections:
         self._all = PointerList()
 
     def append(self, connection: object) -> int:
-        """Add a borrowed ImageConnection; return how many there are."""
+        """Add a borrowed ImageConnection; return the number of connections."""
         if cython.cast(ImageConnection, connection)._is_known:
             self._known_count += 1
         return self._all.append(connection)
 
     def remove(self, connection: object) -> bool:
-        """Forget a connection; return whether it was there."""
+        """Remove a connection; return whether it was there."""
         if not self._all.remove(connection):
             return False
         if cython.cast(ImageConnection, connection)._is_known:
@@ -83,7 +98,7 @@ class ImageConnections:
         )
 
     def track(self, endpoint: ReceiveChannelEndpoint, source: SocketAddress, now_ns: int) -> int:
-        """Note that something came in at `endpoint`; return 0."""
+        """Record that a datagram arrived at `endpoint`; return 0."""
         for i in range(self._all.size):
             item = self._all.at(i)
             if cython.cast(ImageConnection, item).endpoint is endpoint:
@@ -98,7 +113,7 @@ class ImageConnections:
         return 0
 
     def end(self, endpoint: ReceiveChannelEndpoint, position: int) -> bool:
-        """Note that the stream has ended by the way of `endpoint`; return whether it has by all that are known."""
+        """Record the end of the stream on `endpoint`; return whether it has ended on all known connections."""
         is_end = True
         for i in range(self._all.size):
             item = self._all.at(i)
@@ -113,14 +128,14 @@ class ImageConnections:
         return is_end
 
     def end_position(self) -> int:
-        """Return the highest position at which the stream ended by any way."""
+        """Return the highest position at which the stream ended on any connection."""
         position = 0
         for i in range(self._all.size):
             position = max(position, cython.cast(ImageConnection, self._all.at(i))._end_position)
         return position
 
     def count_alive(self, now_ns: int) -> int:
-        """Return by how many ways the stream comes in."""
+        """Return the number of live connections."""
         count = 0
         for i in range(self._all.size):
             if cython.cast(ImageConnection, self._all.at(i)).is_alive(now_ns):
@@ -128,76 +143,34 @@ class ImageConnections:
         return count
 
     def send_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Send a status message by each way that is alive or the only one; return how many were sent."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_status_message(
-                    sm, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Send a status message on each connection that gets answers; return how many were sent."""
+        return self._send(wire.TYPE_SM, cython.cast(cython.pointer(PyObject), sm), now_ns)
 
     def send_nak(self, nak: Nak, now_ns: int) -> int:
-        """Ask for a retransmission by each way that is alive or the only one; return how many were asked."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_nak(
-                    nak, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Request a retransmission on each connection that gets answers; return how many NAKs were sent."""
+        return self._send(wire.TYPE_NAK, cython.cast(cython.pointer(PyObject), nak), now_ns)
 
     def send_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        """Send a round-trip measurement by each way that is alive or the only one; return how many were sent."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_rttm(
-                    rttm, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Send an RTT measurement on each connection that gets answers; return how many were sent."""
+        return self._send(wire.TYPE_RTTM, cython.cast(cython.pointer(PyObject), rttm), now_ns)
 
     def send_response_setup(self, setup: ResponseSetup, now_ns: int) -> int:
-        """Tell of a response stream by each way that is alive or the only one; return how many were told."""
-        sent = 0
-        for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                self._is_answered(item, now_ns)
-                and cython.cast(ImageConnection, item).endpoint.send_response_setup(
-                    setup, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
-                sent += 1
-        return sent
+        """Announce a response stream on each connection that gets answers; return how many were sent."""
+        return self._send(wire.TYPE_RSP_SETUP, cython.cast(cython.pointer(PyObject), setup), now_ns)
 
-    def send_error(self, error: ErrorFrame) -> int:
-        """Refuse the stream by each way that is known, alive or not; return how many were sent."""
+    def send_error(self, error: ErrorFrame, now_ns: int) -> int:
+        """Reject the stream on each known connection, also on silent ones; return how many errors were sent."""
+        return self._send(wire.TYPE_ERR, cython.cast(cython.pointer(PyObject), error), now_ns)
+
+    def _send(self, frame_type: int, frame: object, now_ns: int) -> int:
         sent = 0
         for i in range(self._all.size):
-            item = self._all.at(i)
-            if (
-                cython.cast(ImageConnection, item)._is_known
-                and cython.cast(ImageConnection, item).endpoint.send_error(
-                    error, cython.cast(ImageConnection, item)._control
-                )
-                > 0
-            ):
+            connection = self._all.at(i)
+            if not cython.cast(ImageConnection, connection)._is_known:
+                continue
+            # Only errors also go to connections that are silent.
+            if frame_type != wire.TYPE_ERR and not self._is_answered(connection, now_ns):
+                continue
+            if cython.cast(ImageConnection, connection).send(frame_type, frame) > 0:
                 sent += 1
         return sent

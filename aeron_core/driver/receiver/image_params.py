@@ -1,4 +1,4 @@
-"""What an image is made from; filled by the conductor."""
+"""Parameters of an image; the conductor fills them, the receiver's classes read them once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.agents.system_counters import SystemCounters
     from aeron_core.driver.receiver.image_connections import ImageConnection
-    from aeron_core.driver.receiver.loss_detector import NakDelay
+    from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.spi.congestion_control import CongestionControl
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageParams:
-    """One stream that is received; `position` is where it is joined."""
+    """Parameters of an image; `position` is where the stream is joined."""
 
     correlation_id: int
     session_id: int

@@ -1,18 +1,10 @@
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport positions
+from aeron_core.driver.receiver.nak_delay cimport NakDelay
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.logbuffer.gap_scanner cimport scan_for_gap
-
-
-cdef class NakDelay:
-    cdef int64_t delay_ns(self, bint is_retry) noexcept nogil
-
-
-cdef class UnicastNakDelay(NakDelay):
-    cdef int64_t _first_ns
-    cdef int64_t _retry_ns
 
 
 @cython.final
@@ -20,8 +12,8 @@ cdef class LossDetector:
     cdef LogBuffer _log
     cdef NakDelay _delay
     cdef readonly bint has_gap              # found by the last scan
-    cdef readonly bint is_new_gap           # which the scan before did not find
-    cdef readonly bint is_due               # to be asked for now
+    cdef readonly bint is_new_gap           # not found by the scan before
+    cdef readonly bint is_due               # request it now
     cdef readonly int32_t gap_term_id       # of the open gap
     cdef readonly int32_t gap_offset
     cdef readonly int32_t gap_length

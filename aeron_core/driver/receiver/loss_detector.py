@@ -1,6 +1,6 @@
-"""Finds the first gap of an image and says when to ask for it.
+"""Loss detector of one image: finds the first gap, and determines when to request its retransmission.
 
-One gap at a time: a new one is asked for after the first delay, and again after each retry delay while it stays.
+One gap at a time: a new gap is due after the first delay, and again after each retry delay until it is closed.
 Source: aeron_loss_detector.c.
 """
 
@@ -12,31 +12,12 @@ from aeron_core._native import positions
 from aeron_core.logbuffer.gap_scanner import scan_for_gap
 
 if TYPE_CHECKING:
+    from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.logbuffer.descriptor import LogBuffer
 
 
-class NakDelay:
-    """How long to wait before a gap is asked for."""
-
-    def delay_ns(self, is_retry: bool) -> int:
-        """Return the delay in nanoseconds, for the first request or for one that was not answered."""
-        return 0
-
-
-class UnicastNakDelay(NakDelay):
-    """Fixed delays: with one receiver nobody else asks for the same gap."""
-
-    def __init__(self, first_ns: int, retry_ns: int) -> None:
-        self._first_ns = first_ns
-        self._retry_ns = retry_ns
-
-    def delay_ns(self, is_retry: bool) -> int:
-        """See `NakDelay.delay_ns`."""
-        return self._retry_ns if is_retry else self._first_ns
-
-
 class LossDetector:
-    """The gaps of one image; used by the receiver only."""
+    """The first gap of one image; used by the receiver only."""
 
     has_gap: bool
     is_new_gap: bool
@@ -51,7 +32,7 @@ class LossDetector:
         self.gap_length = 0
 
     def scan(self, rebuild_position: int, hwm_position: int, now_ns: int) -> int:
-        """Return the position up to which the image is whole, from `rebuild_position` on, within its term."""
+        """Return the position up to which there is no gap, from `rebuild_position` to the end of its term."""
         self.has_gap = False
         self.is_new_gap = False
         self.is_due = False

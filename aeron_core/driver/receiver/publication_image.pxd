@@ -5,23 +5,18 @@ from aeron_core._native cimport positions, wire
 from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.cell cimport AtomicLong
-from aeron_core._native.clock cimport Clock
 from aeron_core._native.counter cimport Counter
 from aeron_core.driver.receiver.image_connections cimport ImageConnection, ImageConnections
-from aeron_core.driver.receiver.loss_detector cimport LossDetector
-from aeron_core.driver.agents.one_way_latency cimport OneWayEstimate
-from aeron_core.driver.agents.reply_budget cimport ReplyBudget
+from aeron_core.driver.receiver.image_measurements cimport ImageMeasurements
+from aeron_core.driver.receiver.loss_recovery cimport LossRecovery
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
 from aeron_core.driver.agents.system_counters cimport SystemCounters
 from aeron_core.logbuffer.cleaner cimport clean_step
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_core.logbuffer.gap_filler cimport try_fill_gap
 from aeron_core.logbuffer.rebuilder cimport insert
 from aeron_core.protocol.frames.data cimport validate_data_packet
 from aeron_core.protocol.frames.error cimport ErrorFrame
-from aeron_core.protocol.frames.nak cimport Nak
 from aeron_core.protocol.frames.response_setup cimport ResponseSetup
-from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.congestion_control cimport CongestionControl, RebuildState
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
@@ -36,45 +31,32 @@ cdef class PublicationImage:
     cdef readonly Counter hwm_position
     cdef readonly Counter rebuild_position
     cdef readonly SubscriberPositions subscribers
-    cdef readonly AtomicLong is_end_of_stream       # 1 once the sender said so
+    cdef readonly AtomicLong is_end_of_stream       # 1 once the sender signalled the end
     cdef readonly AtomicLong time_of_last_packet_ns
-    cdef readonly AtomicLong is_draining            # 1: status messages say EOS; written by the conductor
-    cdef AtomicLong _response_session               # that answers this stream, 0 for none; written by the conductor
+    cdef readonly AtomicLong is_draining            # 1: status messages carry EOS; written by the conductor
+    cdef AtomicLong _response_session               # session of the responses, 0 for none; written by the conductor
     cdef AtomicLong _is_rejected                    # 1: data is dropped, errors are sent; written by the conductor
-    cdef readonly AtomicLong loss_count             # gaps found so far
-    cdef readonly AtomicLong loss_bytes             # bytes in them
     cdef SystemCounters _counters
-    cdef Counter _naks_sent
     cdef CongestionControl _congestion_control
     cdef RebuildState _rebuild
-    cdef LossDetector _loss_detector
-    cdef readonly ImageConnections connections      # by which ways the stream comes, and answers go
-    cdef ErrorFrame _rejection                      # what is sent while rejected; written before that
+    cdef readonly LossRecovery loss
+    cdef readonly ImageMeasurements measurements
+    cdef readonly ImageConnections connections      # paths on which the stream arrives
+    cdef ErrorFrame _rejection                      # sent while rejected; written before the flag
     cdef StatusMessage _sm
-    cdef Nak _nak
     cdef ResponseSetup _response_setup
     cdef int64_t _last_response_session             # of `_response_session`, as last seen by the receiver
-    cdef Rttm _rttm
-    cdef ReplyBudget _rttm_replies
-    cdef Clock _clock
-    cdef bint _measures_one_way
-    cdef OneWayEstimate _one_way                    # None unless it measures
-    cdef bint _has_measured_rtt
-    cdef int64_t _last_rttm_ns                      # when the last measurement of ours was sent
-    cdef int64_t _answered_rttm_ns                  # when the last one that was answered was sent
-    cdef bint _is_reliable
-    cdef bint _is_status_message_enabled            # until another image of the stream takes over
+    cdef bint _is_status_message_enabled            # until a newer image of the stream takes over
     cdef readonly int32_t window_length             # of the next status message; the conductor reads it now and then
     cdef int64_t _next_sm_position                  # of the next status message
     cdef int64_t _last_sm_position                  # of the last one sent
     cdef int64_t _overrun_threshold
-    cdef int64_t _clean_position                    # all before it, a term back, is zero again
+    cdef int64_t _clean_position                    # the log is clean up to a term before this position
     cdef int64_t _sm_timeout_ns
     cdef int64_t _sm_deadline_ns
     cdef bint _is_sm_due
-    cdef int64_t _last_lowest_position              # of the subscribers, to tell when anything has moved
+    cdef int64_t _last_lowest_position              # of the subscribers at the last call
     cdef int64_t _last_hwm_position
-    cdef int64_t _reported_end                      # position up to which gaps were counted
 
     cdef int64_t add_subscriber(self, SubscriberPosition subscriber) except -1 nogil
     cdef int64_t consumed_position(self) except -1 nogil
@@ -93,19 +75,11 @@ cdef class PublicationImage:
         ceiling=int64_t, lowest=int64_t, hwm=int64_t, before=int64_t, after=int64_t, window=int32_t
     )
     cdef int32_t track_rebuild(self, int64_t now_ns) except -1 nogil
-    @cython.locals(start=int64_t, end=int64_t, sent=int32_t)
-    cdef int32_t _on_loss(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _count_loss(self, int64_t start, int64_t end) except -1 nogil
     @cython.locals(session=int64_t)
     cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
     @cython.locals(sent=int32_t)
     cdef int32_t _send_error_if_due(self, int64_t now_ns) except -1 nogil
     @cython.locals(position=int64_t, sent=int32_t)
     cdef int32_t _send_status_message(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _measure_rtt_if_due(self, int64_t now_ns) except -1 nogil
-    @cython.locals(asked_ns=int64_t)
-    cdef int32_t on_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
-    cdef int32_t _on_one_way(self, Rttm rttm) except -1 nogil
-    cdef int32_t _answer_rttm(self, Rttm rttm, int64_t now_ns) except -1 nogil
     cdef int32_t disable_status_messages(self) noexcept nogil
     cdef bint is_of_stream_of(self, PublicationImage image) noexcept nogil

@@ -1,7 +1,11 @@
-"""The receiving side of one stream: rebuilds terms from frames that arrive in any order.
+"""Receive side of one stream: rebuilds terms from frames that arrive in any order.
 
-Not here: which image a frame belongs to (`dispatcher`), when to ask again (`loss_detector`), and the life of an
-image (`image_stream`), which the conductor runs.
+    hwm position      highest position received
+    rebuild position  position up to which there is no gap; subscribers read up to it
+    status message    carries the consumed position and the window beyond it to the sender
+
+Not here: which image a frame belongs to (`dispatcher`), recovery of gaps (`loss_recovery`), and the lifecycle of an
+image, which the conductor runs.
 Invariant: only the receiver thread writes `rebuild_position`; it never decreases.
 Source: aeron_publication_image.c.
 """
@@ -15,36 +19,30 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core._native import positions, wire
 from aeron_core._native.cell import AtomicLong
-from aeron_core.driver.agents.reply_budget import ReplyBudget
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
 from aeron_core.driver.receiver.image_connections import ImageConnections
-from aeron_core.driver.receiver.loss_detector import LossDetector
+from aeron_core.driver.receiver.image_measurements import ImageMeasurements
+from aeron_core.driver.receiver.loss_recovery import LossRecovery
 from aeron_core.errors import ErrorCode
 from aeron_core.logbuffer.cleaner import clean_step
-from aeron_core.logbuffer.gap_filler import try_fill_gap
 from aeron_core.logbuffer.rebuilder import insert
 from aeron_core.protocol.frames.data import validate_data_packet
 from aeron_core.protocol.frames.error import ErrorFrame
-from aeron_core.protocol.frames.nak import Nak
 from aeron_core.protocol.frames.response_setup import ResponseSetup
-from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.congestion_control import RebuildState
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.buffer import AtomicBuffer
-    from aeron_core.driver.agents.one_way_latency import OneWayEstimate
     from aeron_core.driver.receiver.image_params import ImageParams
     from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 
 class PublicationImage:
-    """One stream that is being received; see the module."""
+    """One stream that is received; see the module."""
 
-    _has_measured_rtt: bool
     _last_response_session: int
-    _one_way: OneWayEstimate
 
     def __init__(self, params: ImageParams) -> None:
         self.correlation_id = params.correlation_id
@@ -60,19 +58,13 @@ class PublicationImage:
         self.is_draining = AtomicLong()
         self._is_rejected = AtomicLong()
         self._response_session = AtomicLong()
-        self.loss_count = AtomicLong()
-        self.loss_bytes = AtomicLong()
         self._counters = params.system_counters
-        self._naks_sent = params.naks_sent
         self._congestion_control = params.congestion_control
-        self._loss_detector = LossDetector(params.log, params.nak_delay)
         self.connections = ImageConnections()
         for connection in params.connections:
             self.connections.append(cython.cast(cython.pointer(PyObject), connection))
-        self._is_reliable = params.is_reliable
-        self._clock = params.clock
-        self._measures_one_way = params.one_way is not None
-        self._one_way = params.one_way  # type: ignore[assignment] # None unless it measures
+        self.loss = LossRecovery(params, self.connections)
+        self.measurements = ImageMeasurements(params, self.connections)
         self._is_status_message_enabled = True
         self.window_length = self._congestion_control.initial_window_length()
         self._sm_timeout_ns = params.status_message_timeout_ns
@@ -86,7 +78,6 @@ class PublicationImage:
         self._last_sm_position = position
         self._overrun_threshold = position + (self.log.term_length >> 1)
         self._clean_position = position
-        self._reported_end = position
         self._last_lowest_position = -1
         self._last_hwm_position = -1
         self.hwm_position.set_release(position)
@@ -96,46 +87,43 @@ class PublicationImage:
         self._rebuild = RebuildState()
         self._rejection = ErrorFrame()
         self._sm = StatusMessage()
-        self._nak = Nak()
         self._response_setup = ResponseSetup()
-        self._rttm = Rttm()
-        self._rttm_replies = ReplyBudget()
-        for frame in (self._rejection, self._sm, self._nak, self._rttm, self._response_setup):
+        for frame in (self._rejection, self._sm, self._response_setup):
             frame.session_id = self.session_id
             frame.stream_id = self.stream_id
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Let a subscriber take part from where the slowest is; return that position."""
+        """Add a subscriber at the position of the slowest one; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.rebuild_position.get()))
 
     def consumed_position(self) -> int:
-        """Return what all subscribers have taken, or `wire.NO_POSITION` while there are none."""
+        """Return the position that all subscribers have consumed, `wire.NO_POSITION` if there are none."""
         if self.subscribers.size() == 0:
             return wire.NO_POSITION
         return self.subscribers.lowest(self.rebuild_position.get())
 
     def reject(self, reason: str) -> None:
-        """Drop what comes from now on, and tell the sender why: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
+        """Drop further data, and send the reason to the sender: at most `wire.ERR_MAX_TEXT_LENGTH` bytes.
 
-        For the conductor. The first reason stays: the receiver reads it from then on.
+        Called by the conductor. Only the first reason counts: the receiver reads it from then on.
         """
         if self._is_rejected.get_acquire():
             return
         self._rejection.error_code = ErrorCode.IMAGE_REJECTED
         self._rejection.text = reason
-        # Release: who sees the image rejected sees why.
+        # Release: a receiver that sees the flag also sees the error code and the text.
         self._is_rejected.set_release(1)
 
     def announce_responses(self, session_id: int) -> None:
-        """Tell the sender at once and with each status message by the clock which session answers it.
+        """Send the session id of the responses to the sender, at once and with each periodic status message.
 
-        For the conductor.
+        Called by the conductor.
         """
-        # Of 64 bits the lower half is the session id, so that 0 says that there is none.
+        # The lower half is the session id; bit 32 is set, so that 0 means "no responses".
         self._response_session.set_release(1 << 32 | (session_id & 0xFFFFFFFF))
 
     def announce_no_responses(self) -> None:
-        """Tell the sender no more; for the conductor."""
+        """Stop announcing responses; called by the conductor."""
         self._response_session.set_release(0)
 
     def insert_packet(  # noqa: PLR0913
@@ -149,7 +137,7 @@ class PublicationImage:
         source: SocketAddress,
         now_ns: int,
     ) -> int:
-        """Take a datagram for this stream; return the bytes of it that were used, or a negative `wire.FRAME_…`."""
+        """Insert a datagram into the log; return the bytes used, 0 if it is dropped, or a negative `wire.FRAME_…`."""
         if (
             positions.compute_term_count(term_id, self.log.initial_term_id) < 0
             or self._is_rejected.get_acquire()
@@ -162,16 +150,17 @@ class PublicationImage:
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )
         proposed = packet_position + payload_length
+        # Flow control: a sender may send up to half a term, the largest window, beyond the last status message.
         if proposed > self._overrun_threshold:
             self._counters.flow_control_over_runs.increment_release()
             return 0
         if payload_length == 0:
             return self._on_heartbeat(endpoint, buffer, offset, packet_position, source, now_ns)
         if packet_position < self._last_sm_position:
-            # No sign of life: what was sent long ago may come again long after its sender is gone.
+            # Old data is no sign of life: it may be repeated long after its sender has ended.
             self._counters.flow_control_under_runs.increment_release()
             if proposed >= self._last_sm_position - self.window_length:
-                # But its way is alive: another one is ahead of it.
+                # The path is still active, but another path is ahead of it.
                 self.connections.track(endpoint, source, now_ns)
             return 0
         self.connections.track(endpoint, source, now_ns)
@@ -215,12 +204,13 @@ class PublicationImage:
         return 0
 
     def track_rebuild(self, now_ns: int) -> int:
-        """Follow subscribers and received data; ask for what is missing. Return the frames sent."""
+        """Update the rebuild position and the next status message, and recover gaps; return the frames sent."""
         if self.subscribers.size() == 0 or self.log.is_revoked():
             return 0
         hwm = self.hwm_position.get()
         before = self.rebuild_position.get()
-        # No more than a term was accepted beyond the last status message, nor did any subscriber join before it.
+        # Clients write subscriber positions: cap them at a term beyond the last status message, which is more than can
+        # have been received.
         ceiling = self._last_sm_position + self.log.term_length
         lowest = max(self.subscribers.lowest(ceiling), self._next_sm_position)
         if lowest == self._last_lowest_position and hwm == self._last_hwm_position and before == hwm:
@@ -228,7 +218,7 @@ class PublicationImage:
         self._last_lowest_position = lowest
         self._last_hwm_position = hwm
         before = self.subscribers.highest(before, ceiling)
-        after = self._loss_detector.scan(before, hwm, now_ns)
+        after = self.loss.detector.scan(before, hwm, now_ns)
         self.rebuild_position.propose_max_release(after)
         self._rebuild.now_ns = now_ns
         self._rebuild.consumption_position = lowest
@@ -236,7 +226,7 @@ class PublicationImage:
         self._rebuild.hwm_position = hwm
         self._rebuild.rebuild_position_before = before
         self._rebuild.rebuild_position_after = after
-        self._rebuild.loss_occurred = self._loss_detector.is_new_gap
+        self._rebuild.loss_occurred = self.loss.detector.is_new_gap
         self._rebuild.force_status_message = False
         window = min(self._congestion_control.on_track_rebuild(self._rebuild), self.log.term_length >> 1)
         if (
@@ -248,61 +238,25 @@ class PublicationImage:
             self._next_sm_position = lowest
             self.window_length = window
             self._is_sm_due = True
-        return self._on_loss(now_ns) if self._loss_detector.has_gap else 0
-
-    def _on_loss(self, now_ns: int) -> int:
-        # What a rejected image lacks would be dropped if it came.
-        if not self._loss_detector.is_due or self._is_rejected.get_acquire():
+        # A rejected image requests nothing: it would drop the retransmission.
+        if not self.loss.detector.is_due or self._is_rejected.get_acquire():
             return 0
-        start = positions.compute_position(
-            self._loss_detector.gap_term_id,
-            self._loss_detector.gap_offset,
-            self.log.position_bits_to_shift,
-            self.log.initial_term_id,
-        )
-        end = start + self._loss_detector.gap_length
-        self._count_loss(start, end)
-        if not self._is_reliable:
-            if try_fill_gap(
-                self.log,
-                self._loss_detector.gap_term_id,
-                self._loss_detector.gap_offset,
-                self._loss_detector.gap_length,
-            ):
-                self._counters.loss_gap_fills.increment_release()
-            return 1
-        self._nak.term_id = self._loss_detector.gap_term_id
-        self._nak.term_offset = self._loss_detector.gap_offset
-        self._nak.length = self._loss_detector.gap_length
-        sent = self.connections.send_nak(self._nak, now_ns)
-        if sent > 0:
-            self._counters.naks_sent.get_and_add(sent)
-            self._naks_sent.get_and_add(sent)
-        return 1
-
-    def _count_loss(self, start: int, end: int) -> int:
-        # Each byte once, however often its gap is asked for and however its start moves.
-        start = max(start, self._reported_end)
-        if end > start:
-            self.loss_count.set_release(self.loss_count.get_acquire() + 1)
-            self.loss_bytes.set_release(self.loss_bytes.get_acquire() + end - start)
-            self._reported_end = end
-        return 0
+        return self.loss.recover(now_ns)
 
     def send_pending(self, now_ns: int) -> int:
         """Send the status message, error or measurement that is due; return the frames sent."""
         if self._is_rejected.get_acquire():
             return self._send_error_if_due(now_ns)
-        work = self._measure_rtt_if_due(now_ns)
+        work = self.measurements.measure_if_due(now_ns)
         session = self._response_session.get_acquire()
         if session != self._last_response_session:
             self._last_response_session = session
             if session != 0:
-                # The requester must not wait for the clock.
+                # Due now: the requester waits for it.
                 self._sm_deadline_ns = now_ns - 1
         if self._is_sm_due or (self._is_status_message_enabled and now_ns > self._sm_deadline_ns):
             if now_ns > self._sm_deadline_ns and session != 0:
-                # The upper half is cut off.
+                # The assignment to 32 bits drops the upper half.
                 self._response_setup.response_session_id = session
                 self.connections.send_response_setup(self._response_setup, now_ns)
             work += self._send_status_message(now_ns)
@@ -312,7 +266,7 @@ class PublicationImage:
         if not self._is_status_message_enabled or now_ns <= self._sm_deadline_ns:
             return 0
         self._sm_deadline_ns = now_ns + self._sm_timeout_ns
-        sent = self.connections.send_error(self._rejection)
+        sent = self.connections.send_error(self._rejection, now_ns)
         if sent > 0:
             self._counters.error_frames_sent.get_and_add(sent)
         return 1
@@ -337,59 +291,8 @@ class PublicationImage:
         self._sm_deadline_ns = now_ns + self._sm_timeout_ns
         return 1
 
-    def _measure_rtt_if_due(self, now_ns: int) -> int:
-        if not self._congestion_control.should_measure_rtt(now_ns):
-            return 0
-        self._rttm.flags = wire.RTTM_FLAG_REPLY
-        self._rttm.echo_timestamp = now_ns
-        self._rttm.reception_delta = 0
-        self.connections.send_rttm(self._rttm, now_ns)
-        if not self._has_measured_rtt:
-            self._has_measured_rtt = True
-            self._answered_rttm_ns = now_ns - 1
-        self._last_rttm_ns = now_ns
-        self._congestion_control.on_rtt_measurement_sent(now_ns)
-        return 1
-
-    def on_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        """Take the answer to a measurement of ours, or answer one of the sender's."""
-        if rttm.flags & wire.RTTM_FLAG_REPLY:
-            return self._answer_rttm(rttm, now_ns)
-        if rttm.receiver_id == 0:
-            # Looks like an answer, and measures the way from the sender to all its receivers.
-            return self._on_one_way(rttm)
-        asked_ns = rttm.echo_timestamp
-        if (
-            not self._has_measured_rtt
-            or asked_ns > self._last_rttm_ns
-            or not 0 <= rttm.reception_delta <= now_ns - asked_ns
-        ):
-            self._counters.invalid_packets.get_and_add(1)
-            return 0
-        if asked_ns <= self._answered_rttm_ns:
-            # Doubled on its way, or overtaken by the answer to a later question.
-            return 0
-        self._answered_rttm_ns = asked_ns
-        return self._congestion_control.on_rtt_measurement(now_ns, now_ns - asked_ns - rttm.reception_delta)
-
-    def _on_one_way(self, rttm: Rttm) -> int:
-        if self._measures_one_way and not self._one_way.on_measurement(
-            rttm.echo_timestamp, self._clock.epoch_ns()
-        ):
-            self._counters.invalid_packets.get_and_add(1)
-        return 0
-
-    def _answer_rttm(self, rttm: Rttm, now_ns: int) -> int:
-        if not self._rttm_replies.take(now_ns):
-            self._counters.invalid_packets.get_and_add(1)
-            return 0
-        self._rttm.flags = 0
-        self._rttm.echo_timestamp = rttm.echo_timestamp
-        self._rttm.reception_delta = 0
-        return self.connections.send_rttm(self._rttm, now_ns)
-
     def disable_status_messages(self) -> int:
-        """Send no more status messages by the clock: another image of the stream does."""
+        """Stop periodic status messages: a newer image of the stream sends them."""
         self._is_status_message_enabled = False
         return 0
 

@@ -1,8 +1,8 @@
-"""Receives what senders sent, rebuilds images, and tells senders what is missing and how far they may go.
+"""Receiver agent: polls the sockets, rebuilds images, and sends NAKs and status messages to senders.
 
-The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
-RELEASED has come back. Where one stream raises, the next call of `do_work` goes on with the one after it: one
-that is broken for good must not keep the others from working.
+A duty cycle never takes the GIL. All images and endpoints are borrowed references: the conductor keeps each one alive
+until it has received RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after it,
+so that a broken stream cannot starve the others.
 Source: aeron_driver_receiver.c.
 """
 
@@ -12,33 +12,27 @@ from typing import TYPE_CHECKING
 
 import cython
 
-from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
-from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.answers import Answers
+from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledReceiveEndpoints
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
-from aeron_core.driver.receiver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.receiver.dispatcher import Dispatcher
 from aeron_core.driver.receiver.publication_image import PublicationImage
+from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint
 
 if TYPE_CHECKING:
-    from aeron_core.driver.agents.agent_params import AgentParams
+    from aeron_core.driver.agents.data_agent import AgentParams
 
 
-class Receiver(Agent):
+class Receiver(DataAgent):
     """The agent of the receiving side."""
 
     _next_image: int
 
     def __init__(self, params: AgentParams) -> None:
-        super().__init__("receiver")
-        self._clock = params.clock
-        self._duty_cycle = params.duty_cycle
-        self._commands = params.commands
-        self._answers = Answers(params.conductor)
-        self._command = Command()
+        super().__init__("receiver", params)
         self._endpoints = PolledReceiveEndpoints()
         self._images = PointerList()
 
@@ -48,9 +42,9 @@ class Receiver(Agent):
         self._duty_cycle.measure_and_update(now_ns)
         work = self._drain_commands()
         work += self._endpoints.poll(now_ns)
-        return work + self._care_for_images(now_ns)
+        return work + self._update_images(now_ns)
 
-    def _care_for_images(self, now_ns: int) -> int:
+    def _update_images(self, now_ns: int) -> int:
         work = 0
         while self._next_image < self._images.size:
             index = self._next_image
@@ -58,17 +52,6 @@ class Receiver(Agent):
             work += cython.cast(PublicationImage, self._images.at(index)).track_rebuild(now_ns)
             work += cython.cast(PublicationImage, self._images.at(index)).send_pending(now_ns)
         self._next_image = 0
-        return work
-
-    def _drain_commands(self) -> int:
-        work = 0
-        while (
-            work < operations.COMMAND_DRAIN_LIMIT
-            and self._answers.are_sent()
-            and self._commands.poll(self._command)
-        ):
-            self._execute()
-            work += 1
         return work
 
     def _execute(self) -> int:
@@ -148,16 +131,10 @@ class Receiver(Agent):
         return 0
 
     def _silence_predecessors(self, successor: PublicationImage) -> int:
-        # An image that everybody left says EOS before it goes. The sender would take that for the word of the image
-        # that was made since.
+        # An image without subscribers sends status messages with EOS before it goes. The sender cannot distinguish them
+        # from those of the newer image, and would forget the receiver.
         for i in range(self._images.size):
             image = self._images.at(i)
             if cython.cast(PublicationImage, image).is_of_stream_of(successor):
                 cython.cast(PublicationImage, image).disable_status_messages()
         return 0
-
-    def _release(self) -> int:
-        return self._answers.give(self._command, operations.RELEASED, 0)
-
-    def _link(self, join_position: int) -> int:
-        return self._answers.give(self._command, operations.LINKED, join_position)

@@ -1,10 +1,12 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core.driver.sender.network_publication cimport NetworkPublication
+from aeron_core.driver.sender.sending_publication cimport SendingPublication
+
+cdef int64_t _MAX_REPORTED
 
 
-cdef class AcknowledgedPublication(NetworkPublication):
+cdef class AcknowledgedPublication(SendingPublication):
     cdef int64_t _window_length
 
     @cython.locals(position=int64_t, confirmed=int64_t)

@@ -1,11 +1,11 @@
-"""The sending side of a stream whose medium draws from the log, and whose peer says what it has.
+"""Send side of a stream over a connection: the medium reads from the log, and the peer confirms what it received.
 
     log: sender position ─────────── sent ─────────── publisher position
-         confirmed by the peer       known to the medium alone
+         confirmed by the peer       known to the medium only
 
-The sender position is what the peer has confirmed, so that publishers are held back by it, and so that everything which
-was not confirmed is still in the log to be sent again. There are no datagrams, hence no SETUP, heartbeats,
-retransmissions and strategies of flow control.
+The sender position is the confirmed position. So publishers wait for the peer, and everything that is not confirmed
+is still in the log and can be sent again. There are no datagrams, hence no SETUP, heartbeats, retransmissions or flow
+control strategies.
 
 Not here: what is sent and when (`SendChannelEndpoint.advance`).
 """
@@ -14,21 +14,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aeron_core.driver.sender.network_publication import NetworkPublication
+from aeron_core.driver.sender.sending_publication import SendingPublication
 
 if TYPE_CHECKING:
     from aeron_core.driver.sender.publication_params import NetworkPublicationParams
 
+#: More bytes than one call of `send_pending` can report, which is an `int32_t` that the sender adds up.
+_MAX_REPORTED = 1 << 30
 
-class AcknowledgedPublication(NetworkPublication):
-    """One stream that is drawn from; see the module."""
+
+class AcknowledgedPublication(SendingPublication):
+    """One stream that is sent over a connection; see the module."""
 
     def __init__(self, params: NetworkPublicationParams) -> None:
         super().__init__(params)
         self._window_length = params.log.term_length >> 1
 
     def send_pending(self, now_ns: int) -> int:
-        """Let the medium send what it can; return the bytes that were confirmed, a billion at most."""
+        """Let the medium send what it can; return the newly confirmed bytes, at most 2**30."""
         position = self.sender_position.get()
         confirmed = self.endpoint.advance(self, position, now_ns)
         self.has_receivers.set_release(self.endpoint.has_peer(self))
@@ -36,7 +39,7 @@ class AcknowledgedPublication(NetworkPublication):
             return 0
         self.sender_position.set_release(confirmed)
         self.sender_limit.set_release(confirmed + self._window_length)
-        return min(confirmed - position, 1 << 30)
+        return min(confirmed - position, _MAX_REPORTED)
 
     def _has_subscribers(self, now_ns: int) -> bool:
         return self.has_receivers.get_acquire() != 0

@@ -12,7 +12,7 @@ cdef class DatagramRun:
     cdef LogBuffer _log
     cdef int32_t _mtu
     cdef int32_t _max_segments          # 1 without GSO
-    cdef readonly int32_t padding       # of the term's last frame, which travels as a header only
+    cdef readonly int32_t padding       # length of the term's last frame, of which only the header is sent
     cdef readonly bint is_blocked       # the next frame does not fit the window
 
     @cython.locals(

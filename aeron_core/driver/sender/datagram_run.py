@@ -1,7 +1,8 @@
-"""Cuts a term into datagrams and finds the runs that one send call can take.
+"""Datagrams of a publication: cuts a term at frame boundaries and groups datagrams for one send call.
 
-A datagram is as many whole frames as fit the mtu. Datagrams of equal length that follow one another are one entry
-of a batch (the last may be shorter), which the kernel cuts again: GSO. Nothing is copied.
+A datagram holds as many whole frames as fit the mtu. Consecutive datagrams of equal length form one entry of a batch
+(the last may be shorter); the kernel cuts the entry into datagrams again (generic segmentation offload, GSO). The bytes
+are sent from the log without a copy.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DatagramRun:
-    """The next datagrams of one publication; used by the sender only."""
+    """Collects the next datagrams of one publication; used by the sender only."""
 
     def __init__(self, log: LogBuffer, mtu: int, *, uses_gso: bool) -> None:
         self._log = log
@@ -25,9 +26,9 @@ class DatagramRun:
         self._max_segments = min(wire.MAX_GSO_SEGMENTS, wire.MAX_GSO_LENGTH // mtu) if uses_gso else 1
 
     def collect(self, batch: SendBatch, position: int, window: int, max_entries: int) -> int:
-        """Fill `batch` with what may be sent from `position` on; return its length in the stream, padding included.
+        """Fill `batch` with the data to send from `position` on; return its length in the stream, including padding.
 
-        At most `window` bytes in `max_entries` entries, never past the end of a term.
+        Collects at most `window` bytes in `max_entries` entries, and stops at the end of the term.
         """
         batch.clear()
         self.padding = 0
@@ -46,6 +47,7 @@ class DatagramRun:
             if available <= 0:
                 self.is_blocked = available < 0
                 break
+            # GSO allows only the last datagram of an entry to be shorter, so a longer one begins another entry.
             if run_length > 0 and (is_closed or available > segment or segments == self._max_segments):
                 batch.add(self._log.buffer, base + run_start, run_length, segment)
                 run_start = offset

@@ -21,7 +21,7 @@ cdef class IpcPublication:
     cdef Counter _publisher_position
     cdef Counter _publisher_limit
     cdef int64_t _window_length
-    cdef int64_t _trip_gain                     # how far subscribers move before the limit does
+    cdef int64_t _trip_gain                     # bytes that subscribers move before the limit is updated
     cdef int64_t _trip_limit
     cdef int64_t _clean_position
     cdef bint _is_connected

@@ -1,5 +1,7 @@
-"""One stream between processes of this machine: publishers and subscribers share the log itself.
+"""IPC publication: a stream between processes of one host, which share the log itself.
 
+There is nothing to send: the sender only moves the publisher limit ahead of the slowest subscriber and cleans the log
+behind it.
 Invariant: `update_limit` runs on the sender; the conductor reads counters and the AtomicLongs.
 Source: aeron_ipc_publication.c.
 """
@@ -40,11 +42,11 @@ class IpcPublication:
         self._publisher_limit.set_release(position)
 
     def add_subscriber(self, subscriber: SubscriberPosition) -> int:
-        """Let a subscriber take part from where the slowest is, or where the last was; return that position."""
+        """Add a subscriber at the position of the slowest one, or where the last one was; return that position."""
         return self.subscribers.add(subscriber, self.subscribers.lowest(self.consumer_position.get_acquire()))
 
     def update_limit(self, now_ns: int) -> int:
-        """Publish how far publishers may append; return 1 if that changed anything."""
+        """Publish the position up to which publishers may append; return 1 if it changed."""
         if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
             return 0
         producer_position = self.log.producer_position()
@@ -60,7 +62,7 @@ class IpcPublication:
             return 1
         self.consumer_position.set_release(highest)
         work = self._advance(self.subscribers.lowest(producer_position))
-        # Only now: a publisher that sees itself connected has room to publish.
+        # After the limit: a publisher that sees itself connected also sees a limit that lets it publish.
         self._set_connected(True)
         return work
 

@@ -8,8 +8,8 @@ from aeron_core.driver._native cimport operations
 @cython.final
 cdef class LiveReceivers:
     cdef int64_t _timeout_ns
-    cdef int64_t _sweep_deadline_ns     # nobody is found silent before it is over
-    cdef LongMap _times                 # receiver id -> time of its last sign of life, in ns
+    cdef int64_t _sweep_deadline_ns     # no receiver can time out before it
+    cdef LongMap _times                 # receiver id -> time of its last status message, in ns
 
     cpdef int32_t count(self) noexcept nogil
     cpdef bint note(self, int64_t receiver_id, int64_t now_ns) except -1 nogil

@@ -1,10 +1,11 @@
-"""The sending side of one stream on a network.
+"""Send side of one stream over datagrams.
 
-    data: sender limit ≥ position ──► datagrams ──► sender position moves
-    SETUP every 100 ms until a first status message, and when one asks for it
-    heartbeat 100 ms after the last data, with EOS once all was sent
+    data       while the sender position is below the sender limit, which flow control derives from status messages
+    SETUP      every 100 ms until the first status message, and when a status message requests one
+    heartbeat  100 ms after the last data, with the EOS flag once everything was sent
+    NAK        a receiver requests a part of a term again (`retransmit_handler`)
 
-Not here: the life of a publication (`network_stream`), which the conductor runs, and the socket.
+Not here: the lifecycle of a publication, which the conductor runs, and the socket.
 Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
 Source: aeron_network_publication.c.
 """
@@ -13,24 +14,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import cython
-from cython.cimports.cpython.ref import PyObject
-
 from aeron_core._native import positions, wire
-from aeron_core._native.buffer import AtomicBuffer
-from aeron_core._native.cell import AtomicLong
-from aeron_core._native.commands import Command
 from aeron_core.driver._native import operations
 from aeron_core.driver.agents.one_way_latency import OneWaySchedule
 from aeron_core.driver.agents.reply_budget import ReplyBudget
-from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.sender.control_frames import ControlFrames
 from aeron_core.driver.sender.datagram_run import DatagramRun
 from aeron_core.driver.sender.live_receivers import LiveReceivers
-from aeron_core.driver.sender.publisher_limit import PublisherLimit
-from aeron_core.driver.sender.retransmit_handler import Resender, RetransmitHandler
-from aeron_core.protocol.frames.data import DataHeader
-from aeron_core.protocol.frames.rttm import Rttm
-from aeron_core.protocol.frames.setup import Setup
+from aeron_core.driver.sender.publication_events import PublicationEvents
+from aeron_core.driver.sender.retransmit_handler import RetransmitHandler
+from aeron_core.driver.sender.sending_publication import SendingPublication
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -38,29 +31,21 @@ if TYPE_CHECKING:
     from aeron_core.protocol.frames.error import ErrorFrame
     from aeron_core.protocol.frames.nak import Nak
     from aeron_core.protocol.frames.response_setup import ResponseSetup
+    from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.status_message import StatusMessage
 
 
-class NetworkPublication(Resender):
-    """One stream that is being sent; see the module."""
+class NetworkPublication(SendingPublication):
+    """One stream that is sent in datagrams; see the module."""
 
     _has_initial_connection: bool
     _is_setup_elicited: bool
-    _is_connected: bool
 
     def __init__(self, params: NetworkPublicationParams) -> None:
-        position = params.position
-        self.registration_id = params.registration_id
-        self.session_id = params.session_id
-        self.stream_id = params.stream_id
-        self.endpoint = params.endpoint
-        self.log = params.log
-        self.state = AtomicLong(operations.PUBLICATION_ACTIVE)
-        self.is_end_of_stream = AtomicLong()
-        self.has_receivers = AtomicLong()
-        self.has_unicast_eos = AtomicLong()
-        self.spies = SubscriberPositions()
-        self._assign_counters(params, position)
+        super().__init__(params)
+        self._counters = params.system_counters
+        self._back_pressure_events = params.back_pressure_events
+        self._naks_received = params.naks_received
         self._flow_control = params.flow_control
         self._retransmits = RetransmitHandler(
             is_group=params.is_group,
@@ -69,67 +54,31 @@ class NetworkPublication(Resender):
             linger_ns=params.retransmit_linger_ns,
             initial_window_length=params.initial_window_length,
         )
-        self._mtu = params.mtu
         self._run = DatagramRun(params.log, params.mtu, uses_gso=params.uses_gso)
         self._batch = params.batch
         self._max_entries = params.max_messages_per_send
-        self._conductor = params.conductor
-        self._event = Command()
+        self._events = PublicationEvents(params)
         self._receivers = LiveReceivers(params.connection_timeout_ns)
         self._is_unicast = not params.is_group
         self._signals_eos = params.signals_eos
-        self._simulates_connection = params.spies_simulate_connection
-        # The sender may pass its limit by so much: of padding only the header is sent. The longest is what is left
-        # of a term that a message of the greatest length, cut into fragments, does not fit.
+        # The sender may exceed its limit by the length of padding, of which only the header is sent. The longest
+        # padding is almost as long as the longest fragmented message, which did not fit the rest of the term.
         self._longest_padding = positions.fragmented_length(
             params.log.max_message_length, params.log.max_payload_length
         )
-        # Due at once: nothing was sent yet.
+        # Both are due at once: nothing was sent yet.
         self._time_of_last_setup_ns = params.now_ns - wire.SETUP_INTERVAL_NS - 1
         self._time_of_last_send_ns = params.now_ns - wire.HEARTBEAT_INTERVAL_NS - 1
-        self._prepare_frames(params)
-
-    def _assign_counters(self, params: NetworkPublicationParams, position: int) -> None:
-        self._counters = params.system_counters
-        self.sender_position = params.sender_position
-        self.sender_limit = params.sender_limit
-        self._back_pressure_events = params.back_pressure_events
-        self._naks_received = params.naks_received
-        self._publisher_limit = PublisherLimit(
-            params.log, params.publisher_limit, params.publisher_window_length, position
-        )
-        self._publisher_position = params.publisher_position
-
-    def _prepare_frames(self, params: NetworkPublicationParams) -> None:
-        self._scratch = AtomicBuffer.allocate(64)
-        self._setup = Setup()
-        self._setup.session_id = params.session_id
-        self._setup.stream_id = params.stream_id
-        self._setup.initial_term_id = params.log.initial_term_id
-        self._setup.term_length = params.log.term_length
-        self._setup.mtu = params.mtu
-        self._setup.ttl = params.ttl
-        self._setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
+        self._frames = ControlFrames(params)
+        self._rttm_replies = ReplyBudget()
         self._requests_response = params.requests_response
         self._is_response = params.is_response
-        if params.requests_response:
-            self._setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
-        self._response_event_deadline_ns = params.now_ns
-        self._heartbeat = DataHeader()
-        self._heartbeat.frame_type = wire.TYPE_DATA
-        self._heartbeat.session_id = params.session_id
-        self._heartbeat.stream_id = params.stream_id
-        self._rttm = Rttm()
-        self._rttm_replies = ReplyBudget()
         self._clock = params.clock
         self._one_way = OneWaySchedule(params.one_way_latency_interval_ns)
 
-    def add_spy(self, spy: SubscriberPosition) -> int:
-        """Let a spy take part from what is being sent; return that position."""
-        return self.spies.add(spy, self.sender_position.get())
-
     def send_pending(self, now_ns: int) -> int:
-        """Send what may be sent; return the bytes of it."""
+        """Send what is due; return the bytes sent."""
+        # Plain read: only this thread writes the sender position.
         position = self.sender_position.get()
         if not self._has_initial_connection or self._is_setup_elicited:
             self._send_setup_if_due(position, now_ns)
@@ -151,18 +100,19 @@ class NetworkPublication(Resender):
                 self._count_back_pressure()
             return 0
         taken = self.endpoint.send(self, self._batch)
-        # The last entry taken may have been cut short: what counts is how far its bytes reach.
+        # The socket may accept fewer entries: advance only by the bytes that were sent.
         if self._batch.length_of_first(taken) < self._batch.length:
             self._counters.short_sends.get_and_add(1)
             first = self._batch.length_of_first(taken)
         if taken > 0:
             self._time_of_last_send_ns = now_ns
             self._tracks_sender_limits = True
+            # Release: the conductor and clients read the position to see what was sent.
             self.sender_position.set_release(position + first)
         return first
 
     def _count_back_pressure(self) -> int:
-        # Once for each time that the sender has to stop, not once for each cycle that it stands still.
+        # Count once per stop of the sender, not once per duty cycle in which it waits.
         if self._tracks_sender_limits:
             self._tracks_sender_limits = False
             self._back_pressure_events.increment_release()
@@ -172,15 +122,12 @@ class NetworkPublication(Resender):
     def _send_setup_if_due(self, position: int, now_ns: int) -> int:
         if now_ns <= self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
             return 0
-        self._setup.active_term_id = positions.compute_term_id(
-            position, self.log.position_bits_to_shift, self.log.initial_term_id
-        )
-        self._setup.term_offset = positions.compute_term_offset(position, self.log.position_bits_to_shift)
+        length = self._frames.encode_setup(position)
         if self._is_setup_elicited:
             self.sender_limit.set_release(
-                self._flow_control.on_setup(self._setup, self.sender_limit.get(), now_ns)
+                self._flow_control.on_setup(self._frames.setup, self.sender_limit.get(), now_ns)
             )
-        self._send_scratch(self._setup.encode(self._scratch, 0))
+        self._send_frame(length)
         self._time_of_last_setup_ns = now_ns
         if self.has_receivers.get_acquire():
             self._is_setup_elicited = False
@@ -197,19 +144,13 @@ class NetworkPublication(Resender):
             flags |= wire.DATA_FLAG_EOS | wire.DATA_FLAG_REVOKED
         elif self._signals_eos and self.is_end_of_stream.get_acquire():
             flags |= wire.DATA_FLAG_EOS
-        self._heartbeat.flags = flags
-        self._heartbeat.term_id = positions.compute_term_id(
-            position, self.log.position_bits_to_shift, self.log.initial_term_id
-        )
-        self._heartbeat.term_offset = positions.compute_term_offset(position, self.log.position_bits_to_shift)
-        self._heartbeat.encode(self._scratch, 0)
         self._time_of_last_send_ns = now_ns
         self._counters.heartbeats_sent.increment_release()
-        return self._send_scratch(wire.DATA_HEADER_LENGTH)
+        return self._send_frame(self._frames.encode_heartbeat(position, flags))
 
-    def _send_scratch(self, length: int) -> int:
+    def _send_frame(self, length: int) -> int:
         self._batch.clear()
-        self._batch.add(self._scratch, 0, length, length)
+        self._batch.add(self._frames.buffer, 0, length, length)
         if self.endpoint.send(self, self._batch) < 1:
             self._counters.short_sends.get_and_add(1)
             return 0
@@ -219,7 +160,7 @@ class NetworkPublication(Resender):
         limit = self.sender_limit.get()
         position = self.sender_position.get()
         if self._simulates_connection and not self.has_receivers.get_acquire() and self.spies.size() > 0:
-            # Spies alone drive the stream: it is as if the fastest of them had received it.
+            # Without receivers the spies drive the stream, as if the fastest of them were a receiver.
             position = self.spies.highest(position, self.log.producer_position())
             self.sender_position.set_release(position)
             limit = position
@@ -235,35 +176,16 @@ class NetworkPublication(Resender):
                 self.has_receivers.set_release(0)
         return 0
 
-    def update_limit(self, now_ns: int) -> int:
-        """Publish how far publishers may append; return 1 if that changed anything."""
-        if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
-            return 0
-        self._publisher_position.set_release(self.log.producer_position())
-        if not self.log.is_revoked() and self._has_subscribers(now_ns):
-            work = self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
-            # Only now: a publisher that sees itself connected has room to publish.
-            self._set_connected(True)
-            return work
-        self._set_connected(False)
-        return self._publisher_limit.lower_to(self.sender_position.get())
-
     def _has_subscribers(self, now_ns: int) -> bool:
         if self.has_receivers.get_acquire() and self._flow_control.has_required_receivers(now_ns):
             return True
         return self._simulates_connection and self.spies.size() > 0
 
-    def _set_connected(self, is_connected: bool) -> int:
-        if self._is_connected != is_connected:
-            self._is_connected = is_connected
-            self.log.set_is_connected(is_connected)
-        return 0
-
     def on_status_message(self, sm: StatusMessage, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's position and window, or its wish for a SETUP; return 1 where that is not credible."""
+        """Handle a receiver's position and window, or its request for a SETUP; return 1 if it is rejected."""
         if sm.flags & wire.SM_FLAG_SEND_SETUP:
             if self.is_end_of_stream.get_acquire():
-                # Whoever comes now would make an image that nothing is sent to any more.
+                # A receiver that joins now would create an image that never receives anything.
                 return 0
             self._is_setup_elicited = True
             self._flow_control.on_setup_elicited(sm, now_ns)
@@ -287,30 +209,21 @@ class NetworkPublication(Resender):
     def _set_has_receivers(self, has_receivers: bool, now_ns: int) -> int:
         is_first = has_receivers and not self.has_receivers.get_acquire()
         self.has_receivers.set_release(has_receivers)
-        if not is_first or not self._is_response or now_ns < self._response_event_deadline_ns:
-            return 0
-        # Whom it answers need not be told of it any more. The conductor sees so by itself, but later.
-        self._response_event_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
-        self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), self))
-        return self._offer_event()
+        if is_first and self._is_response:
+            self._events.response_connected(self, now_ns)
+        return 0
 
     def _refuse_receiver(self) -> int:
         self._counters.status_messages_rejected.increment_release()
-        # Told once, until there was room again: who forges receivers would flood the conductor.
+        # Report once, until a receiver was forgotten: forged receivers must not flood the conductor.
         if not self._has_refused_receivers:
             self._has_refused_receivers = True
-            self._event.begin(operations.RECEIVERS_REFUSED, cython.cast(cython.pointer(PyObject), self))
-            self._offer_event()
+            self._events.receivers_refused(self)
         return 1
 
-    def _offer_event(self) -> int:
-        if not self._conductor.offer(self._event):
-            self._counters.conductor_proxy_fails.get_and_add(1)
-        return 0
-
     def _is_credible(self, sm: StatusMessage) -> bool:
-        # Unlike the reference's, our check knows of the padding: a receiver that stands still just before it is
-        # half a term and the padding behind, and must not be taken for gone.
+        # Unlike the reference, we allow for padding: a receiver that waits just before it is half a term plus the
+        # padding behind the sender, and its status messages must not be rejected.
         position = self.sender_position.get()
         bits = self.log.position_bits_to_shift
         return sm.is_near(position, self.log.initial_term_id, bits) or sm.is_near(
@@ -318,7 +231,7 @@ class NetworkPublication(Resender):
         )
 
     def on_nak(self, nak: Nak, source: SocketAddress, now_ns: int) -> int:
-        """Send again what a receiver lacks, if it may be."""
+        """Retransmit a gap of a receiver, unless it was retransmitted just before."""
         self._naks_received.increment_release()
         if not nak.is_valid(self.log.term_length):
             self._counters.invalid_packets.get_and_add(1)
@@ -343,67 +256,41 @@ class NetworkPublication(Resender):
     def on_error(
         self, error: ErrorFrame, destination_registration_id: int, source: SocketAddress, now_ns: int
     ) -> int:
-        """Take a receiver's refusal: it no longer counts, and the publisher is told."""
+        """Handle the error of a receiver that rejects the stream: forget it, and report it to the publishers."""
         self._flow_control.on_error(error, now_ns)
         if not self._receivers.forget(error.receiver_id):
             return 0
         if self._receivers.count() == 0:
             self.has_receivers.set_release(0)
-        self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), self))
-        self._event.set_number(0, error.error_code)
-        self._event.set_number(1, 1 if error.flags & wire.ERR_FLAG_HAS_GROUP_TAG else 0)
-        self._event.set_value(0, error.receiver_id)
-        self._event.set_value(1, error.group_tag)
-        self._event.set_value(2, destination_registration_id)
-        self._event.set_text(error._text, 0, error.text_length)
-        self._event.source.assign(source)
-        return self._offer_event()
+        return self._events.error(self, error, destination_registration_id, source)
 
     def on_rttm(self, rttm: Rttm, source: SocketAddress, now_ns: int) -> int:
-        """Answer a receiver that measures the round-trip time."""
+        """Reply to a receiver that measures the round-trip time."""
         if not rttm.flags & wire.RTTM_FLAG_REPLY:
             return 0
         if not self._rttm_replies.take(now_ns):
             self._counters.invalid_packets.get_and_add(1)
             return 0
-        self._rttm.flags = 0
-        self._rttm.session_id = self.session_id
-        self._rttm.stream_id = self.stream_id
-        self._rttm.echo_timestamp = rttm.echo_timestamp
-        self._rttm.reception_delta = 0
-        self._rttm.receiver_id = rttm.receiver_id
-        return self._send_scratch(self._rttm.encode(self._scratch, 0))
+        return self._send_frame(self._frames.encode_rttm(rttm.echo_timestamp, rttm.receiver_id))
 
     def _measure_one_way(self) -> int:
-        self._rttm.flags = 0
-        self._rttm.session_id = self.session_id
-        self._rttm.stream_id = self.stream_id
-        self._rttm.echo_timestamp = self._clock.epoch_ns()
-        self._rttm.reception_delta = 0
-        self._rttm.receiver_id = 0
-        return self._send_scratch(self._rttm.encode(self._scratch, 0))
+        return self._send_frame(self._frames.encode_rttm(self._clock.epoch_ns(), 0))
 
     def on_response_setup(self, setup: ResponseSetup, source: SocketAddress, now_ns: int) -> int:
-        """Tell the conductor of a response stream, if this publication asked for one."""
+        """Report the session of the responses, if this publication requested responses."""
         if not self._requests_response:
             self._counters.invalid_packets.get_and_add(1)
             return 0
-        # A receiver says it every 200 ms; whoever floods us with it does not flood the conductor.
-        if now_ns < self._response_event_deadline_ns:
-            return 0
-        self._response_event_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
-        self._event.begin(operations.RESPONSE_SETUP, cython.cast(cython.pointer(PyObject), self))
-        self._event.set_number(0, setup.response_session_id)
-        return self._offer_event()
+        return self._events.response_setup(self, setup.response_session_id, now_ns)
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
-        """Send a part of the log again, if it is still there; return the bytes sent."""
+        """Retransmit a part of the log, if it is still there; return the bytes sent."""
         position = positions.compute_position(
             term_id, term_offset, self.log.position_bits_to_shift, self.log.initial_term_id
         )
         sender_position = self.sender_position.get()
-        # Unlike the reference, which leaves room for padding of the greatest message but not for the headers of
-        # its fragments: a gap at the very start of the window would never be closed.
+        # The reference allows for padding as long as the longest message, but not for the headers of its fragments.
+        # With that bound, a gap at the very start of the window would never be closed.
         bottom = sender_position - (self.log.term_length >> 1) - self._longest_padding
         if position < bottom or position >= sender_position:
             return 0

@@ -1,4 +1,4 @@
-"""What the sender's objects are made from; filled by the conductor."""
+"""Parameters of publications; the conductor fills them, the sender's classes read them once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class IpcPublicationParams:
-    """One IPC stream; `position` is where it starts, lengths are bytes."""
+    """Parameters of an IPC publication; `position` is the start of the stream, lengths are bytes."""
 
     registration_id: int
     session_id: int
@@ -32,7 +32,7 @@ class IpcPublicationParams:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkPublicationParams(IpcPublicationParams):
-    """One stream on a network."""
+    """Parameters of a publication over a network."""
 
     endpoint: SendChannelEndpoint
     flow_control: FlowControl

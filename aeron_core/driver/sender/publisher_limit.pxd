@@ -12,7 +12,7 @@ cdef class PublisherLimit:
     cdef LogBuffer _log
     cdef Counter _counter
     cdef int64_t _window_length
-    cdef int64_t _clean_position    # all before it, a term back, is zero again
+    cdef int64_t _clean_position    # the log is clean up to a term before this position
 
     cdef int64_t get(self) noexcept nogil
     @cython.locals(limit=int64_t)

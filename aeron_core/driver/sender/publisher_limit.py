@@ -1,7 +1,8 @@
-"""How far publishers may append, and the cleaning that must come before.
+"""Publisher limit of a log, and the cleaning that must precede it.
 
-A term is used again every third time round. Before the limit lets publishers into it, what it held is set to
-zero, in steps of at most a term, a term behind the slowest consumer.
+A log has three term buffers, which are used in rotation. Before the limit lets publishers into a buffer, its old
+content is set to zero: a reader takes a frame length of zero for "not written yet". The cleaning stays a term behind
+the slowest consumer and does at most one term per step.
 Source: aeron_network_publication.c, aeron_network_publication_update_pub_pos_and_lmt.
 """
 
@@ -30,7 +31,7 @@ class PublisherLimit:
         return self._counter.get()
 
     def advance(self, consumer_position: int) -> int:
-        """Let publishers go a window beyond the slowest consumer; return 1 if that changed anything."""
+        """Move the limit to a window beyond the slowest consumer; return 1 if anything changed."""
         limit = consumer_position + self._window_length
         if limit <= self._counter.get():
             return 0
@@ -42,7 +43,7 @@ class PublisherLimit:
         return 1
 
     def lower_to(self, position: int) -> int:
-        """Stop publishers at `position`, where nobody consumes; return 1 if that changed anything."""
+        """Lower the limit to `position` while there is no consumer; return 1 if it changed."""
         if self._counter.get() <= position:
             return 0
         self._counter.set_release(position)
@@ -50,8 +51,8 @@ class PublisherLimit:
         return 1
 
     def _is_clean_for(self, limit: int) -> bool:
-        # The term that the limit lies in must not be one whose last use is still there: it is two terms ahead of
-        # the cleaning at most, and then only if the cleaning has already begun with the term between.
+        # The term of the limit must not hold old data. It may be two terms ahead of the cleaning at most, and then only
+        # if the cleaning has begun with the term in between.
         gap = (limit >> self._log.position_bits_to_shift) - (
             self._clean_position >> self._log.position_bits_to_shift
         )

@@ -22,7 +22,7 @@ cdef class Resender(SendStream):
 @cython.final
 cdef class RetransmitHandler:
     cdef Retransmit _actions[256]   # AERON_MAX_RESEND allows no more
-    cdef int32_t _capacity          # actions in use: 1 where one receiver can ask
+    cdef int32_t _capacity          # usable actions: 1 if there is only one receiver
     cdef int32_t _active_count
     cdef bint _is_group
     cdef int64_t _delay_ns

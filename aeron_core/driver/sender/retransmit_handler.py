@@ -1,9 +1,10 @@
-"""Answers NAKs: once each, however many receivers ask, and not again for a while.
+"""Retransmissions of one publication: one per gap, however many receivers request it.
 
     INACTIVE ──NAK──► DELAYED ──delay over, resend──► LINGERING ──linger over──► INACTIVE
                 (delay 0: resends at once and lingers)
 
-With one receiver a single action is enough: a NAK outside of it replaces it. A group needs several.
+While an action is DELAYED or LINGERING, NAKs that start inside its range are ignored: the data is in flight.
+With one receiver a single action is enough: a NAK outside of its range replaces it. A group needs several.
 Source: aeron_retransmit_handler.c.
 """
 
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
 
 class Resender(SendStream):
-    """A stream that can send a part of a term again."""
+    """A stream that can retransmit a part of a term."""
 
     def resend(self, term_id: int, term_offset: int, length: int) -> int:
-        """Send `length` bytes at `term_offset` again; return the bytes sent."""
+        """Retransmit `length` bytes at `term_offset`; return the bytes sent."""
         return 0
 
 
 class RetransmitHandler:
     """The retransmissions of one publication; used by the sender only."""
 
-    # An array of C structs; Any because only the compiled module can have one.
+    # An array of C structs, which Python types cannot describe.
     _actions: Any
 
     def __init__(
@@ -52,7 +53,7 @@ class RetransmitHandler:
         term_length: int,
         now_ns: int,
     ) -> int:
-        """Act on a valid request; return ACCEPTED, COVERED by an earlier one, or OVERFLOW of the pool."""
+        """Handle a valid NAK; return RETRANSMIT_ACCEPTED, _COVERED by an earlier one, or _OVERFLOW of the pool."""
         slot = self._slot_for(term_id, term_offset)
         if slot < 0:
             return operations.RETRANSMIT_COVERED if slot == -1 else operations.RETRANSMIT_OVERFLOW
@@ -72,7 +73,7 @@ class RetransmitHandler:
         return operations.RETRANSMIT_ACCEPTED
 
     def process_timeouts(self, resender: Resender, now_ns: int) -> int:
-        """Resend what was delayed long enough, forget what lingered long enough; return how many."""
+        """Resend delayed gaps and free lingering ones that are due; return their number."""
         work = 0
         if self._active_count == 0:
             return 0
@@ -95,7 +96,7 @@ class RetransmitHandler:
         return work
 
     def _slot_for(self, term_id: int, term_offset: int) -> int:
-        # Negative without a slot: -1 where an earlier request covers this one, -2 where all slots are busy.
+        # Negative without a slot: -1 if an earlier request covers this one, -2 if all slots are in use.
         available = -2
         for i in range(self._capacity):
             if self._actions[i].state == operations.RETRANSMIT_INACTIVE:
@@ -119,7 +120,7 @@ class RetransmitHandler:
         length: int,
         term_length: int,
     ) -> int:
-        # The receiver asked for what it can hold; the estimate of its window bounds what one NAK can cause.
+        # A receiver requests no more than its window: its estimate bounds what a forged NAK can cause.
         # Source: aeron_flow_control.c, aeron_flow_control_calculate_retransmission_length.
         window = min(self._initial_window_length, term_length >> 1)
         longest = window * flow_control.retransmit_window_multiple

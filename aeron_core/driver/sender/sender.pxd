@@ -1,44 +1,31 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-from aeron_core._native.clock cimport Clock
-from aeron_core._native.commands cimport Command, CommandRing
 from aeron_core._native.pointers cimport PointerList
-from aeron_core.agent.agent cimport Agent
-from aeron_core.agent.duty_cycle cimport DutyCycleTracker
 from aeron_core.driver._native cimport operations
-from aeron_core.driver.agents.answers cimport Answers
+from aeron_core.driver.agents.data_agent cimport DataAgent
 from aeron_core.driver.sender.ipc_publication cimport IpcPublication
-from aeron_core.driver.sender.network_publication cimport NetworkPublication
+from aeron_core.driver.sender.sending_publication cimport SendingPublication
 from aeron_core.driver.agents.polled_endpoints cimport PolledSendEndpoints
 from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition
 
 
-cdef class Sender(Agent):
-    cdef Clock _clock
-    cdef DutyCycleTracker _duty_cycle
-    cdef CommandRing _commands              # from the conductor
-    cdef Answers _answers                   # to it
-    cdef Command _command
+cdef class Sender(DataAgent):
     cdef PolledSendEndpoints _endpoints
-    cdef PointerList _publications          # of NetworkPublication
+    cdef PointerList _publications          # of SendingPublication
     cdef PointerList _ipc_publications      # of IpcPublication
-    cdef int32_t _round_robin               # which publication is the first of the next cycle
-    cdef int32_t _next_to_send              # where each walk goes on: 0, but after one that raised
+    cdef int32_t _round_robin               # index of the first publication of the next cycle
+    cdef int32_t _next_to_send              # next index of each walk: 0, except after a stream that raised
     cdef int32_t _next_limit
     cdef int32_t _next_ipc_limit
-    cdef int32_t _poll_ratio                # sends for one poll of the sockets
+    cdef int32_t _poll_ratio                # duty cycles with sends per poll of the sockets
     cdef int32_t _sends_since_poll
     cdef int64_t _poll_interval_ns
     cdef int64_t _poll_deadline_ns
 
-    @cython.locals(work=int32_t)
-    cdef int32_t _drain_commands(self) except -1 nogil
     cdef int32_t _execute(self) except -1 nogil
     cdef int32_t _execute_on_endpoint(self) except -1 nogil
     cdef int32_t _execute_on_subscriber(self) except -1 nogil
-    cdef int32_t _release(self) except -1 nogil
-    cdef int32_t _link(self, int64_t join_position) except -1 nogil
     @cython.locals(index=int32_t, sent=int32_t, count=int32_t)
     cdef int32_t _send(self, int64_t now_ns) except -1 nogil
     @cython.locals(index=int32_t, work=int32_t)

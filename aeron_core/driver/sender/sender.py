@@ -1,8 +1,8 @@
-"""Sends what publishers wrote, hears what receivers say, and tells publishers how far they may go.
+"""Sender agent: sends publications, polls the sockets for frames of receivers, and moves publisher limits.
 
-The GIL is never taken in a duty cycle. Everything that it walks is borrowed: the conductor keeps it alive until
-RELEASED has come back. Where one stream raises, the next call of `do_work` goes on with the one after it: one
-that is broken for good must not keep the others from working.
+A duty cycle never takes the GIL. All publications and endpoints are borrowed references: the conductor keeps each one
+alive until it has received RELEASED for it. If a stream raises, the next call of `do_work` continues with the one after
+it, so that a broken stream cannot starve the others.
 Source: aeron_driver_sender.c.
 """
 
@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING
 
 import cython
 
-from aeron_core._native.commands import Command
 from aeron_core._native.pointers import PointerList
-from aeron_core.agent.agent import Agent
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.answers import Answers
+from aeron_core.driver.agents.data_agent import DataAgent
 from aeron_core.driver.agents.polled_endpoints import PolledSendEndpoints
 from aeron_core.driver.agents.subscriber_positions import SubscriberPosition
 from aeron_core.driver.sender.ipc_publication import IpcPublication
-from aeron_core.driver.sender.network_publication import NetworkPublication
+from aeron_core.driver.sender.sending_publication import SendingPublication
 
 if TYPE_CHECKING:
-    from aeron_core.driver.agents.agent_params import AgentParams
+    from aeron_core.driver.agents.data_agent import AgentParams
 
 
-class Sender(Agent):
+class Sender(DataAgent):
     """The agent of the sending side."""
 
     _round_robin: int
@@ -36,17 +34,12 @@ class Sender(Agent):
     _next_ipc_limit: int
 
     def __init__(self, params: AgentParams) -> None:
-        super().__init__("sender")
-        self._clock = params.clock
-        self._duty_cycle = params.duty_cycle
-        self._commands = params.commands
-        self._answers = Answers(params.conductor)
-        self._command = Command()
+        super().__init__("sender", params)
         self._endpoints = PolledSendEndpoints()
         self._publications = PointerList()
         self._ipc_publications = PointerList()
         self._poll_ratio = params.send_to_status_poll_ratio
-        # Source: aeron_driver_sender.c: control is polled at half the time between two status messages at most.
+        # Source: aeron_driver_sender.c: sockets are polled at least twice per status message interval.
         self._poll_interval_ns = params.status_message_timeout_ns >> 1
         self._poll_deadline_ns = 0
 
@@ -64,7 +57,7 @@ class Sender(Agent):
         return work + sent + self._update_limits(now_ns)
 
     def _send(self, now_ns: int) -> int:
-        # Another publication goes first in each cycle, so that none can starve the others.
+        # Each cycle begins with another publication (round robin), so that none can starve the others.
         count = self._publications.size
         sent = 0
         if self._next_to_send == 0:
@@ -76,7 +69,7 @@ class Sender(Agent):
             if index >= count:
                 index -= count
             self._next_to_send += 1
-            sent += cython.cast(NetworkPublication, self._publications.at(index)).send_pending(now_ns)
+            sent += cython.cast(SendingPublication, self._publications.at(index)).send_pending(now_ns)
         self._next_to_send = 0
         return sent
 
@@ -85,7 +78,7 @@ class Sender(Agent):
         while self._next_limit < self._publications.size:
             index = self._next_limit
             self._next_limit += 1
-            work += cython.cast(NetworkPublication, self._publications.at(index)).update_limit(now_ns)
+            work += cython.cast(SendingPublication, self._publications.at(index)).update_limit(now_ns)
         while self._next_ipc_limit < self._ipc_publications.size:
             index = self._next_ipc_limit
             self._next_ipc_limit += 1
@@ -94,29 +87,18 @@ class Sender(Agent):
         self._next_ipc_limit = 0
         return work
 
-    def _drain_commands(self) -> int:
-        work = 0
-        while (
-            work < operations.COMMAND_DRAIN_LIMIT
-            and self._answers.are_sent()
-            and self._commands.poll(self._command)
-        ):
-            self._execute()
-            work += 1
-        return work
-
     def _execute(self) -> int:
         operation = self._command.operation()
         target = self._command.target_pointer()
         if operation == operations.ADD_NETWORK_PUBLICATION:
             self._publications.append(target)
-            cython.cast(NetworkPublication, target).endpoint.add_stream(
-                cython.cast(NetworkPublication, target)
+            cython.cast(SendingPublication, target).endpoint.add_stream(
+                cython.cast(SendingPublication, target)
             )
         elif operation == operations.REMOVE_NETWORK_PUBLICATION:
             self._publications.remove(target)
-            cython.cast(NetworkPublication, target).endpoint.remove_stream(
-                cython.cast(NetworkPublication, target)
+            cython.cast(SendingPublication, target).endpoint.remove_stream(
+                cython.cast(SendingPublication, target)
             )
             self._release()
         elif operation == operations.ADD_IPC_PUBLICATION:
@@ -143,10 +125,10 @@ class Sender(Agent):
         position = self._command.subject_pointer()
         if operation == operations.ADD_SPY:
             self._link(
-                cython.cast(NetworkPublication, target).add_spy(cython.cast(SubscriberPosition, position))
+                cython.cast(SendingPublication, target).add_spy(cython.cast(SubscriberPosition, position))
             )
         elif operation == operations.REMOVE_SPY:
-            cython.cast(NetworkPublication, target).spies.remove(cython.cast(SubscriberPosition, position))
+            cython.cast(SendingPublication, target).spies.remove(cython.cast(SubscriberPosition, position))
             self._release()
         elif operation == operations.ADD_IPC_SUBSCRIBER:
             self._link(
@@ -156,9 +138,3 @@ class Sender(Agent):
             cython.cast(IpcPublication, target).subscribers.remove(cython.cast(SubscriberPosition, position))
             self._release()
         return 0
-
-    def _release(self) -> int:
-        return self._answers.give(self._command, operations.RELEASED, 0)
-
-    def _link(self, join_position: int) -> int:
-        return self._answers.give(self._command, operations.LINKED, join_position)

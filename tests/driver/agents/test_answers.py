@@ -1,4 +1,4 @@
-"""What an agent answers to the conductor: all of it, in order, however slow the conductor is."""
+"""Answers of an agent to the conductor: none is lost and they keep their order, even if the conductor is slow."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from aeron_core._native.commands import Command, CommandRing
 from aeron_core.agent.duty_cycle import DutyCycleTracker
 from aeron_core.agent.invoker import AgentInvoker
 from aeron_core.driver._native import operations
-from aeron_core.driver.agents.agent_params import AgentParams
+from aeron_core.driver.agents.data_agent import AgentParams
 from aeron_core.driver.receiver.receiver import Receiver
 from aeron_core.driver.sender.sender import Sender
 from aeron_core.testing import make_counters
@@ -16,7 +16,7 @@ ROOM = 4
 
 
 class Stepped:
-    """An agent between two rings, which the test steps."""
+    """An agent between two rings, stepped by the test."""
 
     def __init__(self, kind):
         counters = make_counters("max", "exceeded")
@@ -63,7 +63,7 @@ def stepped_after_removals(request):
     return stepped, things
 
 
-def test_no_answer_is_lost_while_the_conductor_takes_none(stepped_after_removals):
+def test_no_answer_is_lost_while_the_conductor_reads_none(stepped_after_removals):
     stepped, things = stepped_after_removals
     stepped.do_work(cycles=10)
 
@@ -75,7 +75,7 @@ def test_no_answer_is_lost_while_the_conductor_takes_none(stepped_after_removals
     assert answered == things
 
 
-def test_a_command_whose_answer_might_not_fit_is_not_taken(stepped_after_removals):
+def test_no_command_is_taken_while_an_answer_waits(stepped_after_removals):
     stepped, things = stepped_after_removals
 
     stepped.do_work(cycles=10)

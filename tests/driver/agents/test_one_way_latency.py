@@ -1,4 +1,4 @@
-"""The way from a sender to its receivers, by their clocks."""
+"""One-way latency from a sender to its receivers, measured with their clocks."""
 
 import pytest
 
@@ -30,20 +30,20 @@ def drift(pair):
 
 
 @pytest.mark.parametrize("latency_ns", [100 * US, 3 * MS, 50 * MS])
-def test_the_latency_of_the_link_is_shown_where_the_clocks_agree(start_pair, latency_ns):
-    # The way back takes longer: a round trip would not tell.
+def test_the_latency_counter_shows_the_link_latency_if_the_clocks_agree(start_pair, latency_ns):
+    # The return path is slower, so half a round trip would give another result.
     pair = start_pair(link=Link(latency_ns=latency_ns), one_way_latency_interval_ns=1 * S)
     pair.network.set_link(Link(latency_ns=200 * MS), source=pair.RECEIVER)
     start_stream(pair)
 
     pair.run_for(5 * S)
 
-    # A round of the simulation is a millisecond.
+    # One step of the simulation is a millisecond.
     assert latency_ns <= latency(pair) <= latency_ns + 1 * MS
     assert abs(drift(pair)) <= 1 * MS
 
 
-def test_eight_are_sent_at_once_and_then_one_in_each_interval(start_pair):
+def test_a_burst_of_eight_is_followed_by_one_measurement_per_interval(start_pair):
     pair = start_pair(one_way_latency_interval_ns=1 * S)
     start_stream(pair)
 
@@ -57,7 +57,7 @@ def test_eight_are_sent_at_once_and_then_one_in_each_interval(start_pair):
     assert [frame.echo_timestamp for frame in sent] == sorted({frame.echo_timestamp for frame in sent})
 
 
-def test_nobody_answers_a_measurement_of_one_way(start_pair):
+def test_receivers_do_not_reply_to_one_way_measurements(start_pair):
     pair = start_pair(one_way_latency_interval_ns=10 * MS)
     start_stream(pair)
 
@@ -67,7 +67,7 @@ def test_nobody_answers_a_measurement_of_one_way(start_pair):
     assert pair.receiver.counted("invalid_packets") == 0
 
 
-def test_nothing_is_sent_to_nobody(start_pair):
+def test_nothing_is_measured_without_a_receiver(start_pair):
     pair = start_pair(one_way_latency_interval_ns=10 * MS)
     pair.add_publication(CHANNEL, 1001)
 
@@ -76,7 +76,7 @@ def test_nothing_is_sent_to_nobody(start_pair):
     assert frames_of(Rttm, pair.sent()) == []
 
 
-def test_nothing_is_measured_unless_a_setting_says_so(start_pair):
+def test_nothing_is_measured_by_default(start_pair):
     pair = start_pair()
     start_stream(pair)
 
@@ -86,7 +86,7 @@ def test_nothing_is_measured_unless_a_setting_says_so(start_pair):
     assert pair.receiver.find_counters("rcv-owl") == []
 
 
-def test_a_measurement_of_one_way_does_not_pass_for_a_round_trip(start_pair):
+def test_a_one_way_measurement_is_not_taken_for_a_round_trip_reply(start_pair):
     pair = start_pair(
         one_way_latency_interval_ns=5 * MS,
         congestion_control="cubic",
@@ -101,7 +101,7 @@ def test_a_measurement_of_one_way_does_not_pass_for_a_round_trip(start_pair):
     assert 2 * MS <= latency(pair) <= 3 * MS
 
 
-def test_times_that_are_not_of_this_day_are_counted_and_change_nothing(start_pair):
+def test_timestamps_more_than_a_day_off_are_counted_and_ignored(start_pair):
     pair = start_pair(one_way_latency_interval_ns=1 * S, link=Link(latency_ns=2 * MS))
     start_stream(pair)
     pair.run_for(100 * MS)
@@ -118,7 +118,7 @@ def test_times_that_are_not_of_this_day_are_counted_and_change_nothing(start_pai
 
 
 class Estimate:
-    """An estimate with its counters, of a link with a latency and a receiver whose clock is ahead."""
+    """An estimate with its counters, for a link with a latency and a receiver with a clock offset."""
 
     def __init__(self):
         self.latency, self.drift = (Counter(AtomicBuffer.allocate(128), 0) for _ in range(2))
@@ -129,7 +129,7 @@ class Estimate:
         assert self.estimate.on_measurement(received_ns - ahead_ns - latency_ns, received_ns)
 
 
-def test_a_clock_that_is_ahead_adds_to_the_latency_or_takes_from_it():
+def test_a_clock_offset_is_part_of_the_latency():
     estimate = Estimate()
 
     estimate.measure(1, 2 * MS, ahead_ns=3 * MS)
@@ -139,10 +139,10 @@ def test_a_clock_that_is_ahead_adds_to_the_latency_or_takes_from_it():
 
 
 @pytest.mark.parametrize("ppm", [-50, 0, 7, 300])
-def test_a_clock_that_is_fast_shows_as_drift(ppm):
+def test_a_fast_or_slow_clock_shows_as_drift(ppm):
     estimate = Estimate()
 
-    # 40 minutes, with queues that come and go; the first eight met none.
+    # 40 minutes with varying queueing; the first eight measurements meet none.
     for second in range(0, 2400, 2):
         queue_ns = second % 7 * MS if second % 16 else 0
         estimate.measure(second, 2 * MS + queue_ns, ahead_ns=ppm * 1000 * second)
@@ -150,7 +150,7 @@ def test_a_clock_that_is_fast_shows_as_drift(ppm):
     assert estimate.drift.get() == pytest.approx(ppm * 1000, rel=0.01, abs=20)
 
 
-def test_queues_that_come_and_go_are_not_drift():
+def test_varying_queueing_is_not_drift():
     estimate = Estimate()
 
     for second in range(80):

@@ -14,7 +14,7 @@ KINDS = {
 
 
 class Group:
-    """Endpoints with a socket each, to which a test may write."""
+    """Endpoints with one socket each, which a test can write to."""
 
     def __init__(self, kind, stack):
         polled, self._endpoint = KINDS[kind]
@@ -64,7 +64,7 @@ def test_few_endpoints_are_all_polled(group, count):
     assert group.polled() == dict.fromkeys(range(count), 1)
 
 
-def test_of_many_endpoints_those_are_polled_that_have_something_to_read(group):
+def test_of_many_endpoints_only_those_with_data_are_polled(group):
     group.add(100)
     assert group.polled() == {}
 
@@ -73,7 +73,7 @@ def test_of_many_endpoints_those_are_polled_that_have_something_to_read(group):
     assert group.polled() == {3: 1, 41: 1, 99: 1}
 
 
-def test_an_endpoint_is_polled_until_it_has_read_everything(group):
+def test_an_endpoint_is_polled_until_it_has_read_all_its_data(group):
     group.add(6)
     group.write_to(2, 2)
 
@@ -83,7 +83,7 @@ def test_an_endpoint_is_polled_until_it_has_read_everything(group):
     assert group.polled() == {}
 
 
-def test_all_have_their_turn_where_more_are_ready_than_one_call_finds(group):
+def test_all_ready_endpoints_are_polled_if_they_exceed_one_system_call(group):
     group.add(150)
     group.write_to(*range(150))
 
@@ -110,7 +110,7 @@ def test_an_endpoint_whose_descriptor_cannot_be_watched_is_polled_every_time(gro
 
 
 @pytest.mark.parametrize("left", [6, 5])
-def test_an_endpoint_that_was_taken_out_is_polled_no_more(group, left):
+def test_a_removed_endpoint_is_not_polled(group, left):
     group.add(left + 1)
     group.write_to(*range(left + 1))
 
@@ -119,7 +119,7 @@ def test_an_endpoint_that_was_taken_out_is_polled_no_more(group, left):
     assert group.polled() == dict.fromkeys(range(1, left + 1), 1)
 
 
-def test_one_without_a_descriptor_that_was_taken_out_is_polled_no_more(group):
+def test_a_removed_endpoint_without_a_descriptor_is_not_polled(group):
     group.add(7)
     group.add(1, descriptor=wire.NO_DESCRIPTOR)
 
@@ -128,7 +128,7 @@ def test_one_without_a_descriptor_that_was_taken_out_is_polled_no_more(group):
     assert group.polled() == {}
 
 
-def test_taking_out_one_that_is_not_there_changes_nothing(group):
+def test_removing_an_unknown_endpoint_changes_nothing(group):
     group.add(6)
     group.write_to(1)
     group.probe.remove(group.endpoints[1])
@@ -138,7 +138,7 @@ def test_taking_out_one_that_is_not_there_changes_nothing(group):
 
 
 @pytest.mark.parametrize("count", [3, 10])
-def test_all_are_polled_beside_one_that_raises(group, count):
+def test_an_endpoint_that_raises_does_not_keep_others_from_being_polled(group, count):
     group.add(count)
     group.write_to(*range(count))
     broken = group.endpoints[1]
@@ -152,7 +152,7 @@ def test_all_are_polled_beside_one_that_raises(group, count):
     assert all(endpoint.polls == 3 for endpoint in group.endpoints)
 
 
-def test_one_that_was_ready_and_is_taken_out_is_not_polled_any_more(group):
+def test_a_ready_endpoint_that_is_removed_is_not_polled(group):
     group.add(10)
     group.write_to(*range(10))
     for endpoint in group.endpoints:

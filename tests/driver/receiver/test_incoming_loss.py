@@ -1,4 +1,4 @@
-"""Streams whose packets are lost on purpose, by what they are."""
+"""Simulated loss of incoming frames, selected by their type."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def asked_for(pair):
     return [(nak.term_id, nak.term_offset, nak.length) for nak in frames_of(Nak, pair.answered())]
 
 
-def test_a_share_of_data_is_lost_and_comes_again(start_pair):
+def test_a_fraction_of_data_is_lost_and_recovered(start_pair):
     pair = start_pair(
         udp_channel_incoming_interceptors="loss", loss_args=f"rate=0.2|seed=3|recv-msg-mask={DATA:x}"
     )
@@ -41,7 +41,7 @@ def test_without_a_mask_nothing_is_lost(start_pair):
     assert asked_for(pair) == []
 
 
-def test_setups_are_lost_as_the_mask_says(start_pair):
+def test_the_mask_selects_setup_frames(start_pair):
     pair = start_pair(
         udp_channel_incoming_interceptors="loss", loss_args=f"rate=0.8|seed=3|recv-msg-mask={SETUP:x}"
     )
@@ -51,7 +51,7 @@ def test_setups_are_lost_as_the_mask_says(start_pair):
     assert asked_for(pair) == []
 
 
-def test_what_receivers_say_is_lost_at_the_sender(start_pair):
+def test_frames_of_receivers_are_lost_at_the_sender(start_pair):
     pair = start_pair(
         udp_channel_incoming_interceptors="loss", loss_args=f"rate=1|seed=3|recv-msg-mask={SM:x}"
     )
@@ -80,7 +80,7 @@ def test_a_range_of_a_term_is_lost_once(start_pair):
 
 
 @pytest.mark.parametrize("total", [1, 3])
-def test_gaps_are_lost_at_each_multiple_once(start_pair, total):
+def test_gaps_are_lost_once_at_each_multiple(start_pair, total):
     pair = start_pair(
         udp_channel_incoming_interceptors="multi-gap-loss",
         multi_gap_loss_args=f"term-id=7|gap-radix=8192|gap-length=64|total-gaps={total}",
@@ -93,7 +93,7 @@ def test_gaps_are_lost_at_each_multiple_once(start_pair, total):
         assert abs(begin - number * 8192) < 2048
 
 
-def test_several_losses_add_up(start_pair):
+def test_several_kinds_of_loss_add_up(start_pair):
     pair = start_pair(
         udp_channel_incoming_interceptors="loss,fixed-loss,multi-gap-loss",
         loss_args=f"rate=0.05|seed=3|recv-msg-mask={DATA | NAK:x}",

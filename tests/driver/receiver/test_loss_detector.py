@@ -1,9 +1,10 @@
-"""Which gap is found, and when it is to be asked for."""
+"""Detection of the first gap, and the time of its request."""
 
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.driver.receiver.loss_detector import LossDetector, UnicastNakDelay
+from aeron_core.driver.receiver.loss_detector import LossDetector
+from aeron_core.driver.receiver.nak_delay import UnicastNakDelay
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 from aeron_core.testing.parts import LossDetectorProbe
@@ -15,7 +16,7 @@ RETRY_NS = 1000
 
 
 class Image:
-    """A log into which frames of 1024 bytes are put by number, and its detector."""
+    """A log that is filled with numbered frames of 1024 bytes, and its detector."""
 
     def __init__(self, *, initial_term_id=7, first_ns=FIRST_NS):
         params = LogBufferParams(
@@ -44,12 +45,12 @@ def image():
     return Image()
 
 
-def test_without_anything_new_there_is_nothing_to_find(image):
+def test_without_new_data_no_gap_is_found(image):
     assert image.scan(3, 3) == 3
     assert not image.detector.has_gap
 
 
-def test_whole_data_is_no_gap(image):
+def test_contiguous_data_has_no_gap(image):
     image.put(0, 1, 2)
 
     assert image.scan(0, 3) == 3
@@ -61,7 +62,7 @@ def test_whole_data_is_no_gap(image):
     [
         ([1], 0, 2, 0, (7, 0, 1)),
         ([0, 3], 0, 4, 1, (7, 1, 2)),
-        ([0, 1], 0, 5, 2, (7, 2, 3)),  # a heartbeat says that there is more
+        ([0, 1], 0, 5, 2, (7, 2, 3)),  # a heartbeat is ahead of the data
         ([0, 2, 4], 0, 5, 1, (7, 1, 1)),  # the first alone
         ([3, 5], 3, 6, 4, (7, 4, 1)),
         ([62], 60, 70, 60, (7, 60, 2)),
@@ -78,7 +79,7 @@ def test_the_first_gap_of_the_term_is_found(image, present, start, end, position
     assert image.detector.is_new_gap
 
 
-def test_a_scan_ends_with_its_term_where_that_is_whole(image):
+def test_a_scan_of_a_term_without_gaps_stops_at_its_end(image):
     image.put(*range(60, 64), 65)
 
     assert image.scan(60, 66) == 64
@@ -104,7 +105,7 @@ def test_a_gap_is_due_after_the_first_delay_and_then_after_each_retry_delay(imag
     assert due == [FIRST_NS, FIRST_NS + RETRY_NS, FIRST_NS + 2 * RETRY_NS, FIRST_NS + 3 * RETRY_NS]
 
 
-def test_a_gap_is_new_once(image):
+def test_a_gap_is_new_only_once(image):
     image.put(1)
 
     image.scan(0, 2, 0)
@@ -115,7 +116,7 @@ def test_a_gap_is_new_once(image):
     assert image.detector.has_gap
 
 
-def test_what_is_left_of_a_gap_is_a_new_gap_with_a_first_delay(image):
+def test_the_rest_of_a_gap_is_a_new_gap_with_a_first_delay(image):
     image.put(3)
     image.scan(0, 4, 0)
     image.scan(0, 4, FIRST_NS)

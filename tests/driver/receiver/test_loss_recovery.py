@@ -1,4 +1,4 @@
-"""What a receiver asks for again, and what a sender sends again."""
+"""Recovery of loss between two drivers: NAKs, retransmissions and filled gaps."""
 
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ def stream(pair):
 
 
 def lose(pair, action):
-    """Do something while every datagram to the receiver is lost."""
+    """Run the block while every datagram to the receiver is lost."""
     pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
     action()
     pair.run_for(50 * US)
@@ -39,7 +39,7 @@ def times_of(pair, kind, source):
     ]
 
 
-def test_a_gap_is_asked_for_within_microseconds_and_closed(pair, stream):
+def test_a_gap_is_requested_within_microseconds_and_closed(pair, stream):
     publication, sink = stream
     publication.offer(MESSAGE)
     pair.run_for(100 * US)
@@ -75,7 +75,7 @@ def test_an_unanswered_nak_is_repeated_every_hundred_initial_delays(start_pair):
     assert all(10 * MS <= interval <= 11.1 * MS for interval in intervals)
 
 
-def test_only_the_first_gap_is_asked_for_until_it_is_closed(pair, stream):
+def test_only_the_first_gap_is_requested_until_it_is_closed(pair, stream):
     publication, sink = stream
     lose(pair, lambda: publication.offer(MESSAGE))
     publication.offer(MESSAGE)
@@ -103,7 +103,7 @@ def test_a_loss_is_in_the_loss_report_with_its_bytes(pair, stream):
     assert (entry.session_id, entry.stream_id) == (publication.session_id, 1001)
 
 
-def test_an_unreliable_subscription_does_not_wait_before_it_fills_a_gap(start_pair):
+def test_an_unreliable_subscription_fills_a_gap_without_delay(start_pair):
     pair = start_pair(nak_unicast_delay_ns=1 * S)
     sink = Sink(pair.add_subscription(f"{CHANNEL}|reliable=false", 1001))
     publication = pair.add_publication(CHANNEL, 1001)
@@ -116,7 +116,7 @@ def test_an_unreliable_subscription_does_not_wait_before_it_fills_a_gap(start_pa
     assert sink.all == [b"after"]
 
 
-def test_the_channel_says_how_long_to_wait_before_a_gap_is_asked_for(pair):
+def test_the_channel_sets_the_delay_before_a_gap_is_requested(pair):
     sink = Sink(pair.add_subscription(f"{CHANNEL}|nak-delay=20ms", 1001))
     publication = pair.add_publication(CHANNEL, 1001)
     pair.run_until(lambda: publication.is_connected and sink.subscription.is_connected)
@@ -129,7 +129,7 @@ def test_the_channel_says_how_long_to_wait_before_a_gap_is_asked_for(pair):
     assert 20 * MS <= times_of(pair, Nak, pair.RECEIVER)[0] - start_ns <= 22 * MS
 
 
-def test_an_unreliable_subscription_fills_gaps_and_goes_on(pair):
+def test_an_unreliable_subscription_fills_gaps_and_continues(pair):
     subscription = pair.add_subscription(f"{CHANNEL}|reliable=false", 1001)
     publication = pair.add_publication(CHANNEL, 1001)
     pair.run_until(lambda: publication.is_connected and subscription.is_connected)
@@ -147,9 +147,9 @@ def test_an_unreliable_subscription_fills_gaps_and_goes_on(pair):
 
 
 @pytest.mark.parametrize("silent_s", [0, 8])
-def test_a_gap_before_long_padding_is_closed_however_far_the_sender_is(pair, silent_s):
-    # The padding lets the sender pass its limit. Together with the headers of 256 fragments it is longer than
-    # the longest message.
+def test_a_gap_before_long_padding_is_closed_at_any_sender_position(pair, silent_s):
+    # The padding lets the sender exceed its limit. With the headers of 256 fragments, it is longer than the
+    # longest message.
     subscription = pair.add_subscription(CHANNEL, 1001)
     channel = f"{CHANNEL}|mtu=64|init-term-id=0|term-id=0|term-offset=24224"
     publication = pair.add_exclusive_publication(channel, 1001)
@@ -164,7 +164,7 @@ def test_a_gap_before_long_padding_is_closed_however_far_the_sender_is(pair, sil
     assert pair.sender.find_counter("snd-pos").value == 64 * 1024
     pair.network.set_link(Link(), destination=pair.SENDER)
 
-    # Status messages come from before the gap all the while.
+    # All this time, status messages carry a position before the gap.
     pair.network.set_link(Link(loss=1), destination=pair.RECEIVER)
     pair.run_for(silent_s * S)
     pair.network.set_link(Link(), destination=pair.RECEIVER)

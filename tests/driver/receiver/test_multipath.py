@@ -6,7 +6,7 @@ from aeron_core.testing.pair import MS, S
 CHANNEL = "aeron:udp?endpoint=10.0.0.2:20121"
 
 
-def test_what_another_sender_repeats_is_read_once(pair):
+def test_data_of_two_redundant_senders_is_read_once(pair):
     sink = Sink(pair.add_subscription(CHANNEL, 1001))
     feed = Feed(pair.add_publication(CHANNEL, 1001), make_messages(200, seed=1, max_length=1024))
     other = SimulatedPeer(pair.network, "10.0.0.3", 40001, ("10.0.0.2", 20121))
@@ -15,7 +15,7 @@ def test_what_another_sender_repeats_is_read_once(pair):
     def each():
         nonlocal repeated
         datagrams = pair.sent()
-        # A different number at a time: sometimes in step with the first sender, sometimes far behind.
+        # Different amounts per step: sometimes level with the first sender, sometimes far behind.
         other.send(*datagrams[repeated : repeated + 7])
         repeated = min(repeated + 7, len(datagrams))
         return feed.offer() + sink.poll() == 0 and repeated == len(datagrams) and feed.is_done
@@ -27,7 +27,7 @@ def test_what_another_sender_repeats_is_read_once(pair):
     assert len(sink.subscription.images) == 1
 
 
-def test_two_senders_at_one_address_are_read_as_one(memory_path):
+def test_two_senders_at_one_address_are_read_as_one_stream(memory_path):
     start = "|session-id=5|init-term-id=7|term-id=7|term-offset=0"
     with Simulation(memory_path, seed=3, link=Link(loss=0.02, duplication=0.05)) as simulation:
         senders = [simulation.add_driver(host).connect() for host in ("10.0.0.1", "10.0.0.3")]
@@ -41,7 +41,7 @@ def test_two_senders_at_one_address_are_read_as_one(memory_path):
             for sender in senders
         ]
 
-        # The receiver answers the sender that it heard first: the other waits, connected or not.
+        # The receiver answers only the sender that arrived first; the other one waits, connected or not.
         simulation.run_until(
             lambda: sum(feed.offer() for feed in feeds) + sink.poll() == 0 and len(sink.all) >= 300,
             within_ns=60 * S,

@@ -1,4 +1,4 @@
-"""What an image does with what a sender sends, which is played by hand."""
+"""Reaction of an image to the frames of a sender, which the test sends itself."""
 
 import pytest
 
@@ -55,14 +55,14 @@ def test_data_before_the_last_status_message_is_an_under_run(receiver, peer, sin
     assert receiver.driver.counted("flow_control_under_runs") == 1
 
 
-def test_data_that_was_there_already_changes_nothing(receiver, peer, sink):
+def test_duplicate_data_changes_nothing(receiver, peer, sink):
     peer.send(data(0, b"first"), data(0, b"other"))
     receiver.run_for(1 * MS, each=sink.poll)
 
     assert sink.all == [b"first"]
 
 
-def test_a_heartbeat_beyond_the_data_shows_a_gap(receiver, peer, sink):
+def test_a_heartbeat_beyond_the_data_reveals_a_gap(receiver, peer, sink):
     heartbeat = data_frame(frame_length=0, term_offset=2 * FRAME, **FIELDS)
     peer.send(data(0), heartbeat)
     receiver.run_for(1 * MS, each=sink.poll)

@@ -1,4 +1,4 @@
-"""Several gaps at once: of one receiver, of several receivers, and more than a sender has places for."""
+"""Several gaps at once: of one receiver, of several receivers, and more than the sender's pool has slots."""
 
 import pytest
 
@@ -22,7 +22,7 @@ LINGER_NS = 10 * MS
 
 
 class Receiver:
-    """One of a group, played by hand."""
+    """A receiver of a group; the test sends its frames."""
 
     def __init__(self, driver, number):
         self._peer = SimulatedPeer(driver.network, f"10.0.0.{number}", 20121, CONTROL)
@@ -75,7 +75,7 @@ def start_sender(lone):
     return lambda options="": Sender(lone, options)
 
 
-def test_gaps_of_several_receivers_are_under_way_at_once_and_each_is_sent_again_once(start_sender):
+def test_gaps_of_several_receivers_are_open_at_once_and_each_is_retransmitted_once(start_sender):
     sender = start_sender()
     one, two, three = sender.receivers
 
@@ -89,7 +89,7 @@ def test_gaps_of_several_receivers_are_under_way_at_once_and_each_is_sent_again_
     assert sender.overflows == 0
 
 
-def test_one_gap_too_many_is_counted_and_sent_again_when_a_place_is_free(start_sender):
+def test_a_gap_beyond_the_pool_is_counted_and_retransmitted_once_a_slot_is_free(start_sender):
     sender = start_sender("|max-resend=2")
     receiver = sender.receivers[0]
 
@@ -103,7 +103,7 @@ def test_one_gap_too_many_is_counted_and_sent_again_when_a_place_is_free(start_s
     assert counted == sender.overflows == 2
 
 
-def test_how_many_places_there_are_is_a_setting_where_the_channel_says_nothing(start_driver):
+def test_a_setting_gives_the_default_number_of_slots(start_driver):
     sender = Sender(start_driver(max_resend=4))
 
     sent = sender.resent(lambda: sender.receivers[0].asks_for(*((number, 1) for number in range(0, 12, 2))))
@@ -135,7 +135,7 @@ def numbers_in(sink):
 
 
 @pytest.mark.parametrize("length", [1, 2])
-def test_each_of_many_gaps_is_asked_for_once_in_order_and_closed(start_pair, length):
+def test_each_of_many_gaps_is_requested_once_in_order_and_closed(start_pair, length):
     pair = start_pair(nak_unicast_delay_ns=100 * US)
     publication, sink = start_stream(pair)
     gaps = list(range(1, 28, 4))
@@ -150,7 +150,7 @@ def test_each_of_many_gaps_is_asked_for_once_in_order_and_closed(start_pair, len
     assert pair.sender.counted("retransmits_sent") == len(gaps)
     assert pair.sender.counted("retransmitted_bytes") == len(lost) * FRAME
     assert pair.sender.counted("retransmit_overflow") == 0
-    # One after the other: each is looked for when the one before it is closed.
+    # One after the other: a gap is detected when the one before it is closed.
     assert took_ns < len(gaps) * 300 * US
 
 
@@ -168,13 +168,13 @@ def test_each_of_many_gaps_is_in_the_loss_report(pair):
 
 
 def loss_of(pair):
-    """Return how many gaps the report has, and their bytes."""
+    """Return number and bytes of the gaps in the report."""
     report = open_mapped_file(pair.receiver.aeron_dir / "loss-report.dat", read_only=True)
     (entry,) = read_loss_report(report)
     return entry.observation_count, entry.total_bytes_lost
 
 
-def test_where_nothing_is_asked_for_again_each_gap_is_filled(pair):
+def test_an_unreliable_stream_has_each_gap_filled(pair):
     publication, sink = start_stream(pair, "|reliable=false")
     lost = set(range(1, 28, 4))
 
@@ -186,7 +186,7 @@ def test_where_nothing_is_asked_for_again_each_gap_is_filled(pair):
     assert frames_of(Nak, pair.answered()) == []
 
 
-def test_a_gap_from_one_term_into_the_next_is_filled_in_both(pair):
+def test_a_gap_across_two_terms_is_filled_in_both(pair):
     publication, sink = start_stream(pair, "|reliable=false")
     per_term = 64 * 1024 // FRAME
     for begin in range(0, per_term - 4, 20):

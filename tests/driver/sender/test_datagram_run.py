@@ -1,4 +1,4 @@
-"""How frames of a term become datagrams, and datagrams runs."""
+"""Cutting a term into datagrams and batch entries."""
 
 import pytest
 
@@ -15,7 +15,7 @@ ALL = 1 << 30
 
 
 class Term:
-    """A log into which frames are put one behind the other, and what sends them."""
+    """A log that is filled frame by frame, and its datagram run."""
 
     def __init__(self, *, mtu=MTU, uses_gso=True, position=0):
         params = LogBufferParams(
@@ -45,7 +45,7 @@ def term():
     return Term()
 
 
-def test_of_nothing_nothing_is_made(term):
+def test_an_empty_log_gives_no_datagram(term):
     assert term.collect() == (0, [])
     assert not term.run.is_blocked
 
@@ -56,7 +56,7 @@ def test_a_datagram_has_as_many_whole_frames_as_fit_the_mtu(term):
     assert term.collect()[1] == [[512 + 480, 64], [1024, 128]]
 
 
-def test_datagrams_of_one_length_are_one_entry_whose_last_may_be_shorter(term):
+def test_datagrams_of_equal_length_form_one_entry_and_the_last_may_be_shorter(term):
     term.put(*[1024] * 5, 64)
 
     assert term.collect() == (5 * 1024 + 64, [[1024] * 5 + [64]])
@@ -68,7 +68,7 @@ def test_a_longer_datagram_starts_another_entry(term):
     assert term.collect()[1] == [[992, 992], [1024, 1024]]
 
 
-def test_behind_a_shorter_datagram_there_is_another_entry(term):
+def test_a_datagram_after_a_shorter_one_starts_another_entry(term):
     term.put(1024, 992, 992, 992)
 
     assert term.collect()[1] == [[1024, 992], [992, 992]]
@@ -81,28 +81,28 @@ def test_without_gso_each_datagram_is_an_entry():
     assert term.collect()[1] == [[1024], [1024], [64]]
 
 
-def test_the_kernel_takes_64_datagrams_at_once_and_no_more():
+def test_an_entry_has_at_most_64_datagrams():
     term = Term(mtu=96)
     term.put(*[96] * 130)
 
     assert [len(entry) for entry in term.collect()[1]] == [64, 64, 2]
 
 
-def test_the_kernel_takes_65000_bytes_at_once_and_no_more():
+def test_an_entry_has_at_most_65000_bytes():
     term = Term(mtu=8192)
     term.put(*[8192] * 8)
 
     assert term.collect()[1] == [[8192] * 7, [8192]]
 
 
-def test_no_more_entries_are_made_than_are_wanted(term):
+def test_the_number_of_entries_is_limited(term):
     term.put(992, 1024, 992, 1024)
 
     assert term.collect(max_entries=1) == (992, [[992]])
     assert term.collect(max_entries=2) == (992 + 1024 + 992, [[992], [1024, 992]])
 
 
-def test_a_frame_that_is_not_finished_ends_the_run(term):
+def test_an_uncommitted_frame_ends_the_run(term):
     term.put(1024, 1024)
     term.put(-1024)
 
@@ -128,7 +128,7 @@ def test_no_frame_leaves_the_window(term, window, length, is_blocked):
     assert term.run.is_blocked is is_blocked
 
 
-def test_padding_travels_as_a_header_but_counts_with_its_length(term):
+def test_padding_is_sent_as_a_header_but_counts_with_its_full_length(term):
     term.put(1024)
     term.put(TERM - 1024, frame_type=wire.TYPE_PAD)
 

@@ -8,7 +8,7 @@ MS = 1_000_000
 TIMEOUT_NS = 100 * MS
 
 
-def test_a_receiver_is_silent_once_its_timeout_is_over():
+def test_a_receiver_is_forgotten_after_its_timeout():
     receivers = LiveReceivers(TIMEOUT_NS)
     receivers.note(1, 50)
 
@@ -17,7 +17,7 @@ def test_a_receiver_is_silent_once_its_timeout_is_over():
     assert receivers.count() == 0
 
 
-def test_a_sign_of_life_keeps_a_receiver():
+def test_a_status_message_keeps_a_receiver_alive():
     receivers = LiveReceivers(TIMEOUT_NS)
     receivers.note(1, 0)
     receivers.note(2, 0)
@@ -27,7 +27,7 @@ def test_a_sign_of_life_keeps_a_receiver():
     assert receivers.forget(1)
 
 
-def test_all_that_are_silent_go_in_one_walk():
+def test_all_silent_receivers_are_forgotten_in_one_sweep():
     receivers = LiveReceivers(TIMEOUT_NS)
     for receiver_id in range(4000):
         receivers.note(receiver_id, receiver_id % 2 * 10 * MS)
@@ -36,7 +36,7 @@ def test_all_that_are_silent_go_in_one_walk():
     assert all(receivers.forget(receiver_id) for receiver_id in range(1, 4000, 2))
 
 
-def test_one_who_was_walked_past_is_not_looked_for_again_at_once():
+def test_sweeps_keep_a_minimum_interval():
     receivers = LiveReceivers(TIMEOUT_NS)
     receivers.note(1, 0)
     receivers.note(2, 1)
@@ -46,7 +46,7 @@ def test_one_who_was_walked_past_is_not_looked_for_again_at_once():
     assert receivers.forget_silent(TIMEOUT_NS + 2 + operations.RECEIVER_SWEEP_INTERVAL_NS) == 1
 
 
-def test_no_more_are_tracked_than_there_may_be():
+def test_the_number_of_tracked_receivers_is_limited():
     receivers = LiveReceivers(TIMEOUT_NS)
     for receiver_id in range(operations.MAX_TRACKED_RECEIVERS):
         assert receivers.note(receiver_id, 0)
@@ -56,9 +56,9 @@ def test_no_more_are_tracked_than_there_may_be():
     assert receivers.count() == operations.MAX_TRACKED_RECEIVERS
 
 
-# What the sweep must not do is miss an entry that was moved, or take one that is alive.
+# Removing moves entries of the hash map: the sweep must neither miss a moved entry nor remove a live one.
 @given(st.dictionaries(st.integers(-(2**63), 2**63 - 1), st.booleans(), max_size=200))
-def test_a_walk_finds_whom_it_should(is_silent):
+def test_a_sweep_forgets_exactly_the_silent_receivers(is_silent):
     receivers = LiveReceivers(TIMEOUT_NS)
     for receiver_id in is_silent:
         receivers.note(receiver_id, 0)

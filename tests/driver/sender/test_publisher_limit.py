@@ -1,4 +1,4 @@
-"""How far publishers may append, and that what they append to was cleaned before."""
+"""The publisher limit, and the cleaning of the log that precedes it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ WINDOW = TERM // 2
 
 
 class Publication:
-    """A log that is full of old data, and its limit."""
+    """A log full of old data, and its publisher limit."""
 
     def __init__(self, window_length=WINDOW, position=0):
         params = LogBufferParams(
@@ -38,7 +38,7 @@ def publication():
     return Publication()
 
 
-def test_publishers_may_go_a_window_beyond_the_slowest_consumer(publication):
+def test_the_limit_is_a_window_beyond_the_slowest_consumer(publication):
     assert publication.limit.advance(0) == 1
     assert publication.limit.get() == publication.counter.get() == WINDOW
 
@@ -46,7 +46,7 @@ def test_publishers_may_go_a_window_beyond_the_slowest_consumer(publication):
     assert publication.limit.get() == WINDOW + 1024
 
 
-def test_the_limit_never_goes_back_where_a_consumer_does(publication):
+def test_the_limit_does_not_follow_a_consumer_backwards(publication):
     publication.limit.advance(4096)
 
     assert publication.limit.advance(1024) == 0
@@ -55,7 +55,7 @@ def test_the_limit_never_goes_back_where_a_consumer_does(publication):
     assert publication.limit.get() == WINDOW + 4096
 
 
-def test_publishers_are_stopped_where_nobody_consumes(publication):
+def test_without_consumers_the_limit_is_lowered(publication):
     publication.limit.advance(4096)
 
     assert publication.limit.lower_to(4096) == 1
@@ -73,14 +73,14 @@ def test_a_limit_that_was_lowered_rises_again(publication):
     assert publication.limit.get() == WINDOW + 4096
 
 
-def test_nothing_is_cleaned_before_the_consumers_are_a_term_further(publication):
+def test_nothing_is_cleaned_until_consumers_are_a_term_ahead(publication):
     for position in range(0, TERM + 1, 8192):
         publication.limit.advance(position)
 
     assert publication.is_dirty(0, TERM)
 
 
-def test_what_lies_a_term_behind_the_consumers_is_cleaned_step_by_step(publication):
+def test_the_log_is_cleaned_step_by_step_a_term_behind_the_consumers(publication):
     for position in range(0, TERM + 4 * 8192 + 1, 8192):
         publication.limit.advance(position)
 
@@ -88,14 +88,14 @@ def test_what_lies_a_term_behind_the_consumers_is_cleaned_step_by_step(publicati
     assert publication.is_dirty(4 * 8192, TERM)
 
 
-def test_lowering_cleans_too(publication):
+def test_lowering_the_limit_also_cleans(publication):
     publication.limit.advance(TERM + 8192)
     publication.limit.lower_to(TERM + 8192 + 1024)
 
     assert publication.is_clean(0, 8192)
 
 
-def test_one_step_cleans_no_further_than_to_the_end_of_a_term(publication):
+def test_one_step_stops_cleaning_at_the_end_of_a_term(publication):
     publication.limit.advance(TERM)
 
     publication.limit.advance(4 * TERM)
@@ -104,7 +104,7 @@ def test_one_step_cleans_no_further_than_to_the_end_of_a_term(publication):
     assert publication.is_dirty(TERM, 2 * TERM)
 
 
-def test_the_limit_waits_for_the_cleaning_where_consumers_leap(publication):
+def test_after_a_jump_of_the_consumers_the_limit_waits_for_the_cleaning(publication):
     publication.limit.advance(TERM)
     before = publication.limit.get()
 
@@ -118,10 +118,10 @@ def test_the_limit_waits_for_the_cleaning_where_consumers_leap(publication):
 
 @pytest.mark.parametrize("window_length", [1024, WINDOW, TERM])
 @pytest.mark.parametrize("start", [0, 2 * TERM + 4096])
-def test_publishers_are_never_let_into_what_is_not_clean(window_length, start):
+def test_the_limit_never_admits_publishers_to_old_data(window_length, start):
     publication = Publication(window_length, start)
     position = start
-    # What was not written yet is clean from the start; the rest is the remains of the last use.
+    # Unwritten parts are clean from the start; the rest holds data of the last use.
     while position < start + 6 * TERM:
         position += 4096
         publication.limit.advance(position)

@@ -1,4 +1,4 @@
-"""What a publication does with what a receiver says, which is played by hand."""
+"""Reaction of a publication to the frames of a receiver, which the test sends itself."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def resent(sender, action):
     return [frame.term_offset for frame in frames if frame.frame_length]
 
 
-def test_a_nak_is_answered_at_once_with_what_it_asks_for(sender, peer, publication):
+def test_a_nak_is_answered_at_once_with_the_requested_range(sender, peer, publication):
     assert resent(sender, lambda: peer.send(nak(FRAME, 2 * FRAME))) == [FRAME, 2 * FRAME]
 
 
@@ -81,20 +81,20 @@ def test_repeated_naks_within_the_linger_time_are_ignored(sender, peer, publicat
         (0, 0, 0),
     ],
 )
-def test_what_was_never_sent_is_not_sent_again(sender, peer, publication, offset, length, term_id):
+def test_data_that_was_never_sent_is_not_retransmitted(sender, peer, publication, offset, length, term_id):
     assert resent(sender, lambda: peer.send(nak(offset, length, term_id))) == []
 
 
 @pytest.mark.parametrize(
     ("offset", "length"), [(1, 32), (-32, 64), (0, -32), (64 * 1024, 32), (32, 64 * 1024)]
 )
-def test_a_nak_that_cannot_be_is_an_invalid_packet(sender, peer, publication, offset, length):
+def test_an_impossible_nak_is_an_invalid_packet(sender, peer, publication, offset, length):
     assert resent(sender, lambda: peer.send(nak(offset, length))) == []
     assert sender.driver.counted("invalid_packets") == 1
 
 
 def test_a_nak_into_the_middle_of_a_frame_sends_nothing_from_beyond_the_term(sender, peer, publication):
-    # What stands there is payload, which a publisher may have made look like a header.
+    # There is payload at that offset, and a publisher may have made it look like a header.
     publication.offer(b"\xff\xff\xff\x7f" + bytes(28) + b"\x00\x04\x00\x00" * 240)
     sender.run_for(1 * MS)
     before = len(sender.network.log)
@@ -106,7 +106,7 @@ def test_a_nak_into_the_middle_of_a_frame_sends_nothing_from_beyond_the_term(sen
     assert sender.driver.errors() == []
 
 
-def test_a_status_message_from_far_away_is_rejected(sender, peer, publication):
+def test_a_status_message_far_from_the_sender_position_is_rejected(sender, peer, publication):
     peer.send(sm(consumption_term_id=5, window=32 * 1024))
     sender.run_for(1 * MS)
 

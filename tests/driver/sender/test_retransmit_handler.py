@@ -1,4 +1,4 @@
-"""How often a gap is sent again, whoever asks for it and however often."""
+"""Retransmissions per gap, independent of how many receivers request it and how often."""
 
 import pytest
 
@@ -17,7 +17,7 @@ LINGER = 60
 
 
 class Handler:
-    """A handler with a clock, for naks of one term."""
+    """A handler with a clock, for NAKs of one term."""
 
     def __init__(self, *, windows=1, initial_window_length=128 * 1024, delay_ns=0, **changes):
         flow_control = FlowControl()
@@ -41,7 +41,7 @@ class Handler:
         return self._probe.resender.calls
 
 
-def test_without_a_delay_a_gap_is_sent_again_at_once():
+def test_without_a_delay_a_gap_is_retransmitted_at_once():
     handler = Handler()
 
     assert handler.nak(1024, 2048) == ACCEPTED
@@ -49,7 +49,7 @@ def test_without_a_delay_a_gap_is_sent_again_at_once():
     assert handler.resent == [(7, 1024, 2048)]
 
 
-def test_with_a_delay_a_gap_is_sent_again_once_it_is_over():
+def test_with_a_delay_a_gap_is_retransmitted_after_it():
     handler = Handler(delay_ns=20)
 
     handler.nak(1024, 2048)
@@ -62,7 +62,7 @@ def test_with_a_delay_a_gap_is_sent_again_once_it_is_over():
 
 @pytest.mark.parametrize("is_group", [False, True])
 @pytest.mark.parametrize("offset", [1024, 1056, 1024 + 2048 - 32])
-def test_what_starts_in_a_gap_that_was_just_sent_is_covered(is_group, offset):
+def test_a_nak_that_starts_in_a_retransmitted_range_is_covered(is_group, offset):
     handler = Handler(is_group=is_group)
     handler.nak(1024, 2048)
 
@@ -71,7 +71,7 @@ def test_what_starts_in_a_gap_that_was_just_sent_is_covered(is_group, offset):
     assert len(handler.resent) == 1
 
 
-def test_a_delayed_gap_covers_others_too():
+def test_a_delayed_retransmission_covers_other_naks():
     handler = Handler(is_group=True, delay_ns=20)
     handler.nak(1024, 2048)
 
@@ -79,7 +79,7 @@ def test_a_delayed_gap_covers_others_too():
 
 
 @pytest.mark.parametrize(("waited_ns", "result"), [(LINGER, COVERED), (LINGER + 1, ACCEPTED)])
-def test_a_gap_is_sent_again_only_after_the_linger_time(waited_ns, result):
+def test_a_gap_is_retransmitted_again_only_after_the_linger_time(waited_ns, result):
     handler = Handler()
     handler.nak(1024, 2048)
 
@@ -88,7 +88,7 @@ def test_a_gap_is_sent_again_only_after_the_linger_time(waited_ns, result):
     assert handler.nak(1024, 2048) == result
 
 
-def test_the_linger_time_starts_when_the_delay_is_over():
+def test_the_linger_time_starts_after_the_delay():
     handler = Handler(delay_ns=20)
     handler.nak(1024, 2048)
     handler.pass_time(21)
@@ -100,7 +100,7 @@ def test_the_linger_time_starts_when_the_delay_is_over():
 
 
 @pytest.mark.parametrize(("offset", "term_id"), [(0, 7), (1024 + 2048, 7), (1024, 8), (1024, 6)])
-def test_another_gap_of_the_one_receiver_takes_the_place_of_the_first(offset, term_id):
+def test_with_one_receiver_another_gap_replaces_the_first(offset, term_id):
     handler = Handler()
     handler.nak(1024, 2048)
 
@@ -110,7 +110,7 @@ def test_another_gap_of_the_one_receiver_takes_the_place_of_the_first(offset, te
     assert handler.resent == [(7, 1024, 2048), (term_id, offset, 32), (7, 1024, 2048)]
 
 
-def test_a_group_has_as_many_gaps_under_way_as_the_pool_has_places():
+def test_a_group_has_as_many_open_gaps_as_the_pool_has_slots():
     handler = Handler(is_group=True, max_resend=3)
 
     results = [handler.nak(n * 1024, 1024) for n in range(4)]
@@ -119,7 +119,7 @@ def test_a_group_has_as_many_gaps_under_way_as_the_pool_has_places():
     assert len(handler.resent) == 3
 
 
-def test_places_of_the_pool_are_free_again_after_the_linger_time():
+def test_slots_of_the_pool_are_free_after_the_linger_time():
     handler = Handler(is_group=True, max_resend=3)
     for n in range(3):
         handler.nak(n * 1024, 1024)
@@ -150,7 +150,7 @@ def test_the_largest_pool_works():
         (0, TERM, 2**31 - 1, 2**31 - 1, TERM),
     ],
 )
-def test_one_nak_resends_some_windows_and_no_further_than_the_term(
+def test_one_nak_resends_a_few_windows_at_most_and_stops_at_the_end_of_the_term(
     offset, length, windows, initial_window_length, resent
 ):
     handler = Handler(windows=windows, initial_window_length=initial_window_length)

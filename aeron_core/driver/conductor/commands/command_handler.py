@@ -44,8 +44,8 @@ class CommandHandler:
         self._resources = resources
         self._terminate = terminate
         # Both by client id.
-        self._unfinished: dict[int, tuple[commands.Command, Unfinished]] = {}
-        self._waiting: dict[int, deque[commands.Command]] = {}
+        self._unfinished: dict[int, tuple[commands.DriverCommand, Unfinished]] = {}
+        self._waiting: dict[int, deque[commands.DriverCommand]] = {}
         self._waiting_count = 0
 
     def do_work(self) -> int:
@@ -80,7 +80,7 @@ class CommandHandler:
             self._begin(command)
         return ReadAction.CONTINUE
 
-    def _begin(self, command: commands.Command) -> None:
+    def _begin(self, command: commands.DriverCommand) -> None:
         try:
             unfinished = self._execute(command)
         except Exception as error:
@@ -93,7 +93,7 @@ class CommandHandler:
         else:
             self._unfinished[command.client_id] = (command, unfinished)
 
-    def _finish(self, command: commands.Command, unfinished: Unfinished) -> None:
+    def _finish(self, command: commands.DriverCommand, unfinished: Unfinished) -> None:
         future, resolved = unfinished
         try:
             resolved(future.result())
@@ -119,7 +119,7 @@ class CommandHandler:
             work += 1
         return work
 
-    def _execute(self, command: commands.Command) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
+    def _execute(self, command: commands.DriverCommand) -> Unfinished | None:  # noqa: C901, PLR0911, PLR0912 - one case each
         match command:
             case commands.AddPublication() | commands.AddExclusivePublication():
                 return self._resources.add_publication(self._client(command), command)
@@ -150,7 +150,7 @@ class CommandHandler:
                 self._execute_without_a_client(command)
         return None
 
-    def _execute_without_a_client(self, command: commands.Command) -> None:
+    def _execute_without_a_client(self, command: commands.DriverCommand) -> None:
         # These commands do not add their sender to the clients.
         match command:
             case commands.RejectImage():
@@ -168,10 +168,10 @@ class CommandHandler:
                     f"{type(command).__name__} is not supported by this driver", ErrorCode.NOT_SUPPORTED
                 )
 
-    def _client(self, command: commands.Command) -> Client:
+    def _client(self, command: commands.DriverCommand) -> Client:
         return self._clients.get_or_add(command.client_id)
 
-    def _refuse(self, command: commands.Command, error: BaseException) -> None:
+    def _refuse(self, command: commands.DriverCommand, error: BaseException) -> None:
         code = code_of(error)
         if code is not ErrorCode.RESOURCE_TEMPORARILY_UNAVAILABLE:
             self._context.errors.record_exception(error, type(command).__name__)
@@ -181,7 +181,7 @@ class CommandHandler:
         # Without a response the client would wait for its timeout.
         self._context.errors.record_exception(error, "command")
         try:
-            correlation_id = commands.Command.decode(buffer, offset, length).correlation_id
+            correlation_id = commands.DriverCommand.decode(buffer, offset, length).correlation_id
         except ProtocolError:
             correlation_id = 0
         self._context.clients.on_error(correlation_id, int(code_of(error)), text_of(error))

@@ -11,7 +11,7 @@ from aeron_core.concurrent import counter_types
 from aeron_core.driver.conductor import stream_counters
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core._native.counter import Counter
@@ -112,7 +112,7 @@ class EndpointEntry:
 
     def check_timestamps(self, channel: Channel, *keys: str) -> None:
         """Raise CommandRefusedError if `channel` sets one of the timestamp offsets in `keys` to another value."""
-        asked, existing = (EndpointParams.parse(each.uri) for each in (channel, self.channel))
+        asked, existing = (EndpointParameters.parse(each.uri) for each in (channel, self.channel))
         for key in keys:
             if asked.timestamp_offset(key) != existing.timestamp_offset(key):
                 raise CommandRefusedError(

@@ -12,7 +12,8 @@ from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.endpoints.control_address import ControlAddress
 from aeron_core.driver.conductor.endpoints.endpoint_entry import EndpointEntry
 from aeron_core.driver.conductor.endpoints.receive_destination import ReceiveDestination
-from aeron_core.driver.receiver.dispatcher import Dispatcher, StreamInterest
+from aeron_core.driver.receiver.dispatcher import Dispatcher
+from aeron_core.driver.receiver.stream_interest import StreamInterest
 from aeron_core.spi.endpoints import ReceiveChannelEndpoint as NativeReceiveEndpoint
 from aeron_core.spi.media import LossRates, ReceiveEndpointParams
 from aeron_core.uri.endpoint_parameters import ControlMode

@@ -16,7 +16,7 @@ from aeron_core.driver.conductor.stream_storage import StreamStorage
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.driver.sender.ipc_publication import IpcPublication
 from aeron_core.driver.sender.publication_params import IpcPublicationParams
-from aeron_core.uri.parameters import PublicationParams
+from aeron_core.uri.parameters import PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
@@ -47,7 +47,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         is_exclusive: bool,
     ) -> None:
         """Add or share a publication and respond to its client; a new one is linked to its subscriptions."""
-        params = PublicationParams.parse(uri, self.context.settings.publication_defaults, self._find_tagged)
+        params = PublicationParameters.parse(
+            uri, self.context.settings.publication_defaults, self._find_tagged
+        )
         lifecycle = (
             None if is_exclusive else self.find_shared(self.lifecycles, command.stream_id, params, uri)
         )
@@ -81,7 +83,9 @@ class IpcPublicationRegistrar(PublicationRegistrar):
         lifecycle.start()
         return lifecycle
 
-    def _response_subscription(self, params: PublicationParams, stream_id: int) -> SubscriptionEntry | None:
+    def _response_subscription(
+        self, params: PublicationParameters, stream_id: int
+    ) -> SubscriptionEntry | None:
         """Return the subscription that a new stream brings responses to.
 
         Source: aeron_driver_conductor.c, aeron_driver_conductor_find_and_update_ipc_response_subscription.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
     from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
     from aeron_core.driver.conductor.stream_storage import StreamStorage
-    from aeron_core.driver.sender.network_publication import NetworkPublication
+    from aeron_core.driver.sender.sending_publication import SendingPublication
 
 
 class NetworkPublicationLifecycle(PublicationLifecycle):
@@ -32,7 +32,7 @@ class NetworkPublicationLifecycle(PublicationLifecycle):
     def __init__(
         self,
         context: DriverContext,
-        publication: NetworkPublication,
+        publication: SendingPublication,
         request: PublicationRequest,
         storage: StreamStorage,
         endpoint: SendEndpointEntry,

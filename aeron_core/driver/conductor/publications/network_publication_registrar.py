@@ -26,7 +26,7 @@ from aeron_core.driver.conductor.publications.publication_request import Publica
 from aeron_core.driver.conductor.stream_storage import StreamStorage
 from aeron_core.driver.conductor.subscriber_link import reserve_links
 from aeron_core.errors import ErrorCode
-from aeron_core.uri.parameters import PublicationParams
+from aeron_core.uri.parameters import PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.commands.clients import Client
@@ -61,7 +61,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
     ) -> NetworkPublicationLifecycle | None:
         """Add or share a publication and respond to its client; return the lifecycle of a new one, else None."""
         uri = channel.uri
-        params = PublicationParams.parse(
+        params = PublicationParameters.parse(
             uri,
             self.context.settings.publication_defaults,
             self._find_tagged,
@@ -94,7 +94,7 @@ class NetworkPublicationRegistrar(PublicationRegistrar):
         return new
 
     def _check_sockets(
-        self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParams
+        self, endpoint: SendEndpointEntry, channel: Channel, params: PublicationParameters
     ) -> None:
         settings = self.context.settings
         check_socket_lengths(

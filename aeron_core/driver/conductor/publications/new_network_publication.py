@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.send_endpoint_entry import SendEndpointEntry
     from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
     from aeron_core.driver.conductor.stream_storage import StreamStorage
+    from aeron_core.driver.sender.sending_publication import SendingPublication
     from aeron_core.spi.flow_control import FlowControl
 
 #: Counters that hold a stream position from the start.
@@ -37,7 +38,7 @@ def new_network_publication(
     endpoint: SendEndpointEntry,
     storage: StreamStorage,
     initial_term_id: int,
-) -> NetworkPublication:
+) -> SendingPublication:
     """Return a publication for the sender; its counters are added to `storage`. Raises StorageError or PluginError."""
     # Counters of a strategy come first, as in the reference.
     flow_control = _flow_control(context, request, endpoint, storage, initial_term_id)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
     from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.sender.ipc_publication import IpcPublication
-    from aeron_core.driver.sender.network_publication import NetworkPublication
+    from aeron_core.driver.sender.sending_publication import SendingPublication
     from aeron_core.uri.parameters import UntetheredTimeouts
 
 
@@ -34,7 +34,7 @@ class PublicationLifecycle(StreamLifecycle):
     def __init__(
         self,
         context: DriverContext,
-        publication: IpcPublication | NetworkPublication,
+        publication: IpcPublication | SendingPublication,
         request: PublicationRequest,
         storage: StreamStorage,
     ) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
     from aeron_core.driver.conductor.publications.publication_request import PublicationRequest
     from aeron_core.logbuffer.descriptor import LogBuffer
-    from aeron_core.uri.parameters import PublicationParams
+    from aeron_core.uri.parameters import PublicationParameters
 
 
 def publication_log_params(
@@ -61,7 +61,7 @@ def publication_log_params(
     )
 
 
-def start_position(log: LogBuffer, params: PublicationParams) -> int:
+def start_position(log: LogBuffer, params: PublicationParameters) -> int:
     """Return the stream position at which a publication starts."""
     if params.start is None:
         return 0

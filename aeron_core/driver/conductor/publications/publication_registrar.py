@@ -10,7 +10,7 @@ from aeron_core._native import positions, wire
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
 from aeron_core.errors import ErrorCode
 from aeron_core.protocol import responses
-from aeron_core.uri.parameters import FindTagged, PublicationParams
+from aeron_core.uri.parameters import FindTagged, PublicationParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +40,7 @@ class PublicationRegistrar:
 
     def session_id_for(
         self,
-        params: PublicationParams,
+        params: PublicationParameters,
         lifecycles: Iterable[PublicationLifecycle],
         stream_id: int,
         uri: ChannelUri,
@@ -63,7 +63,7 @@ class PublicationRegistrar:
 
     @staticmethod
     def find_shared(
-        lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParams, uri: ChannelUri
+        lifecycles: Iterable[_Lifecycle], stream_id: int, params: PublicationParameters, uri: ChannelUri
     ) -> _Lifecycle | None:
         """Return the publication that a client can share. Raises CommandRefusedError if the URI contradicts it."""
         for lifecycle in lifecycles:
@@ -101,7 +101,7 @@ class PublicationRegistrar:
         )
 
 
-def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri: ChannelUri) -> None:
+def _check_match(lifecycle: PublicationLifecycle, params: PublicationParameters, uri: ChannelUri) -> None:
     """Raise CommandRefusedError if a parameter that the URI sets differs from the publication's.
 
     Source: aeron_driver_conductor.c, aeron_confirm_publication_match.
@@ -124,7 +124,9 @@ def _check_match(lifecycle: PublicationLifecycle, params: PublicationParams, uri
             )
 
 
-def _start_of(lifecycle: PublicationLifecycle, params: PublicationParams) -> list[tuple[str, object, object]]:
+def _start_of(
+    lifecycle: PublicationLifecycle, params: PublicationParameters
+) -> list[tuple[str, object, object]]:
     assert params.start is not None
     log = lifecycle.log
     position = log.producer_position()

@@ -9,7 +9,7 @@ from aeron_core.concurrent.counter_types import CounterOwner
 
 if TYPE_CHECKING:
     from aeron_core.protocol.commands import AddExclusivePublication, AddPublication
-    from aeron_core.uri.parameters import PublicationParams
+    from aeron_core.uri.parameters import PublicationParameters
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class PublicationRequest:
     """Input of everything that a publication is made from."""
 
     command: AddPublication | AddExclusivePublication
-    params: PublicationParams
+    params: PublicationParameters
     session_id: int
     is_exclusive: bool
 

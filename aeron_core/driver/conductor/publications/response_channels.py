@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from aeron_core.driver._native import operations
 from aeron_core.driver.conductor.error_sink import CommandRefusedError
-from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParams
+from aeron_core.uri.parameters import NULL_CORRELATION_ID, PROTOTYPE_CORRELATION_ID, PublicationParameters
 
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.context import DriverContext
@@ -51,7 +51,7 @@ class ResponseChannels:
 
         Raises CommandRefusedError if the image, or the response subscription of a request, does not exist.
         """
-        params = PublicationParams.parse(
+        params = PublicationParameters.parse(
             channel.uri,
             self.context.settings.publication_defaults,
             has_datagrams=self.context.media_of(channel.uri).has_datagrams,

@@ -203,10 +203,10 @@ class ImageLifecycle(StreamLifecycle):
 
     def _report_loss(self) -> None:
         # The receiver only counts losses: an entry of the report needs text and space, which may be exhausted.
-        count = self.image.loss_count.get_acquire()
+        count = self.image.loss.gap_count.get_acquire()
         if count == self._reported_count:
             return
-        lost = self.image.loss_bytes.get_acquire() - self._reported_bytes
+        lost = self.image.loss.lost_bytes.get_acquire() - self._reported_bytes
         gaps = count - self._reported_count
         self._reported_count = count
         self._reported_bytes += lost

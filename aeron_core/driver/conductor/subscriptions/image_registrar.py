@@ -16,7 +16,7 @@ from aeron_core.driver.conductor.subscriptions.new_image import image_log_params
 from aeron_core.driver.receiver.image_connections import ImageConnection
 from aeron_core.errors import AeronError
 from aeron_core.protocol.frames.setup import Setup
-from aeron_core.uri.endpoint_parameters import EndpointParams
+from aeron_core.uri.endpoint_parameters import EndpointParameters
 
 if TYPE_CHECKING:
     from aeron_core._native.commands import Command
@@ -84,7 +84,7 @@ class ImageRegistrar:
         lifecycle.start()
 
     def _check_ttl(self, channel: Channel, sender_ttl: int) -> None:
-        ttl = EndpointParams.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
+        ttl = EndpointParameters.parse(channel.uri).ttl or self.context.settings.socket_multicast_ttl
         if channel.is_multicast and ttl < sender_ttl:
             # Status messages may not reach the sender: its multicast frames have a higher TTL.
             self.context.system_counters.possible_ttl_asymmetry.get_and_add(1)

@@ -10,8 +10,7 @@ from aeron_core._native import positions, wire
 from aeron_core.concurrent import counter_types
 from aeron_core.driver.agents.one_way_latency import OneWayEstimate
 from aeron_core.driver.receiver.image_params import ImageParams
-from aeron_core.driver.receiver.loss_detector import UnicastNakDelay
-from aeron_core.driver.receiver.multicast_nak_delay import MulticastNakDelay
+from aeron_core.driver.receiver.nak_delay import MulticastNakDelay, UnicastNakDelay
 from aeron_core.driver.receiver.publication_image import PublicationImage
 from aeron_core.driver.socket_lengths import (
     os_default_rcvbuf_length,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.stream_storage import StreamStorage
     from aeron_core.driver.conductor.subscriptions.image_request import ImageRequest
     from aeron_core.driver.receiver.image_connections import ImageConnection
-    from aeron_core.driver.receiver.loss_detector import NakDelay
+    from aeron_core.driver.receiver.nak_delay import NakDelay
     from aeron_core.settings import DriverSettings
     from aeron_core.spi.congestion_control import CongestionControl
 

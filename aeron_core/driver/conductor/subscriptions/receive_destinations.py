@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.registrars import Registrars
     from aeron_core.protocol.commands import AddRcvDestination, RemoveRcvDestination
     from aeron_core.spi.media import Channel, MediaTransport
-    from aeron_core.uri.parameters import SubscriptionParams
+    from aeron_core.uri.parameters import SubscriptionParameters
 
 
 class ReceiveDestinations:
@@ -113,7 +113,7 @@ class ReceiveDestinations:
         self._context.clients.on_success(command.correlation_id)
         self._registrars.subscriptions.remove(beside, self._registrars.lifecycles(), notify=True)
 
-    def _params(self, uri: ChannelUri) -> SubscriptionParams:
+    def _params(self, uri: ChannelUri) -> SubscriptionParameters:
         return self._registrars.subscriptions.params_of(uri)
 
     def _endpoint(self, command: AddRcvDestination | RemoveRcvDestination) -> ReceiveEndpointEntry:

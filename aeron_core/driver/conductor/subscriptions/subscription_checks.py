@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry
     from aeron_core.protocol.commands import AddSubscription
     from aeron_core.spi.media import Channel
-    from aeron_core.uri.parameters import SubscriptionParams
+    from aeron_core.uri.parameters import SubscriptionParameters
 
 
 def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
@@ -35,7 +35,7 @@ def check_sockets(endpoint: ReceiveEndpointEntry, channel: Channel) -> None:
 
 
 def check_clash(
-    others: Iterable[SubscriptionEntry], command: AddSubscription, params: SubscriptionParams
+    others: Iterable[SubscriptionEntry], command: AddSubscription, params: SubscriptionParameters
 ) -> None:
     """Raise CommandRefusedError if an option differs from that of a subscription to the same streams."""
     for other in others:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from aeron_core.driver.conductor.endpoints.receive_endpoint_entry import ReceiveEndpointEntry
     from aeron_core.spi.media import Channel
-    from aeron_core.uri.parameters import SubscriptionParams
+    from aeron_core.uri.parameters import SubscriptionParameters
 
 
 class SubscriptionKind(Enum):
@@ -29,7 +29,7 @@ class SubscriptionEntry:
     client_id: int
     channel: str
     stream_id: int
-    params: SubscriptionParams
+    params: SubscriptionParameters
     endpoint: ReceiveEndpointEntry | None = None
     spied: Channel | None = None  # channel of the publications that a spy reads
     #: Whether its session id is set later, by the responses to a request.

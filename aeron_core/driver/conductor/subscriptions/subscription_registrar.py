@@ -23,7 +23,7 @@ from aeron_core.driver.conductor.subscriptions.subscription_checks import (
 from aeron_core.driver.conductor.subscriptions.subscription_entry import SubscriptionEntry, SubscriptionKind
 from aeron_core.protocol import responses
 from aeron_core.uri.channel_uri import INVALID_TAG
-from aeron_core.uri.parameters import SubscriptionParams
+from aeron_core.uri.parameters import SubscriptionParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -120,7 +120,7 @@ class SubscriptionRegistrar:
         command: AddSubscription,
         transport: MediaTransport,
         channel: Channel,
-        params: SubscriptionParams,
+        params: SubscriptionParameters,
     ) -> ReceiveEndpointEntry:
         self._next_receiver_id += 1
         with self._closing.opening(channel):
@@ -136,16 +136,16 @@ class SubscriptionRegistrar:
         self.endpoints[endpoint.key] = endpoint
         return endpoint
 
-    def params_of(self, uri: ChannelUri) -> SubscriptionParams:
+    def params_of(self, uri: ChannelUri) -> SubscriptionParameters:
         """Return the parameters of a subscription from its URI and the settings."""
-        return SubscriptionParams.parse(
+        return SubscriptionParameters.parse(
             uri,
             self.context.settings.subscription_defaults,
             self._find_tagged,
             has_datagrams=self.context.media_of(uri).has_datagrams,
         )
 
-    def _check_congestion_control(self, params: SubscriptionParams) -> None:
+    def _check_congestion_control(self, params: SubscriptionParameters) -> None:
         # The reference fails only when it creates the first image, and cannot report that to the client.
         if params.congestion_control is not None:
             self.context.registry.check("aeron_congestion_controls", params.congestion_control)
@@ -242,7 +242,7 @@ class SubscriptionRegistrar:
 
 def _subscription(
     command: AddSubscription,
-    params: SubscriptionParams,
+    params: SubscriptionParameters,
     kind: SubscriptionKind,
     *,
     endpoint: ReceiveEndpointEntry | None = None,

@@ -1,7 +1,14 @@
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
 
-from aeron_core.driver.receiver.loss_detector cimport NakDelay
+
+cdef class NakDelay:
+    cdef int64_t delay_ns(self, bint is_retry) noexcept nogil
+
+
+cdef class UnicastNakDelay(NakDelay):
+    cdef int64_t _first_ns
+    cdef int64_t _retry_ns
 
 
 @cython.final

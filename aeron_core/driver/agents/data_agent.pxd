@@ -1,0 +1,32 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.clock cimport Clock
+from aeron_core._native.commands cimport Command, CommandRing
+from aeron_core.agent.agent cimport Agent
+from aeron_core.agent.duty_cycle cimport DutyCycleTracker
+from aeron_core.driver._native cimport operations
+
+
+@cython.final
+cdef class Answers:
+    cdef CommandRing _conductor     # shared with the other events of the agent
+    cdef Command _answer
+    cdef bint _is_waiting           # for space in the ring
+
+    cdef bint are_sent(self) noexcept nogil
+    cdef int32_t give(self, Command command, int32_t code, int64_t value) noexcept nogil
+
+
+cdef class DataAgent(Agent):
+    cdef Clock _clock
+    cdef DutyCycleTracker _duty_cycle
+    cdef CommandRing _commands      # from the conductor
+    cdef Answers _answers           # to the conductor
+    cdef Command _command           # that is being executed
+
+    @cython.locals(work=int32_t)
+    cdef int32_t _drain_commands(self) except -1 nogil
+    cdef int32_t _execute(self) except -1 nogil
+    cdef int32_t _release(self) except -1 nogil
+    cdef int32_t _link(self, int64_t join_position) except -1 nogil

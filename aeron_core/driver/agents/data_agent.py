@@ -1,0 +1,91 @@
+"""Base of sender and receiver: the conductor's commands, and the agent's answers to them.
+
+Commands come on one ring, answers go back on another. Objects in commands are borrowed: the conductor keeps them alive
+until it has received RELEASED for them.
+Invariant: no answer is lost. If the ring is full, the answer waits in `Answers`, and the agent takes no further
+command until it is sent: the conductor may close a socket only after it received the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aeron_core._native.commands import Command
+from aeron_core.agent.agent import Agent
+from aeron_core.driver._native import operations
+
+if TYPE_CHECKING:
+    from aeron_core._native.clock import Clock
+    from aeron_core._native.commands import CommandRing
+    from aeron_core.agent.duty_cycle import DutyCycleTracker
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentParams:
+    """Parameters of a data agent: `commands` is the ring from the conductor, `conductor` the ring to it."""
+
+    clock: Clock
+    duty_cycle: DutyCycleTracker
+    commands: CommandRing
+    conductor: CommandRing
+    status_message_timeout_ns: int
+    send_to_status_poll_ratio: int = 6
+
+
+class Answers:
+    """The answers of one agent, to one command at a time."""
+
+    _is_waiting: bool
+
+    def __init__(self, conductor: CommandRing) -> None:
+        self._conductor = conductor
+        self._answer = Command()
+
+    def are_sent(self) -> bool:
+        """Retry a waiting answer; return whether the agent may take its next command."""
+        if self._is_waiting and self._conductor.offer(self._answer):
+            self._is_waiting = False
+        return not self._is_waiting
+
+    def give(self, command: Command, code: int, value: int) -> int:
+        """Answer a command now, or when the ring has space; call at most once per command."""
+        self._answer.begin(code, command.target_pointer())
+        self._answer.set_number(0, command.operation())
+        self._answer.set_subject(command.subject_pointer())
+        self._answer.set_value(0, value)
+        self._is_waiting = not self._conductor.offer(self._answer)
+        return 0
+
+
+class DataAgent(Agent):
+    """An agent that executes commands of the conductor; subclasses define `_execute`."""
+
+    def __init__(self, role_name: str, params: AgentParams) -> None:
+        super().__init__(role_name)
+        self._clock = params.clock
+        self._duty_cycle = params.duty_cycle
+        self._commands = params.commands
+        self._answers = Answers(params.conductor)
+        self._command = Command()
+
+    def _drain_commands(self) -> int:
+        work = 0
+        while (
+            work < operations.COMMAND_DRAIN_LIMIT
+            and self._answers.are_sent()
+            and self._commands.poll(self._command)
+        ):
+            self._execute()
+            work += 1
+        return work
+
+    def _execute(self) -> int:
+        """Execute `_command`; return 0."""
+        return 0
+
+    def _release(self) -> int:
+        return self._answers.give(self._command, operations.RELEASED, 0)
+
+    def _link(self, join_position: int) -> int:
+        return self._answers.give(self._command, operations.LINKED, join_position)

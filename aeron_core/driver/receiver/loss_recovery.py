@@ -1,0 +1,70 @@
+"""Recovery of gaps in one image: requests retransmissions, or fills the gaps of an unreliable stream.
+
+Not here: finding gaps and the delay before a request (`loss_detector`).
+Invariant: each lost byte is counted once, however often its gap is requested and however the gap's start moves.
+Source: aeron_publication_image.c, aeron_publication_image_on_gap_detected.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import positions
+from aeron_core._native.cell import AtomicLong
+from aeron_core.driver.receiver.loss_detector import LossDetector
+from aeron_core.logbuffer.gap_filler import try_fill_gap
+from aeron_core.protocol.frames.nak import Nak
+
+if TYPE_CHECKING:
+    from aeron_core.driver.receiver.image_connections import ImageConnections
+    from aeron_core.driver.receiver.image_params import ImageParams
+
+
+class LossRecovery:
+    """Loss of one image; used by the receiver, except the two AtomicLongs, which the conductor reads."""
+
+    def __init__(self, params: ImageParams, connections: ImageConnections) -> None:
+        self.detector = LossDetector(params.log, params.nak_delay)
+        self.gap_count = AtomicLong()
+        self.lost_bytes = AtomicLong()
+        self._log = params.log
+        self._connections = connections
+        self._counters = params.system_counters
+        self._naks_sent = params.naks_sent
+        self._is_reliable = params.is_reliable
+        self._counted_end = params.position
+        self._nak = Nak()
+        self._nak.session_id = params.session_id
+        self._nak.stream_id = params.stream_id
+
+    def recover(self, now_ns: int) -> int:
+        """Request or fill the gap that the detector found to be due; return 1."""
+        start = positions.compute_position(
+            self.detector.gap_term_id,
+            self.detector.gap_offset,
+            self._log.position_bits_to_shift,
+            self._log.initial_term_id,
+        )
+        self._count(start, start + self.detector.gap_length)
+        if not self._is_reliable:
+            if try_fill_gap(
+                self._log, self.detector.gap_term_id, self.detector.gap_offset, self.detector.gap_length
+            ):
+                self._counters.loss_gap_fills.increment_release()
+            return 1
+        self._nak.term_id = self.detector.gap_term_id
+        self._nak.term_offset = self.detector.gap_offset
+        self._nak.length = self.detector.gap_length
+        sent = self._connections.send_nak(self._nak, now_ns)
+        if sent > 0:
+            self._counters.naks_sent.get_and_add(sent)
+            self._naks_sent.get_and_add(sent)
+        return 1
+
+    def _count(self, start: int, end: int) -> int:
+        start = max(start, self._counted_end)
+        if end > start:
+            self.gap_count.set_release(self.gap_count.get_acquire() + 1)
+            self.lost_bytes.set_release(self.lost_bytes.get_acquire() + end - start)
+            self._counted_end = end
+        return 0

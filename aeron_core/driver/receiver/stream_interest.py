@@ -1,0 +1,112 @@
+"""Subscriptions of one stream id on one endpoint, and its sessions: those with an image and those without.
+
+Used by the receiver only. The states of sessions without an image are those of the table in `dispatcher`.
+Invariant: at most MAX_TRACKED_SESSIONS sessions without an image are remembered, so that forged session ids cannot
+exhaust memory; they are all walked at most once in STALE_SESSIONS_INTERVAL_NS.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native import wire
+from aeron_core._native.pointers import LongMap, PointerMap
+from aeron_core.driver._native import operations
+
+
+def has_deadline(state: int) -> bool:
+    """Return whether a session's state expires."""
+    kind = state & operations.SESSION_STATE_MASK
+    return kind in (operations.SESSION_PENDING_SETUP, operations.SESSION_REFUSED)
+
+
+def is_expired(state: int, now_ns: int) -> bool:
+    """Return whether a session's state has expired."""
+    return has_deadline(state) and now_ns > state >> operations.SESSION_STATE_BITS
+
+
+class StreamInterest:
+    """The subscribed sessions of one stream id on one endpoint: all, or a set of them."""
+
+    def __init__(self, stream_id: int) -> None:
+        self.stream_id = stream_id
+        self._is_all_sessions = False
+        self._sessions = LongMap()
+        self._states = LongMap()
+        self._images = PointerMap()
+        self._in_progress = 0
+        self._stale_from_ns = 0
+
+    def wants(self, session_id: int) -> bool:
+        """Return whether there is a subscription to the session."""
+        return self._is_all_sessions or self._sessions.get(session_id, 0) != 0
+
+    def is_unused(self) -> bool:
+        """Return whether there are no subscriptions."""
+        return not self._is_all_sessions and self._sessions.size == 0
+
+    def has_capacity(self, now_ns: int) -> bool:
+        """Return whether one more session can be remembered, after forgetting stale ones if necessary."""
+        if self._states.size >= operations.MAX_TRACKED_SESSIONS and now_ns > self._stale_from_ns:
+            self.forget_stale(now_ns)
+        return self._states.size < operations.MAX_TRACKED_SESSIONS
+
+    def forget_stale(self, now_ns: int) -> int:
+        """Forget sessions without a subscription and those without a SETUP in time; return 0."""
+        earliest_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+        for slot in range(self._states.capacity):
+            # Removing may move another entry into the slot, so check the slot again.
+            while self._states.is_used(slot) and self._stale_from(slot, now_ns) < now_ns:
+                self._states.remove(self._states.key_at(slot))
+            if self._states.is_used(slot):
+                earliest_ns = min(earliest_ns, self._stale_from(slot, now_ns))
+        self._stale_from_ns = max(earliest_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
+        return 0
+
+    def _stale_from(self, slot: int, now_ns: int) -> int:
+        state = self._states.value_at(slot)
+        if state == operations.SESSION_NO_INTEREST:
+            return -1
+        if has_deadline(state):
+            return state >> operations.SESSION_STATE_BITS
+        # The state does not expire, and the state after it not before this time.
+        return now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+
+    def set_no_interest(self, session_id: int, now_ns: int) -> int:
+        """Remember that there is no subscription to the session; return 0."""
+        self._stale_from_ns = min(self._stale_from_ns, now_ns + operations.STALE_SESSIONS_INTERVAL_NS)
+        self._states.put(session_id, operations.SESSION_NO_INTEREST)
+        return 0
+
+    def set_until(self, session_id: int, state: int, now_ns: int) -> int:
+        """Set a state that expires, PENDING_SETUP or REFUSED; return 0."""
+        deadline_ns = now_ns + wire.PENDING_SETUP_TIMEOUT_NS
+        self._stale_from_ns = min(self._stale_from_ns, deadline_ns)
+        self._states.put(session_id, state | deadline_ns << operations.SESSION_STATE_BITS)
+        return 0
+
+    def set_in_progress(self, session_id: int) -> int:
+        """Set the state of a session while the conductor creates its image; return 0."""
+        self._in_progress += 1
+        self._states.put(session_id, operations.SESSION_INIT_IN_PROGRESS)
+        return 0
+
+    def forget(self, session_id: int) -> int:
+        """Forget the state of a session without an image; return 0."""
+        if self._states.get(session_id, operations.SESSION_UNKNOWN) == operations.SESSION_INIT_IN_PROGRESS:
+            self._in_progress -= 1
+        self._states.remove(session_id)
+        return 0
+
+    def is_at_limit(self, session_limit: int) -> bool:
+        """Return whether the images, including those being created, have reached the limit."""
+        return self._images.size() + self._in_progress >= session_limit
+
+    def unsubscribe_all(self) -> int:
+        """Keep only the sessions with a subscription of their own; return 0."""
+        self._is_all_sessions = False
+        for slot in range(self._states.capacity):
+            while self._states.is_used(slot) and self._sessions.get(self._states.key_at(slot), 0) == 0:
+                self.forget(self._states.key_at(slot))
+        for slot in range(self._images.capacity()):
+            while self._images.is_used(slot) and self._sessions.get(self._images.key_at(slot), 0) == 0:
+                self._images.remove(self._images.key_at(slot))
+        return 0

@@ -1,0 +1,66 @@
+"""Frames of a stream that are not in its log: SETUP, heartbeat and RTTM.
+
+Each call encodes one frame into `buffer` and returns its length; the next call overwrites it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.protocol.frames.data import DataHeader
+from aeron_core.protocol.frames.rttm import Rttm
+from aeron_core.protocol.frames.setup import Setup
+
+if TYPE_CHECKING:
+    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+
+_BUFFER_LENGTH: Final = 64  # the longest of the frames, RTTM and SETUP, have 40 bytes
+
+
+class ControlFrames:
+    """Encoder of one publication; used by the sender only."""
+
+    def __init__(self, params: NetworkPublicationParams) -> None:
+        self.buffer = AtomicBuffer.allocate(_BUFFER_LENGTH)
+        self._position_bits_to_shift = params.log.position_bits_to_shift
+        self._initial_term_id = params.log.initial_term_id
+        self.setup = Setup()
+        self.setup.initial_term_id = params.log.initial_term_id
+        self.setup.term_length = params.log.term_length
+        self.setup.mtu = params.mtu
+        self.setup.ttl = params.ttl
+        self.setup.flags = wire.SETUP_FLAG_GROUP if params.is_group else 0
+        if params.requests_response:
+            self.setup.flags |= wire.SETUP_FLAG_SEND_RESPONSE
+        self._heartbeat = DataHeader()
+        self._heartbeat.frame_type = wire.TYPE_DATA
+        self._rttm = Rttm()
+        for frame in (self.setup, self._heartbeat, self._rttm):
+            frame.session_id = params.session_id
+            frame.stream_id = params.stream_id
+
+    def encode_setup(self, position: int) -> int:
+        """Encode a SETUP for a receiver that joins at `position`; return its length."""
+        self.setup.active_term_id = positions.compute_term_id(
+            position, self._position_bits_to_shift, self._initial_term_id
+        )
+        self.setup.term_offset = positions.compute_term_offset(position, self._position_bits_to_shift)
+        return self.setup.encode(self.buffer, 0)
+
+    def encode_heartbeat(self, position: int, flags: int) -> int:
+        """Encode a data frame without payload at `position`; return its length."""
+        self._heartbeat.flags = flags
+        self._heartbeat.term_id = positions.compute_term_id(
+            position, self._position_bits_to_shift, self._initial_term_id
+        )
+        self._heartbeat.term_offset = positions.compute_term_offset(position, self._position_bits_to_shift)
+        self._heartbeat.encode(self.buffer, 0)
+        return wire.DATA_HEADER_LENGTH
+
+    def encode_rttm(self, echo_timestamp: int, receiver_id: int) -> int:
+        """Encode an RTTM without the reply flag; return its length."""
+        self._rttm.echo_timestamp = echo_timestamp
+        self._rttm.receiver_id = receiver_id
+        return self._rttm.encode(self.buffer, 0)

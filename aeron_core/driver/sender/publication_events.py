@@ -1,0 +1,85 @@
+"""Events that a publication reports to the conductor.
+
+Invariant: peers cannot flood the conductor. Events that any number of packets can cause are sent at most once in
+SETUP_INTERVAL_NS, or once until the state changes. If the ring is full, the event is counted and dropped: its cause
+repeats.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cython
+from cython.cimports.cpython.ref import PyObject
+
+from aeron_core._native import wire
+from aeron_core._native.commands import Command
+from aeron_core.driver._native import operations
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+    from aeron_core.protocol.frames.error import ErrorFrame
+    from aeron_core.spi.endpoints import SendStream
+
+
+class PublicationEvents:
+    """Events of one publication; used by the sender only. Each method offers one event and returns 0."""
+
+    def __init__(self, params: NetworkPublicationParams) -> None:
+        self._conductor = params.conductor
+        self._fails = params.system_counters.conductor_proxy_fails
+        self._event = Command()
+        self._response_deadline_ns = params.now_ns
+
+    def response_connected(self, publication: SendStream, now_ns: int) -> int:
+        """Report that a publication of responses has its receiver, which needs no further announcement.
+
+        The conductor would notice by itself, but later.
+        """
+        if not self._is_response_due(now_ns):
+            return 0
+        self._event.begin(operations.RESPONSE_CONNECTED, cython.cast(cython.pointer(PyObject), publication))
+        return self._offer()
+
+    def response_setup(self, publication: SendStream, response_session_id: int, now_ns: int) -> int:
+        """Report the session of the responses; receivers repeat it with each status message."""
+        if not self._is_response_due(now_ns):
+            return 0
+        self._event.begin(operations.RESPONSE_SETUP, cython.cast(cython.pointer(PyObject), publication))
+        self._event.set_number(0, response_session_id)
+        return self._offer()
+
+    def _is_response_due(self, now_ns: int) -> bool:
+        if now_ns < self._response_deadline_ns:
+            return False
+        self._response_deadline_ns = now_ns + wire.SETUP_INTERVAL_NS
+        return True
+
+    def receivers_refused(self, publication: SendStream) -> int:
+        """Report that the stream has as many receivers as are tracked, and ignores others."""
+        self._event.begin(operations.RECEIVERS_REFUSED, cython.cast(cython.pointer(PyObject), publication))
+        return self._offer()
+
+    def error(
+        self,
+        publication: SendStream,
+        error: ErrorFrame,
+        destination_registration_id: int,
+        source: SocketAddress,
+    ) -> int:
+        """Report the error of a receiver."""
+        self._event.begin(operations.PUBLICATION_ERROR, cython.cast(cython.pointer(PyObject), publication))
+        self._event.set_number(0, error.error_code)
+        self._event.set_number(1, 1 if error.flags & wire.ERR_FLAG_HAS_GROUP_TAG else 0)
+        self._event.set_value(0, error.receiver_id)
+        self._event.set_value(1, error.group_tag)
+        self._event.set_value(2, destination_registration_id)
+        self._event.set_text(error._text, 0, error.text_length)
+        self._event.source.assign(source)
+        return self._offer()
+
+    def _offer(self) -> int:
+        if not self._conductor.offer(self._event):
+            self._fails.get_and_add(1)
+        return 0

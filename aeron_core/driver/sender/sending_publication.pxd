@@ -1,0 +1,33 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native.cell cimport AtomicLong
+from aeron_core._native.counter cimport Counter
+from aeron_core.driver._native cimport operations
+from aeron_core.driver.agents.subscriber_positions cimport SubscriberPosition, SubscriberPositions
+from aeron_core.driver.sender.publisher_limit cimport PublisherLimit
+from aeron_core.driver.sender.retransmit_handler cimport Resender
+from aeron_core.spi.endpoints cimport SendChannelEndpoint
+
+
+cdef class SendingPublication(Resender):
+    cdef readonly int64_t registration_id
+    cdef readonly SendChannelEndpoint endpoint
+    cdef readonly AtomicLong state              # a PUBLICATION_…, written by the conductor
+    cdef readonly AtomicLong is_end_of_stream   # 1 once everything was sent and no more follows; by the conductor
+    cdef readonly AtomicLong has_receivers      # 1 while a receiver is alive
+    cdef readonly AtomicLong has_unicast_eos    # 1 once the only receiver confirmed the end of the stream
+    cdef readonly Counter sender_position
+    cdef readonly Counter sender_limit
+    cdef readonly SubscriberPositions spies
+    cdef bint _simulates_connection             # spies count as receivers
+    cdef bint _is_connected
+    cdef Counter _publisher_position
+    cdef PublisherLimit _publisher_limit
+
+    cdef int64_t add_spy(self, SubscriberPosition spy) except -1 nogil
+    cdef int32_t send_pending(self, int64_t now_ns) except -1 nogil
+    @cython.locals(work=int32_t)
+    cdef int32_t update_limit(self, int64_t now_ns) except -1 nogil
+    cdef bint _has_subscribers(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _set_connected(self, bint is_connected) except -1 nogil

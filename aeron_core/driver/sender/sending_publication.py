@@ -1,0 +1,75 @@
+"""Base of the publications that the sender sends over a network.
+
+Here: the positions and limits that all of them have. What is sent, and when, is in the subclasses:
+`NetworkPublication` cuts the log into datagrams, `AcknowledgedPublication` lets a connection read from it.
+Invariant: all but the constructor runs on the sender; the conductor reads counters and the AtomicLongs.
+Source: aeron_network_publication.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native.cell import AtomicLong
+from aeron_core.driver._native import operations
+from aeron_core.driver.agents.subscriber_positions import SubscriberPosition, SubscriberPositions
+from aeron_core.driver.sender.publisher_limit import PublisherLimit
+from aeron_core.driver.sender.retransmit_handler import Resender
+
+if TYPE_CHECKING:
+    from aeron_core.driver.sender.publication_params import NetworkPublicationParams
+
+
+class SendingPublication(Resender):
+    """One stream that is sent; subclasses define `send_pending` and `_has_subscribers`."""
+
+    _is_connected: bool
+
+    def __init__(self, params: NetworkPublicationParams) -> None:
+        self.registration_id = params.registration_id
+        self.session_id = params.session_id
+        self.stream_id = params.stream_id
+        self.endpoint = params.endpoint
+        self.log = params.log
+        self.state = AtomicLong(operations.PUBLICATION_ACTIVE)
+        self.is_end_of_stream = AtomicLong()
+        self.has_receivers = AtomicLong()
+        self.has_unicast_eos = AtomicLong()
+        self.sender_position = params.sender_position
+        self.sender_limit = params.sender_limit
+        self.spies = SubscriberPositions()
+        self._simulates_connection = params.spies_simulate_connection
+        self._publisher_position = params.publisher_position
+        self._publisher_limit = PublisherLimit(
+            params.log, params.publisher_limit, params.publisher_window_length, params.position
+        )
+
+    def add_spy(self, spy: SubscriberPosition) -> int:
+        """Add a spy, which starts at the sender position; return that position."""
+        return self.spies.add(spy, self.sender_position.get())
+
+    def send_pending(self, now_ns: int) -> int:
+        """Send what may be sent; return the bytes sent."""
+        return 0
+
+    def update_limit(self, now_ns: int) -> int:
+        """Publish the position up to which publishers may append; return 1 if it changed."""
+        if self.state.get_acquire() != operations.PUBLICATION_ACTIVE:
+            return 0
+        self._publisher_position.set_release(self.log.producer_position())
+        if not self.log.is_revoked() and self._has_subscribers(now_ns):
+            work = self._publisher_limit.advance(self.spies.lowest(self.sender_position.get()))
+            # After the limit: a publisher that sees itself connected also sees a limit that lets it publish.
+            self._set_connected(True)
+            return work
+        self._set_connected(False)
+        return self._publisher_limit.lower_to(self.sender_position.get())
+
+    def _has_subscribers(self, now_ns: int) -> bool:
+        return False
+
+    def _set_connected(self, is_connected: bool) -> int:
+        if self._is_connected != is_connected:
+            self._is_connected = is_connected
+            self.log.set_is_connected(is_connected)
+        return 0

@@ -1,0 +1,116 @@
+"""Resources of a closed driver: all are freed before the cycle collector runs."""
+
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from subprocess import PIPE, Popen
+
+import pytest
+
+from aeron_core.driver.media_driver import MediaDriver
+
+SMALL = {
+    "term_buffer_length": "64k",
+    "ipc_term_buffer_length": "64k",
+    "counters_buffer_length": "1m",
+    "loss_report_buffer_length": "64k",
+    "dir_delete_on_shutdown": True,
+}
+MODES = ("DEDICATED", "SHARED_NETWORK", "SHARED")
+CHANNELS = ("aeron:ipc", "aeron:udp?endpoint=127.0.0.1:20121", "aeron-spy:aeron:udp?endpoint=127.0.0.1:20121")
+
+# The client runs in another process, because its mappings would be counted with those of the driver.
+CLIENT = """
+import sys
+from aeron_core import connect
+with connect(sys.argv[1]) as client:
+    kept = client.add_subscription(sys.argv[2], 1)
+    kept = kept, client.add_publication(sys.argv[2].removeprefix("aeron-spy:"), 1)
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def mappings_of(folder: Path) -> list[str]:
+    """Return the lines of /proc/self/maps for files below `folder`, also deleted ones."""
+    return [line for line in Path("/proc/self/maps").read_text().splitlines() if f" {folder}/" in line]
+
+
+def open_descriptors() -> set[tuple[int, str]]:
+    """Return number and target of each open file descriptor."""
+    descriptors = set()
+    for name in os.listdir("/proc/self/fd"):
+        # The descriptor that listed the directory is closed by now.
+        with suppress(FileNotFoundError):
+            descriptors.add((int(name), os.readlink(f"/proc/self/fd/{name}")))
+    return descriptors
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Switch the cycle collector off, so that only reference counts free anything."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_closed_driver_holds_no_mapping_and_no_descriptor(memory_path, mode):
+    before = open_descriptors()
+    driver = MediaDriver.launch({"aeron_dir": memory_path / "driver", "threading_mode": mode, **SMALL})
+    assert mappings_of(memory_path)
+    assert open_descriptors() > before
+
+    driver.close()
+
+    assert mappings_of(memory_path) == []
+    assert open_descriptors() == before
+
+
+@pytest.mark.usefixtures("no_collector")
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("closed_first", ["client", "driver"])
+def test_a_driver_that_carried_streams_holds_nothing_once_closed(memory_path, channel, closed_first):
+    before = open_descriptors()
+    driver = MediaDriver.launch({"aeron_dir": memory_path / "driver", **SMALL})
+    command = [sys.executable, "-c", CLIENT, driver.aeron_dir, channel]
+    with Popen(command, stdin=PIPE, stdout=PIPE) as client:
+        assert client.stdout.readline() == b"ready\n"
+        if closed_first == "client":
+            client.communicate()
+        driver.close()
+
+    assert mappings_of(memory_path) == []
+    assert open_descriptors() == before
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_driver_that_was_stepped_holds_nothing_once_closed(memory_path):
+    before = open_descriptors()
+    driver = MediaDriver({"aeron_dir": memory_path / "driver", **SMALL}, invoker=True)
+    driver.do_work()
+
+    driver.close()
+
+    assert mappings_of(memory_path) == []
+    assert open_descriptors() == before
+    assert driver.do_work() == 0
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_memory_that_a_program_still_looks_into_stays_mapped_after_close(memory_path):
+    driver = MediaDriver({"aeron_dir": memory_path / "driver", **SMALL}, invoker=True)
+    view = memoryview(driver._assembly.cnc.error_log)
+    written = bytes(view)
+
+    driver.close()
+
+    assert mappings_of(memory_path)
+    assert bytes(view) == written
+    view.release()
+    assert mappings_of(memory_path) == []
