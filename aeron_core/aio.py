@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import peers, wire
-from aeron_core.client.action import Action
-from aeron_core.client.controlled_fragment_assembler import ControlledFragmentAssembler
+from aeron_core.client.subscriptions.action import Action
+from aeron_core.client.subscriptions.controlled_fragment_assembler import ControlledFragmentAssembler
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.channel_peers import ChannelPeer
+    from aeron_core.client.conductor.peer_watch import PeerRefusal
     from aeron_core.client.counters import Counter
-    from aeron_core.client.exclusive_publication import ExclusivePublication
     from aeron_core.client.handlers import ImageHandler
-    from aeron_core.client.header import Header
     from aeron_core.client.owner import Connectable
-    from aeron_core.client.peer_watch import PeerRefusal
-    from aeron_core.client.publication import Publication
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.publication import Publication
     from aeron_core.client.registrations import Registration
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.subscriptions.header import Header
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 T = TypeVar("T")
 

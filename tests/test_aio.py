@@ -7,11 +7,11 @@ import pytest
 from aeron_core import ClientError, ClosedError, NotConnectedError, aio
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
-from aeron_core.client.image import Image
-from aeron_core.client.publication import Publication
-from aeron_core.client.publication_params import PublicationParams
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.publications.publication_params import PublicationParams
 from aeron_core.client.registrations import Registration, RegistrationState
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 

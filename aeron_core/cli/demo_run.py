@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core.cli.rate import RateDisplay
-    from aeron_core.client.message_batch import MessageBatch
-    from aeron_core.client.publication import Publication
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.publications.publication import Publication
+    from aeron_core.client.subscriptions.message_batch import MessageBatch
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 _STREAM_ID: Final = 1001
 _LINE_END: Final = ord("\n")

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.at_exit import CLIENT, close_at_exit
-from aeron_core.client.cnc_connection import connect_cnc
-from aeron_core.client.command_arguments import bytes_of
-from aeron_core.client.conductor import ClientConductor
-from aeron_core.client.conductor_thread import ConductorThread
+from aeron_core.client.conductor.cnc_connection import connect_cnc
+from aeron_core.client.conductor.command_arguments import bytes_of
+from aeron_core.client.conductor.conductor import ClientConductor
+from aeron_core.client.conductor.conductor_thread import ConductorThread
+from aeron_core.client.conductor.operations import ClientOperations
+from aeron_core.client.conductor.peer_watch import PeerHandler, PeerHandlers, PeerWatch, RefusalHandler
 from aeron_core.client.handlers import (
     ClientHandlers,
     CloseHandler,
@@ -26,18 +28,16 @@ from aeron_core.client.handlers import (
     ErrorHandler,
     ImageHandler,
 )
-from aeron_core.client.operations import ClientOperations
-from aeron_core.client.peer_watch import PeerHandler, PeerHandlers, PeerWatch, RefusalHandler
 from aeron_core.settings.loader import load_client_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core.client.counters import Counter
-    from aeron_core.client.exclusive_publication import ExclusivePublication
-    from aeron_core.client.publication import Publication
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.publication import Publication
     from aeron_core.client.registrations import Registration
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.concurrent.counters import CountersReader
     from aeron_core.settings.client import ClientSettings
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from aeron_core.errors import ClientTimeoutError, DriverTimeoutError, ErrorCode
 
 if TYPE_CHECKING:
-    from aeron_core.client.image import Image
+    from aeron_core.client.subscriptions.image import Image
     from aeron_core.concurrent.counters import CountersReader
     from aeron_core.protocol.responses import OnPublicationError
 

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from aeron_core.client.channel_peers import ChannelPeers
     from aeron_core.client.channel_status import ChannelStatus
     from aeron_core.client.counters import Counter
-    from aeron_core.client.publication_base import PublicationBase
+    from aeron_core.client.publications.publication_base import PublicationBase
     from aeron_core.client.registrations import Registration
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 T = TypeVar("T")
 

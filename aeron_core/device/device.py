@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from aeron_core.client.aeron import Aeron
-    from aeron_core.client.exclusive_publication import ExclusivePublication
-    from aeron_core.client.image import Image
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.subscriptions.image import Image
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 _GONE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
 

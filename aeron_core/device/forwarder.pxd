@@ -3,8 +3,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport peers, wire
 from aeron_core.client.channel_peers cimport ChannelPeers
-from aeron_core.client.exclusive_publication cimport ExclusivePublication
-from aeron_core.client.image cimport Image
+from aeron_core.client.publications.exclusive_publication cimport ExclusivePublication
+from aeron_core.client.subscriptions.image cimport Image
 from aeron_core.logbuffer.exclusive_appender cimport ExclusiveAppender
 from aeron_core.logbuffer.message_batch cimport MessageBatch
 

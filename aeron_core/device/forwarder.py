@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import cython
 
 from aeron_core._native import peers, wire
-from aeron_core.client.exclusive_publication import ExclusivePublication
-from aeron_core.client.image import Image
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.subscriptions.image import Image
 from aeron_core.logbuffer.message_batch import MessageBatch
 
 if TYPE_CHECKING:

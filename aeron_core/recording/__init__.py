@@ -6,9 +6,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.recording.archive import Archive
-    from aeron_core.recording.descriptor import RecordingDescriptor
-    from aeron_core.recording.recording import Recording
+    from aeron_core.recording.storage.archive import Archive
+    from aeron_core.recording.storage.descriptor import RecordingDescriptor
+    from aeron_core.recording.storage.recording import Recording
 
 __all__ = ["Archive", "Recording", "RecordingDescriptor"]
 
@@ -19,4 +19,4 @@ _MODULES = {"Archive": "archive", "Recording": "recording", "RecordingDescriptor
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.storage.{_MODULES[name]}"), name)

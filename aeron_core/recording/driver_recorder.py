@@ -15,8 +15,8 @@ from aeron_core.client.aeron import connect
 from aeron_core.errors import AeronError
 from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import recording_place
-from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.recording.settings import RecordingSettings
+from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 
 class DriverRecorder:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from aeron_core.errors import ConfigurationError, RecordingError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.file_store import LocalStore, open_store
-from aeron_core.recording.recorder import RecorderParams
-from aeron_core.recording.retention import Retention, RetentionPolicy
-from aeron_core.recording.upload_thread import UploadThread
-from aeron_core.recording.uploader import Uploader
+from aeron_core.recording.remote.upload_thread import UploadThread
+from aeron_core.recording.remote.uploader import Uploader
+from aeron_core.recording.retention.retention import Retention, RetentionPolicy
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.file_store import LocalStore, open_store
+from aeron_core.recording.writing.recorder import RecorderParams
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH
-from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
-from aeron_core.recording.leases import DEFAULT_LEASE_TIMEOUT_NS
+from aeron_core.recording.retention.leases import DEFAULT_LEASE_TIMEOUT_NS
+from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
+from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, Duration, Size, Text, Texts
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, INT64_MAX
 
 if TYPE_CHECKING:
-    from aeron_core.recording.retention import RetentionPolicy
+    from aeron_core.recording.retention.retention import RetentionPolicy
 
 SECTION: Final = "recording"
 _MIN_SEGMENT_LENGTH: Final = 64 * 1024
@@ -73,7 +73,7 @@ class RecordingSettings(SettingsModel):
 
     def made_retention(self) -> RetentionPolicy:
         """Return what is kept, and how long."""
-        from aeron_core.recording.retention import RetentionPolicy  # noqa: PLC0415 - numpy is slow
+        from aeron_core.recording.retention.retention import RetentionPolicy  # noqa: PLC0415 - numpy is slow
 
         return RetentionPolicy(self.retain_bytes or None, self.retain_age_ns or None, self.lease_timeout_ns)
 

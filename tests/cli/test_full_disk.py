@@ -10,7 +10,7 @@ import pytest
 
 import aeron_core
 from aeron_core.recording import Archive
-from aeron_core.recording.messages import messages
+from aeron_core.recording.reading.messages import messages
 
 pytestmark = pytest.mark.system
 

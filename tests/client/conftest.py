@@ -12,11 +12,11 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
 from aeron_core.client.aeron import Aeron, connect
-from aeron_core.client.exclusive_publication import ExclusivePublication
-from aeron_core.client.image import Image
-from aeron_core.client.publication import Publication
-from aeron_core.client.publication_params import PublicationParams
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.concurrent.mapped_file import create_mapped_file

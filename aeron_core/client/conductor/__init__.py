@@ -1,0 +1,1 @@
+"""The client's side of the conversation with the driver: commands, answers, liveness."""

@@ -1,0 +1,305 @@
+"""What a client asks of its driver, for itself and for its publications, subscriptions and counters.
+
+Not here: waiting (conductor) and the blocking forms (aeron).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aeron_core._native import wire
+from aeron_core.client import channel_status
+from aeron_core.client.channel_peers import ChannelPeers
+from aeron_core.client.conductor.command_arguments import (
+    channel_of,
+    int32_of,
+    int64_of,
+    key_of,
+    label_of,
+    text_of,
+)
+from aeron_core.client.counters import Counter
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.publications.publication_base import PublicationBase
+from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import ClosedError, NotConnectedError
+
+if TYPE_CHECKING:
+    from aeron_core.client.conductor.conductor import ClientConductor
+    from aeron_core.client.handlers import ImageHandler
+    from aeron_core.client.owner import Connectable
+    from aeron_core.client.registrations import Registration
+    from aeron_core.protocol import responses
+
+T = TypeVar("T")
+_P = TypeVar("_P", bound=PublicationBase)
+
+# Source: AERON_SYSTEM_COUNTER_TYPE_ID, AERON_SYSTEM_COUNTER_CONTROL_PROTOCOL_VERSION.
+_SYSTEM_COUNTER_TYPE_ID: Final = 0
+_CONTROL_PROTOCOL_COUNTER_ID: Final = 43
+_INT32: Final = 1 << 31
+
+
+class ClientOperations:
+    """The owner of a client's resources. Any thread; raises ClosedError once the client is closed."""
+
+    def __init__(self, conductor: ClientConductor) -> None:
+        self._conductor = conductor
+        self._driver = conductor.driver
+        self._resources = conductor.resources
+
+    # -- for the client --
+
+    def add_publication(self, channel: str, stream_id: int) -> Registration[Publication]:
+        """Ask for a publication that clients share."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+        what = f"add_publication {channel!r} {stream_id}"
+        make = partial(self._make_publication, Publication, channel)
+        return self._send(what, make, lambda: self._driver.add_publication(channel, stream_id))
+
+    def add_exclusive_publication(self, channel: str, stream_id: int) -> Registration[ExclusivePublication]:
+        """Ask for a publication of one's own."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+        what = f"add_exclusive_publication {channel!r} {stream_id}"
+        make = partial(self._make_publication, ExclusivePublication, channel)
+        return self._send(what, make, lambda: self._driver.add_exclusive_publication(channel, stream_id))
+
+    def add_subscription(
+        self,
+        channel: str,
+        stream_id: int,
+        on_available_image: ImageHandler | None,
+        on_unavailable_image: ImageHandler | None,
+    ) -> Registration[Subscription]:
+        """Ask for a subscription."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+
+        def make(response: responses.OnSubscriptionReady) -> Subscription:
+            handlers = self._conductor.callbacks.handlers
+            subscription = Subscription(
+                self,
+                channel,
+                stream_id,
+                response.correlation_id,
+                response.channel_status_indicator_id,
+                on_available_image or handlers.on_available_image,
+                on_unavailable_image or handlers.on_unavailable_image,
+            )
+            self._resources.subscriptions[response.correlation_id] = subscription
+            return subscription
+
+        what = f"add_subscription {channel!r} {stream_id}"
+        return self._send(what, make, lambda: self._driver.add_subscription(channel, stream_id))
+
+    def add_counter(self, type_id: int, key: bytes, label: str) -> Registration[Counter]:
+        """Ask for a counter that lives as long as the client."""
+        type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
+
+        def make(response: responses.OnCounterReady) -> Counter:
+            try:
+                counter = Counter(
+                    self, self._conductor.counters, response.counter_id, response.correlation_id
+                )
+            except Exception:
+                self._driver.remove_counter(response.correlation_id)
+                raise
+            self._resources.counters[counter.registration_id] = counter
+            return counter
+
+        what = f"add_counter {type_id} {label!r}"
+        return self._send(what, make, lambda: self._driver.add_counter(type_id, key, label))
+
+    def add_static_counter(
+        self, type_id: int, registration_id: int, key: bytes, label: str
+    ) -> Registration[Counter]:
+        """Ask for a counter that outlives the client, or for the one that is there."""
+        type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
+        registration_id = int64_of(registration_id, "registration_id")
+
+        def make(response: responses.OnStaticCounter) -> Counter:
+            return Counter(
+                self, self._conductor.counters, response.counter_id, registration_id, is_static=True
+            )
+
+        what = f"add_static_counter {type_id} {label!r}"
+        return self._send(
+            what, make, lambda: self._driver.add_static_counter(type_id, registration_id, key, label)
+        )
+
+    def next_session_id(self, stream_id: int) -> Registration[int] | int:
+        """Ask for a session id that no publication of the stream uses; older drivers leave it to chance."""
+        stream_id = int32_of(stream_id, "stream_id")
+        counters = self._conductor.counters
+        is_known = (
+            counters.state(_CONTROL_PROTOCOL_COUNTER_ID) == wire.COUNTER_STATE_ALLOCATED
+            and counters.type_id(_CONTROL_PROTOCOL_COUNTER_ID) == _SYSTEM_COUNTER_TYPE_ID
+            and counters.value(_CONTROL_PROTOCOL_COUNTER_ID) >= wire.CONTROL_PROTOCOL_VERSION
+        )
+        if not is_known:
+            return secrets.randbelow(2 * _INT32) - _INT32
+
+        def make(response: responses.OnNextAvailableSessionId) -> int:
+            return response.next_session_id
+
+        what = f"next_session_id {stream_id}"
+        return self._send(what, make, lambda: self._driver.next_session_id(stream_id))
+
+    # -- for publications, subscriptions and counters --
+
+    def result(self, registration: Registration[T]) -> T:
+        """Wait for the driver's answer and return it."""
+        return registration.result()
+
+    def await_connected(self, resource: Connectable, timeout: float | None) -> None:
+        """Return once `resource` is connected; NotConnectedError after `timeout` seconds."""
+        self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)
+        if resource.is_closed:
+            self._conductor.check_open()
+            raise ClosedError(f"{resource!r} is closed")
+        if not resource.is_connected:
+            raise NotConnectedError(f"{resource!r}: nobody has connected within {timeout} s")
+
+    def close_publication(self, publication: PublicationBase, *, revoke: bool) -> None:
+        """Give it back to the driver."""
+        with self._conductor.lock:
+            if self._resources.remove_publication(publication, self._now_ns()):
+                self._driver.remove_publication(publication.registration_id, revoke=revoke)
+
+    def close_subscription(self, subscription: Subscription) -> None:
+        """Give it back to the driver."""
+        with self._conductor.lock:
+            images = self._resources.remove_subscription(subscription, self._now_ns())
+            if images is None:
+                return
+            self._driver.remove_subscription(subscription.registration_id)
+            for image in images:
+                self._conductor.callbacks.unavailable_image(subscription, image)
+
+    def close_counter(self, counter: Counter) -> None:
+        """Give it back to the driver, unless it is static."""
+        with self._conductor.lock:
+            if self._resources.remove_counter(counter):
+                self._driver.remove_counter(counter.registration_id)
+            counter.mark_closed()
+
+    def reject_image(self, correlation_id: int, position: int, reason: str) -> None:
+        """Refuse an image from a position on."""
+        position, reason = int64_of(position, "position"), text_of(reason, "reason")
+        correlation_id = int64_of(correlation_id, "image_correlation_id")
+        self._command(
+            f"reject image {correlation_id}",
+            lambda: self._driver.reject_image(correlation_id, position, reason),
+        ).result()
+
+    def channel_status(self, status_id: int) -> channel_status.ChannelStatus:
+        """Return the state of a channel's endpoint."""
+        return channel_status.channel_status(self._conductor.counters, status_id)
+
+    def channel_peers(self, status_id: int, registration_id: int) -> ChannelPeers:
+        """Return the peers of the channel of a publication, by the registration id that it has in the driver."""
+        return ChannelPeers(self._conductor.counters, status_id, registration_id)
+
+    def local_addresses(self, status_id: int) -> list[str]:
+        """Return the bound addresses of a channel."""
+        return channel_status.local_addresses(self._conductor.counters, status_id)
+
+    def resolved_channel(self, channel: str, status_id: int) -> str | None:
+        """Return the channel with its bound port in place of port 0."""
+        return channel_status.resolved_channel(self._conductor.counters, channel, status_id)
+
+    def add_destination(self, registration_id: int, channel: str) -> Registration[int]:
+        """Send a publication to one more place."""
+        channel = channel_of(channel)
+        return self._command(
+            f"add_destination {channel!r}", lambda: self._driver.add_destination(registration_id, channel)
+        )
+
+    def remove_destination(self, registration_id: int, channel: str) -> Registration[int]:
+        """Send a publication to one place less."""
+        channel = channel_of(channel)
+        return self._command(
+            f"remove_destination {channel!r}",
+            lambda: self._driver.remove_destination(registration_id, channel),
+        )
+
+    def remove_destination_by_id(self, registration_id: int, destination_id: int) -> Registration[int]:
+        """Send a publication to one place less."""
+        destination_id = int64_of(destination_id, "destination_registration_id")
+        return self._command(
+            f"remove_destination_by_id {destination_id}",
+            lambda: self._driver.remove_destination_by_id(registration_id, destination_id),
+        )
+
+    def add_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
+        """Receive a subscription from one more place."""
+        channel = channel_of(channel)
+        return self._command(
+            f"add_destination {channel!r}", lambda: self._driver.add_rcv_destination(registration_id, channel)
+        )
+
+    def remove_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
+        """Receive a subscription from one place less."""
+        channel = channel_of(channel)
+        return self._command(
+            f"remove_destination {channel!r}",
+            lambda: self._driver.remove_rcv_destination(registration_id, channel),
+        )
+
+    # -- helpers --
+
+    def _send(self, what: str, make: Callable[..., T], command: Callable[[], int]) -> Registration[T]:
+        conductor = self._conductor
+        with conductor.lock:
+            conductor.check_open()
+            return conductor.register(command(), what, make)
+
+    def _command(self, what: str, command: Callable[[], int]) -> Registration[int]:
+        """Send a command whose answer is its own correlation id."""
+
+        def make(response: responses.OnOperationSuccess) -> int:
+            return response.correlation_id
+
+        return self._send(what, make, command)
+
+    def _make_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
+        try:
+            publication = self._map_publication(kind, channel, response)
+        except Exception:
+            # What cannot be used here must not stay open in the driver.
+            self._driver.remove_publication(response.correlation_id, revoke=False)
+            raise
+        self._resources.publications[response.correlation_id] = publication
+        return publication
+
+    def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
+        # The counter first: a log that was acquired must find its user.
+        limit = self._conductor.counters.values.view(
+            response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
+        )
+        log = self._resources.log_buffers.acquire(response.registration_id, response.log_file)
+        try:
+            return kind(
+                PublicationParams(
+                    owner=self,
+                    channel=channel,
+                    stream_id=response.stream_id,
+                    session_id=response.session_id,
+                    registration_id=response.correlation_id,
+                    original_registration_id=response.registration_id,
+                    channel_status_id=response.channel_status_indicator_id,
+                    position_limit_id=response.position_limit_counter_id,
+                    log=log,
+                    limit=limit,
+                )
+            )
+        except Exception:
+            self._resources.log_buffers.release(response.registration_id, self._now_ns())
+            raise
+
+    def _now_ns(self) -> int:
+        return self._conductor.clock.nano_time()

@@ -1,0 +1,69 @@
+"""What the driver has given to a client: its publications, subscriptions and counters, by registration id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core.client.conductor.log_buffers import LogBuffers
+    from aeron_core.client.counters import Counter
+    from aeron_core.client.publications.publication_base import PublicationBase
+    from aeron_core.client.subscriptions.image import Image
+    from aeron_core.client.subscriptions.subscription import Subscription
+
+
+class Resources:
+    """Everything that is open. For the client's conductor."""
+
+    def __init__(self, log_buffers: LogBuffers) -> None:
+        self.log_buffers = log_buffers
+        self.publications: dict[int, PublicationBase] = {}
+        self.subscriptions: dict[int, Subscription] = {}
+        self.counters: dict[int, Counter] = {}
+
+    def remove_publication(self, publication: PublicationBase, now_ns: int) -> bool:
+        """Close it; return False if it was closed."""
+        if self.publications.pop(publication.registration_id, None) is None:
+            return False
+        publication.mark_closed()
+        self.log_buffers.release(publication.original_registration_id, now_ns)
+        return True
+
+    def remove_subscription(self, subscription: Subscription, now_ns: int) -> tuple[Image, ...] | None:
+        """Close it with its images and return those; None if it was closed."""
+        if self.subscriptions.pop(subscription.registration_id, None) is None:
+            return None
+        images = subscription.mark_closed()
+        for image in images:
+            self.log_buffers.release(image.correlation_id, now_ns)
+        return images
+
+    def remove_image(
+        self, correlation_id: int, subscription_id: int, now_ns: int
+    ) -> tuple[Subscription, Image] | None:
+        """Close an image; return it with its subscription, None if it is not there."""
+        subscription = self.subscriptions.get(subscription_id)
+        image = None if subscription is None else subscription.remove_image(correlation_id)
+        if subscription is None or image is None:
+            return None
+        self.log_buffers.release(correlation_id, now_ns)
+        return subscription, image
+
+    def remove_counter(self, counter: Counter) -> bool:
+        """Close it; return False if it was closed."""
+        if self.counters.pop(counter.registration_id, None) is None:
+            return False
+        counter.mark_closed()
+        return True
+
+    def close_all(self, now_ns: int, on_unavailable: Callable[[Subscription, Image], None]) -> None:
+        """Close everything, telling the subscriptions of each image that goes."""
+        for publication in list(self.publications.values()):
+            self.remove_publication(publication, now_ns)
+        for subscription in list(self.subscriptions.values()):
+            for image in self.remove_subscription(subscription, now_ns) or ():
+                on_unavailable(subscription, image)
+        for counter in list(self.counters.values()):
+            self.remove_counter(counter)
+        self.log_buffers.clear()

@@ -1,0 +1,106 @@
+"""A message that is written in place: room in the log of a publication, or the reason why there was none.
+
+    with publication.try_claim(5) as claim:
+        if claim:                          # False: claim.position says why, such as BACK_PRESSURED
+            claim.buffer[:] = b"world"
+
+The block commits the message, or aborts it when an exception comes out. A claim that failed can be used as a
+context manager, too, and does nothing; its `buffer` raises NoClaimError, so that nothing is lost unnoticed.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from aeron_core.errors import NoClaimError
+from aeron_core.logbuffer.claim import BufferClaim
+
+if TYPE_CHECKING:
+    from aeron_core.client.publications.publication_base import PublicationBase
+
+_REASONS = {
+    -1: "nobody is connected (NOT_CONNECTED)",
+    -2: "receivers leave no room (BACK_PRESSURED)",
+    -3: "the log is turning to its next term (ADMIN_ACTION)",
+    -4: "the publication is closed (CLOSED)",
+    -5: "the stream has no positions left (MAX_POSITION_EXCEEDED)",
+    -7: "the peer is not connected (NO_PEER)",
+    -8: "the peer's queue leaves no room (PEER_FULL)",
+}
+
+
+class Claim:
+    """True while there is room to fill. One thread uses it."""
+
+    def __init__(self, publication: PublicationBase, position: int, claim: BufferClaim | None) -> None:
+        self.position = position
+        self._publication = publication
+        self._claim = claim
+
+    @property
+    def buffer(self) -> memoryview:
+        """The payload, writable until the claim is committed. Raises NoClaimError when there is none."""
+        return self._open().buffer
+
+    @property
+    def length(self) -> int:
+        """Bytes of the payload."""
+        return self._open().length
+
+    @property
+    def reserved_value(self) -> int:
+        """The 64 bits of the header that belong to the application."""
+        return self._open().reserved_value()
+
+    @reserved_value.setter
+    def reserved_value(self, value: int) -> None:
+        self._open().set_reserved_value(value)
+
+    @property
+    def flags(self) -> int:
+        """The flags of the frame: 0xC0 for a whole message."""
+        return self._open().flags()
+
+    @flags.setter
+    def flags(self, value: int) -> None:
+        self._open().set_flags(value)
+
+    def commit(self) -> None:
+        """Let readers see the message. Raises NoClaimError when there is nothing to commit."""
+        self._open().commit()
+        self._give_back()
+
+    def abort(self) -> None:
+        """Turn the room into padding; does nothing when there is none."""
+        if self._claim is not None:
+            self._claim.abort()
+            self._give_back()
+
+    def __bool__(self) -> bool:
+        return self._claim is not None
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self.abort()
+        elif self._claim is not None:
+            self.commit()
+
+    def __repr__(self) -> str:
+        return f"Claim(position={self.position}, {'open' if self else 'not open'})"
+
+    def _open(self) -> BufferClaim:
+        if self._claim is None:
+            reason = _REASONS.get(self.position, "it was committed or aborted")
+            raise NoClaimError(f"there is no claim to use: {reason}")
+        return self._claim
+
+    def _give_back(self) -> None:
+        if self._claim is not None:
+            self._publication.give_claim_back(self._claim)
+            self._claim = None

@@ -1,0 +1,62 @@
+"""Puts messages together for a handler that answers with an Action.
+
+    subscription.controlled_poll(ControlledFragmentAssembler(on_message))
+
+Invariant: where the handler aborts, the last fragment comes again and completes the same message again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.client.subscriptions.action import Action
+from aeron_core.client.subscriptions.header import Header
+from aeron_core.client.subscriptions.message_builder import MessageBuilder
+
+if TYPE_CHECKING:
+    from aeron_core.client.subscriptions.image import ControlledFragmentHandler
+
+
+class ControlledFragmentAssembler:
+    """As FragmentAssembler, for controlled polls."""
+
+    def __init__(self, handler: ControlledFragmentHandler) -> None:
+        self._handler = handler
+        self._builders: dict[int, MessageBuilder] = {}
+
+    def __call__(self, buffer: memoryview, header: Header) -> Action | None:
+        """Take one fragment; return what the handler wants, CONTINUE while a message is not complete."""
+        return self._on_fragment(buffer, header)
+
+    def free_session(self, session_id: int) -> bool:
+        """Forget what a session that is gone has left; return whether there was something."""
+        return self._builders.pop(session_id, None) is not None
+
+    def clear(self) -> None:
+        """Forget all messages that are not complete."""
+        self._builders.clear()
+
+    def _on_fragment(self, buffer: memoryview, header: Header) -> Action | None:
+        flags = header.flags
+        if flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
+            return self._handler(buffer, header)
+        builder = self._builders.get(header.session_id)
+        if flags & wire.DATA_FLAG_BEGIN:
+            if builder is None:
+                builder = self._builders[header.session_id] = MessageBuilder()
+            builder.begin(buffer, header)
+        elif builder is not None and builder.append(buffer, header) and flags & wire.DATA_FLAG_END:
+            return self._deliver(builder, buffer, header)
+        return Action.CONTINUE
+
+    def _deliver(self, builder: MessageBuilder, buffer: memoryview, header: Header) -> Action | None:
+        action: Action | None = None
+        try:
+            action = self._handler(builder.message(), builder.header())
+        finally:
+            if action is Action.ABORT:
+                builder.take_back(buffer, header)
+            else:
+                builder.reset()
+        return action

@@ -1,0 +1,339 @@
+"""One publication as one subscription receives it: a log that is read from a position on.
+
+Not here: the round robin over images (subscription), reassembly (fragment_assembler), frames (`TermReader`).
+Invariant: the subscriber position, which lets the sender go on, never passes a fragment that was not
+delivered; a handler that raises has had its fragment delivered.
+
+    open -> closed     once, when the driver or the subscription gives the image up; its last position stays
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+import cython
+
+from aeron_core._native import positions, wire
+from aeron_core._native.counter import Counter
+from aeron_core.client._native import arguments
+from aeron_core.client._native.views import ViewFactory
+from aeron_core.client.subscriptions.action import Action
+from aeron_core.client.subscriptions.header import Header
+from aeron_core.errors import ConfigurationError, ProtocolError
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.reader import TermReader
+
+if TYPE_CHECKING:
+    from aeron_core.client.subscriptions.subscription import Subscription
+
+NO_LIMIT: Final = -1
+"""The limit position of a poll that goes as far as the stream."""
+
+FragmentHandler = Callable[[memoryview, Header], object]
+ControlledFragmentHandler = Callable[[memoryview, Header], Action | None]
+BlockHandler = Callable[[memoryview, int, int], object]  # frames with their headers, session id, term id
+
+
+class Image:
+    """One thread polls it, alone or through its subscription; any thread may ask for its state."""
+
+    def __init__(  # noqa: PLR0913 - the fields of the driver's message
+        self,
+        subscription: Subscription | None,
+        session_id: int,
+        log: LogBuffer,
+        position: Counter,
+        source_identity: str,
+        correlation_id: int,
+    ) -> None:
+        self.subscription = subscription
+        self.session_id = session_id
+        self.correlation_id = correlation_id
+        self.source_identity = source_identity
+        self.is_closed = False
+        self.join_position = position.get()
+        self._log = log
+        self._buffer = log.buffer
+        self._position = position
+        self._header = Header(log, self)
+        self._views = ViewFactory(log.buffer)
+        self._reader = TermReader(log)
+        self._final_position = self.join_position
+        self._final_end_of_stream_position = 0
+        self._final_is_revoked = False
+
+    @property
+    def position(self) -> int:
+        """How far the stream was read; the last position of a closed image.
+
+        May be set, to what `block_peek` has shown: forward, to a frame's end, at most to the end of the term that
+        the position stands in. Raises ConfigurationError for any other; a closed image stays where it is.
+        """
+        return self._current_position()
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self.move_position(arguments.int64_of(position, "position"))
+
+    @property
+    def subscriber_position_id(self) -> int:
+        """The counter that holds the position."""
+        return self._position.id
+
+    @property
+    def is_end_of_stream(self) -> bool:
+        """Whether all was read that the stream will ever have."""
+        return self._current_position() >= self.end_of_stream_position
+
+    @property
+    def end_of_stream_position(self) -> int:
+        """Where the stream ends; 2**63 - 1 while it goes on."""
+        if self.is_closed:
+            return self._final_end_of_stream_position
+        return self._log.end_of_stream_position_acquire()
+
+    @property
+    def active_transport_count(self) -> int:
+        """Over how many transports the stream arrives, 0 once closed.
+
+        As of the last status message of the driver: a fresh image has none yet, though it may have been read.
+        """
+        return 0 if self.is_closed else self._log.active_transport_count()
+
+    @property
+    def is_revoked(self) -> bool:
+        """Whether the publication was revoked: what had not been read by then is lost."""
+        return self._final_is_revoked if self.is_closed else self._log.is_revoked()
+
+    @property
+    def term_length(self) -> int:
+        """Bytes of a term."""
+        return self._log.term_length
+
+    @property
+    def initial_term_id(self) -> int:
+        """The term id with which the stream began."""
+        return self._log.initial_term_id
+
+    @property
+    def mtu_length(self) -> int:
+        """Bytes of the longest frame, header included."""
+        return self._log.mtu_length
+
+    @property
+    def position_bits_to_shift(self) -> int:
+        """By how many bits a term count is shifted to give a position."""
+        return self._log.position_bits_to_shift
+
+    def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:
+        """Call `handler` for up to `fragment_limit` fragments and return their number.
+
+        An exception of the handler comes out of the poll; its fragment counts as delivered.
+        """
+        return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
+
+    def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
+        """Do as `poll` does, but begin no fragment at or behind `limit_position`."""
+        limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
+        return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
+
+    def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
+        """Do as `poll` does, but do after each fragment what `handler` answers; aborted ones do not count."""
+        return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
+
+    def bounded_controlled_poll(
+        self, handler: ControlledFragmentHandler, limit_position: int, fragment_limit: int = 10
+    ) -> int:
+        """Do as `controlled_poll` does, but begin no fragment at or behind `limit_position`."""
+        limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
+        return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
+
+    def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
+        """Call `handler` once for whole frames, headers included, of up to so many bytes; return the bytes.
+
+        A block ends before padding; padding that comes first is a block of its own.
+        """
+        return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
+
+    def block_peek(self, initial_position: int, block_length_limit: int) -> memoryview:
+        """Return whole frames, headers included, from `initial_position` on, without moving the position.
+
+        Blocks end as those of `block_poll` do; an empty one says that nothing is there. The view shows other
+        frames once the next block is taken. `initial_position` may lie a term before or behind the position: what
+        was read stays in the log until the driver cleans it, which may happen while it is looked at, from the
+        lowest position on. Raises ConfigurationError where it is no multiple of 32, or lies elsewhere.
+        """
+        return self.peek_block(
+            arguments.int64_of(initial_position, "initial_position"),
+            arguments.int64_of(block_length_limit, "block_length_limit"),
+        )
+
+    def reject(self, reason: str) -> None:
+        """Refuse the publication: its sender is told why, and nothing more arrives.
+
+        The image is closed when the driver's liveness timeout of images is over, that of an IPC publication at once;
+        as long as there is a sender, the stream may come back after that. `reason` is at most 1023 bytes.
+        """
+        if self.subscription is not None:
+            self.subscription.reject_image(self, reason)
+
+    def close(self) -> None:
+        """Keep the last state and read no more. For the client's conductor."""
+        if self.is_closed:
+            return
+        self._final_position = self._position.get_acquire()
+        self._final_end_of_stream_position = self._log.end_of_stream_position_acquire()
+        self._final_is_revoked = self._log.is_revoked()
+        self.is_closed = True
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else "open"
+        return (
+            f"Image(session_id={self.session_id}, source_identity={self.source_identity!r}, "
+            f"position={self.position}, {state})"
+        )
+
+    def _current_position(self) -> int:
+        return self._final_position if self.is_closed else self._position.get()
+
+    def poll_fragments(self, handler: FragmentHandler, fragment_limit: int, limit_position: int) -> int:
+        """Do what `bounded_poll` does; for compiled callers."""
+        if self.is_closed:
+            return 0
+        if limit_position < 0:
+            limit_position = self._log.max_possible_position
+        begin = position = self._position.get()
+        fragments = 0
+        try:
+            while fragments < fragment_limit and not self.is_closed:
+                frame = self._reader.next_frame(position, limit_position)
+                position = self._reader.position
+                if frame < 0:
+                    break
+                fragments += 1
+                self._header.move_to(frame)
+                handler(self._view_of_frame(frame), self._header)
+        finally:
+            self._publish(begin, position)
+        return fragments
+
+    def poll_controlled(
+        self, handler: ControlledFragmentHandler, fragment_limit: int, limit_position: int
+    ) -> int:
+        """Do what `bounded_controlled_poll` does; for compiled callers."""
+        if self.is_closed:
+            return 0
+        if limit_position < 0:
+            limit_position = self._log.max_possible_position
+        begin = position = self._position.get()
+        fragments = 0
+        try:
+            while fragments < fragment_limit and not self.is_closed:
+                frame = self._reader.next_frame(position, limit_position)
+                position = self._reader.position
+                if frame < 0:
+                    break
+                self._header.move_to(frame)
+                action = handler(self._view_of_frame(frame), self._header)
+                if action is Action.ABORT:
+                    position -= self._header.span()
+                    break
+                fragments += 1
+                if action is Action.BREAK:
+                    break
+                if action is Action.COMMIT:
+                    self._publish(begin, position)
+                    begin = position
+        finally:
+            self._publish(begin, position)
+        return fragments
+
+    def poll_block(self, handler: BlockHandler, length_limit: int) -> int:
+        """Do what `block_poll` does; for compiled callers."""
+        if self.is_closed:
+            return 0
+        position = self._position.get()
+        length = self._reader.scan_block(position, length_limit)
+        if length > 0:
+            frame = self._log.frame_offset(position)
+            term_id = self._buffer.get_i32(frame + wire.DATA_TERM_ID_OFFSET)
+            try:
+                handler(self._views.view(frame, length), self.session_id, term_id)
+            finally:
+                self._publish(position, position + length)
+        return length
+
+    def peek_block(self, position: int, length_limit: int) -> memoryview:
+        """Do what `block_peek` does; for compiled callers."""
+        term_length = self._log.term_length
+        current = self._current_position()
+        if (
+            position < 0
+            or position & (wire.FRAME_ALIGNMENT - 1)
+            or not -term_length <= position - current <= term_length
+        ):
+            raise ConfigurationError(
+                f"initial_position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} within a term, "
+                f"{term_length} bytes, of the position {current}"
+            )
+        frame = self._log.frame_offset(position)
+        if self.is_closed:
+            return self._views.view(frame, 0)
+        length = self._reader.scan_block(position, length_limit)
+        if length > 0 and self._buffer.get_i32(frame + wire.DATA_TERM_ID_OFFSET) != positions.compute_term_id(
+            position, self._log.position_bits_to_shift, self._log.initial_term_id
+        ):
+            length = 0  # of a term that is not there yet, or no longer
+        return self._views.view(frame, length)
+
+    def move_position(self, position: int) -> int:
+        """Do what setting the position does; for compiled callers."""
+        if self.is_closed:
+            return 0
+        current = self._position.get()
+        limit = current - (current & (self._log.term_length - 1)) + self._log.term_length
+        if position & (wire.FRAME_ALIGNMENT - 1) or not current <= position <= limit:
+            raise ConfigurationError(
+                f"position={position}: must be a multiple of {wire.FRAME_ALIGNMENT} from {current} to {limit}"
+            )
+        return self._publish(current, position)
+
+    def poll_into(self, batch: MessageBatch, max_messages: int) -> int:
+        """Append up to `max_messages` whole messages to `batch` and return their number.
+
+        A frame that cannot be one raises ProtocolError, once nothing stands in front of it.
+        """
+        if self.is_closed:
+            return 0
+        begin = position = self._position.get()
+        first = batch.count
+        try:
+            with cython.nogil:
+                self._reader.read_batch(begin, self._log.max_possible_position, max_messages, batch)
+            position = self._reader.position
+        except ProtocolError:
+            if batch.count == first:
+                raise
+            position = batch.positions.get_i64((batch.count - 1) * 8)
+        self._publish(begin, position)
+        return batch.count - first
+
+    @property
+    def required_length(self) -> int:
+        """Bytes of a message that the last batch had no room for, or 0."""
+        return self._reader.required_length
+
+    def _view_of_frame(self, frame: int) -> memoryview:
+        """Return the payload of the frame that the reader has just found."""
+        return self._views.view(
+            frame + wire.DATA_HEADER_LENGTH, self._reader.frame_length - wire.DATA_HEADER_LENGTH
+        )
+
+    def _publish(self, begin: int, position: int) -> int:
+        # The counter of a closed image may belong to somebody else by now.
+        if position > begin and not self.is_closed:
+            # Release: the driver may clean what lies in front of the position, so all reads come before.
+            return self._position.set_release(position)
+        return 0

@@ -1,0 +1,269 @@
+"""All publications of a stream on a channel, as one receiver sees them.
+
+Not here: one publication's log (image), and how images come and go (driver_listener).
+Invariant: the tuple of images is replaced as a whole by the client's conductor, so that a poll on another
+thread never sees it half changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import cython
+
+from aeron_core.client._native import arguments
+from aeron_core.client.channel_peers import ChannelPeer
+from aeron_core.client.subscriptions.image import (
+    NO_LIMIT,
+    BlockHandler,
+    ControlledFragmentHandler,
+    FragmentHandler,
+    Image,
+)
+from aeron_core.client.subscriptions.message_batch import MessageBatch as MessageColumns
+from aeron_core.errors import ProtocolError
+from aeron_core.logbuffer.message_batch import MessageBatch
+
+if TYPE_CHECKING:
+    from aeron_core.client.channel_status import ChannelStatus
+    from aeron_core.client.owner import ResourceOwner
+    from aeron_core.client.registrations import Registration
+
+ImageHandler = Callable[[Image], object]
+
+# Bytes of messages in one batch, unless a single message is longer. An invented number: it lies within the
+# second-level cache of current processors, and holds 4096 messages of 256 bytes.
+BATCH_DATA_LENGTH = 1024 * 1024
+
+
+class Subscription:
+    """One thread polls it; any thread may ask for its state, change its destinations and close it."""
+
+    def __init__(  # noqa: PLR0913 - what a client asked for and a driver answered
+        self,
+        owner: ResourceOwner,
+        channel: str,
+        stream_id: int,
+        registration_id: int,
+        channel_status_id: int,
+        on_available_image: ImageHandler | None = None,
+        on_unavailable_image: ImageHandler | None = None,
+    ) -> None:
+        self.channel = channel
+        self.stream_id = stream_id
+        self.registration_id = registration_id
+        self.channel_status_id = channel_status_id
+        self.is_closed = False
+        self.on_available_image = on_available_image
+        self.on_unavailable_image = on_unavailable_image
+        self._owner = owner
+        self._images: tuple[Image, ...] = ()
+        self._round_robin = 0
+        self._batch = MessageBatch(1, 1)  # replaced by the first batch: a subscription may never need one
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """The images that are there now."""
+        return self._images
+
+    @property
+    def image_count(self) -> int:
+        """How many images are there now."""
+        return len(self._images)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether at least one publication is being received."""
+        return any(not image.is_closed for image in self._images)
+
+    def image_by_session_id(self, session_id: int) -> Image | None:
+        """Return the image of that publication, or None."""
+        return next((image for image in self._images if image.session_id == session_id), None)
+
+    @property
+    def peers(self) -> list[ChannelPeer]:
+        """Who has an image here: its session, and where it is."""
+        return [ChannelPeer(image.session_id, image.source_identity) for image in self.images]
+
+    def await_connected(self, timeout: float | None = None) -> None:
+        """Wait for the first image; raises NotConnectedError after `timeout` seconds, None for ever."""
+        self._owner.await_connected(self, timeout)
+
+    def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:
+        """Call `handler` for up to `fragment_limit` fragments of all images, and return their number.
+
+        Each poll begins with another image. An exception of the handler comes out; its fragment counts as
+        delivered. Messages longer than `max_payload_length` of the publication come in several fragments:
+        wrap the handler in a FragmentAssembler for those.
+        """
+        return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
+
+    def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
+        """Do as `poll` does, but begin no fragment at or behind `limit_position` of its stream."""
+        limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
+        return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
+
+    def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
+        """Do as `poll` does, but do after each fragment what `handler` answers; aborted ones do not count."""
+        return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
+
+    def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
+        """Call `handler` once for each image that has whole frames, and return the bytes of all blocks."""
+        arguments.int64_of(block_length_limit, "block_length_limit")
+        return sum(image.block_poll(handler, block_length_limit) for image in self._images)
+
+    def poll_batch(self, max_messages: int = 4096) -> MessageColumns:
+        """Return up to `max_messages` whole messages of all images, as arrays of the caller's own.
+
+        Fragments are put together. A batch is shorter where its messages fill a MiB. The GIL is released
+        while messages are gathered from the images, and held for the second copy, into the arrays.
+        """
+        import numpy as np  # noqa: PLC0415 - a third of the time to import the package, for this method alone
+
+        self._gather(arguments.int32_of(max_messages, "max_messages"))
+        batch = self._batch
+        count = batch.count
+        return MessageColumns(
+            np.frombuffer(batch.data, np.uint8, batch.data_length).copy(),
+            np.frombuffer(batch.boundaries, np.int64, count + 1).copy(),
+            np.frombuffer(batch.positions, np.int64, count).copy(),
+            np.frombuffer(batch.session_ids, np.int32, count).copy(),
+            np.frombuffer(batch.reserved_values, np.int64, count).copy(),
+        )
+
+    @property
+    def channel_status(self) -> ChannelStatus:
+        """Whether the driver has the channel's endpoint open; ACTIVE for IPC and spies."""
+        return self._owner.channel_status(self.channel_status_id)
+
+    def local_addresses(self) -> list[str]:
+        """Return `address:port` of the sockets that the driver has bound for the channel."""
+        return self._owner.local_addresses(self.channel_status_id)
+
+    def resolved_endpoint(self) -> str | None:
+        """Return the first local address, which tells the port where the channel asked for port 0."""
+        return next(iter(self.local_addresses()), None)
+
+    def resolved_channel(self) -> str | None:
+        """Return the channel with the bound port in place of port 0, None until it is bound."""
+        return self._owner.resolved_channel(self.channel, self.channel_status_id)
+
+    def add_destination(self, channel: str) -> int:
+        """Receive from one more place (`control-mode=manual`); return the destination's registration id."""
+        return self._owner.result(self.add_destination_async(channel))
+
+    def add_destination_async(self, channel: str) -> Registration[int]:
+        """Do as `add_destination` does, without waiting for the driver."""
+        return self._owner.add_rcv_destination(self.registration_id, channel)
+
+    def remove_destination(self, channel: str) -> None:
+        """Receive from one place less."""
+        self._owner.result(self.remove_destination_async(channel))
+
+    def remove_destination_async(self, channel: str) -> Registration[int]:
+        """Do as `remove_destination` does, without waiting for the driver."""
+        return self._owner.remove_rcv_destination(self.registration_id, channel)
+
+    def reject_image(self, image: Image, reason: str) -> None:
+        """Refuse a publication: the driver tells its sender why, and closes the image."""
+        self._owner.reject_image(image.correlation_id, image.position, reason)
+
+    def close(self) -> None:
+        """Receive no more; closing twice does nothing."""
+        self._owner.close_subscription(self)
+
+    def __enter__(self) -> Subscription:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else f"{len(self._images)} images"
+        return f"Subscription({self.channel!r}, {self.stream_id}, {state})"
+
+    def add_image(self, image: Image) -> None:
+        """Take an image in. For the client's conductor."""
+        self._images = (*self._images, image)
+
+    def remove_image(self, correlation_id: int) -> Image | None:
+        """Close and return the image with that id, None if it is not there. For the client's conductor."""
+        image = next((image for image in self._images if image.correlation_id == correlation_id), None)
+        if image is not None:
+            image.close()
+            self._images = tuple(other for other in self._images if other is not image)
+        return image
+
+    def mark_closed(self) -> tuple[Image, ...]:
+        """Close all images and return them. For the client's conductor."""
+        images = self._images
+        self.is_closed = True
+        self._images = ()
+        for image in images:
+            image.close()
+        return images
+
+    def _first(self, count: int) -> int:
+        """Return which of `count` images comes first this time, and let the next one come first next time."""
+        first = self._round_robin
+        if first >= count:
+            first = 0
+        self._round_robin = first + 1
+        return first
+
+    def _poll(self, handler: FragmentHandler, fragment_limit: int, limit_position: int) -> int:
+        """Poll all images."""
+        images = self._images
+        count = len(images)
+        first = self._first(count)
+        fragments = 0
+        for i in range(count):
+            image = cython.cast(Image, images[first + i if first + i < count else first + i - count])
+            fragments += image.poll_fragments(handler, fragment_limit - fragments, limit_position)
+            if fragments >= fragment_limit:
+                break
+        return fragments
+
+    def _controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int) -> int:
+        images = self._images
+        count = len(images)
+        first = self._first(count)
+        fragments = 0
+        for i in range(count):
+            image = cython.cast(Image, images[first + i if first + i < count else first + i - count])
+            fragments += image.poll_controlled(handler, fragment_limit - fragments, NO_LIMIT)
+            if fragments >= fragment_limit:
+                break
+        return fragments
+
+    def _gather(self, max_messages: int) -> int:
+        """Fill the batch from all images; return the number of messages."""
+        self._make_room(max_messages, 0)
+        images = self._images
+        count = len(images)
+        first = self._first(count)
+        messages = 0
+        for i in range(count):
+            image = cython.cast(Image, images[first + i if first + i < count else first + i - count])
+            try:
+                messages += image.poll_into(self._batch, max_messages - messages)
+            except ProtocolError:
+                # What the other images gave is consumed already: deliver it. A later batch raises this.
+                if messages == 0:
+                    raise
+                break
+            if messages == 0 and image.required_length > 0:
+                self._make_room(max_messages, image.required_length)
+                messages += image.poll_into(self._batch, max_messages)
+            if messages >= max_messages:
+                break
+        return messages
+
+    def _make_room(self, max_messages: int, length: int) -> int:
+        batch = self._batch
+        if batch.capacity < max_messages or batch.data.capacity < length:
+            self._batch = MessageBatch(max_messages, max(length, BATCH_DATA_LENGTH))
+        else:
+            batch.clear()
+        return 0

@@ -1,0 +1,1 @@
+"""Uploads finished segments to an archive elsewhere."""

@@ -1,0 +1,1 @@
+"""Which segments are kept, and how the others are purged."""

@@ -1,0 +1,97 @@
+"""Changes to the files that several processes change: one at a time.
+
+A recorder brings a recording to its end while somebody else purges its beginning.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from aeron_core.errors import ArchiveInUseError, RecordingError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_folder, write_failure
+
+#: Bytes of the reserve. An invented number: some blocks of any filesystem.
+_RESERVE_LENGTH: Final = 64 * 1024
+
+
+def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
+    """Return what the catalogue of the archive in `store` says of one recording."""
+    name = f"{recording_id}/{names.DESCRIPTOR}"
+    return RecordingDescriptor.parse(store.read(name), f"{store.uri}/{name}")
+
+
+def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
+    """Put a recording into the catalogue, in the place of what it said of it."""
+    store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
+
+
+def keep_reserve(store: FileStore) -> None:
+    """Set room aside for `write_descriptor_on_full_disk`, where there is any."""
+    if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
+        return
+    try:
+        with (store.folder / names.RESERVE).open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVE_LENGTH)
+    except OSError:
+        store.delete(names.RESERVE)
+
+
+def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
+    """Do as `write_descriptor` does, with the reserve where there is no room: a purge makes room after it."""
+    try:
+        write_descriptor(store, descriptor)
+    except RecordingError:
+        if store.size(names.RESERVE) < 0:
+            raise
+        store.delete(names.RESERVE)
+        write_descriptor(store, descriptor)
+
+
+def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
+    """Change some fields of what the catalogue says of one recording, and return all of it."""
+    with lock(store):
+        descriptor = read_descriptor(store, recording_id).model_copy(update=changes)
+        write_descriptor(store, descriptor)
+    return descriptor
+
+
+def has_recorder(store: FileStore) -> bool:
+    """Return whether a recorder writes into a local archive."""
+    try:
+        with lock(store, names.RECORDER_LOCK, is_waiting=False):
+            return False
+    except ArchiveInUseError:
+        return True
+
+
+@contextmanager
+def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
+    """Hold one of the locks of an archive; raises ArchiveInUseError where not `is_waiting` for it.
+
+    Raises RecordingError where this user may not write there.
+    """
+    if not isinstance(store, LocalStore):
+        yield  # one recorder at a time uploads there, and it holds the lock of its spool
+        return
+    path = store.folder / name
+    try:
+        make_folder(store.folder)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise write_failure("write", path, error) from error
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ArchiveInUseError(
+                f"{store.uri}: another recorder writes into this archive; stop it, or choose another folder"
+            ) from None
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,138 @@
+"""Records one image: its frames go to the disk, and its position follows them.
+
+Invariant: the subscriber position, which lets the sender go on, never passes what counts as recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from aeron_core.client.counters import Counter
+from aeron_core.client.registrations import Registration, RegistrationState
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.errors import AeronError, RecordingError
+from aeron_core.recording.storage.index import MAX_COVERED_LENGTH
+from aeron_core.recording.writing.recording_writer import RecordingWriter
+
+# Bytes of one image that are written before another has its turn. An invented number: a millisecond of copying.
+_TURN_LENGTH: Final = 4 * 1024 * 1024
+#: Time after which a disk that failed is tried again. An invented number: an operator makes room within minutes.
+RETRY_NS: Final = 1_000_000_000
+# Bytes that are written at once: what one check sum covers.
+_BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
+# Bytes that are flushed without waiting for the interval once nothing more comes: the stream may be waiting for
+# them. Invented numbers: half of the reference's initial receiver window, which is never more than half a term.
+_WAITING_LENGTH: Final = 64 * 1024
+_WAITING_PART_OF_TERM: Final = 4
+
+
+class ImageRecorder:
+    """One image with its recording; the recorder's thread uses it. Times are nanoseconds since the epoch."""
+
+    def __init__(
+        self,
+        image: Image,
+        writer: RecordingWriter,
+        counter: Registration[Counter],
+        report: Callable[[AeronError], object],
+    ) -> None:
+        self.image = image
+        self.writer = writer
+        self.is_stopped = False
+        self._counter = counter
+        self._report = report
+        self._waiting_length = min(_WAITING_LENGTH, image.term_length // _WAITING_PART_OF_TERM)
+        self._has_failed = False
+        self._retry_ns = 0
+        self._reported = ""
+        self._advance()  # a recording that goes on may be further than the image
+
+    def do_work(self, now_ns: int) -> int:
+        """Write what has come and flush what is due; return the bytes, and stop with the stream."""
+        if self.is_stopped or now_ns < self._retry_ns:
+            return 0
+        try:
+            if self._has_failed:
+                self.stop(now_ns)
+                return 0
+            copied = self._copy(now_ns)
+            is_waited_for = copied == 0 and self._unflushed_length() >= self._waiting_length
+            if self.writer.is_due(now_ns, is_waited_for=is_waited_for):
+                self.writer.flush(now_ns)
+                self._advance()
+            elif copied == 0:
+                self._show(self.writer.recorded_position)
+            if copied == 0 and self._has_ended():
+                self.stop(now_ns)
+        except RecordingError as error:
+            self._retry_ns = now_ns + RETRY_NS
+            self._report_once(error)
+            return 0
+        except AeronError as error:
+            self._report_once(error)
+            self._has_failed = True  # the next cycle stops, as often as the disk makes it try
+            return 0
+        self._reported = ""
+        return copied
+
+    def beat(self, now_ns: int) -> None:
+        """Tell readers that the recorder is alive."""
+        self.writer.beat(now_ns)
+
+    def stop(self, now_ns: int) -> None:
+        """Bring the recording to its end, once; raises RecordingError where the disk fails."""
+        if self.is_stopped:
+            return
+        is_end_of_stream = self.image.end_of_stream_position <= self.writer.written_position
+        self.writer.stop(now_ns, is_end_of_stream=is_end_of_stream)
+        self._advance()
+        self.is_stopped = True
+        if not self._counter.cancel() and (counter := self._shown()) is not None:
+            counter.close()
+
+    def _copy(self, now_ns: int) -> int:
+        copied = 0
+        while copied < _TURN_LENGTH:
+            block = self.image.block_peek(self.writer.written_position, _BLOCK_LENGTH)
+            if not len(block):
+                break
+            copied += len(block)
+            self.writer.append(block, now_ns)
+        return copied
+
+    def _unflushed_length(self) -> int:
+        return self.writer.written_position - self.writer.recorded_position
+
+    def _advance(self) -> None:
+        """Let the stream go on past what is recorded, a term at a time, as an image moves."""
+        image, recorded = self.image, self.writer.recorded_position
+        while not image.is_closed and image.position < recorded:
+            position = image.position
+            image.position = min(recorded, position - position % image.term_length + image.term_length)
+        self._show(recorded)
+
+    def _show(self, recorded: int) -> None:
+        counter = self._shown()
+        if counter is not None and counter.value != recorded:
+            counter.value = recorded
+
+    def _shown(self) -> Counter | None:
+        """Return the counter, None while the driver has not answered, or where it has none left."""
+        if self._counter.state is not RegistrationState.REGISTERED:
+            return None
+        counter = self._counter.poll()
+        return None if counter is None or counter.is_closed else counter
+
+    def _has_ended(self) -> bool:
+        return self.image.is_closed or self.image.end_of_stream_position <= self.writer.recorded_position
+
+    def _report_once(self, error: AeronError) -> None:
+        if gist(error) != self._reported:
+            self._reported = gist(error)
+            self._report(error)
+
+
+def gist(error: AeronError) -> str:
+    """Return the part of a message that stays the same while the room on a disk changes."""
+    return str(error).partition(";")[0]

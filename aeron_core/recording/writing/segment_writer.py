@@ -1,0 +1,102 @@
+"""Writes one segment file and its index.
+
+Not here: when to flush, and what follows what (recording_writer).
+Invariant: bytes before the written position are never written again. An error leaves the position where it
+was; the same bytes may then be written once more.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import RecordingError
+from aeron_core.recording.storage.file_store import sync_folder, write_failure
+from aeron_core.recording.storage.index import ENTRY, entry_bytes
+
+_MODE: Final = 0o644
+
+
+class SegmentWriter:
+    """The files of one segment, open for writing. Errors are RecordingErrors that name the file and the room left."""
+
+    def __init__(self, segment: Path, index: Path, *, index_entries: int | None = None) -> None:
+        """Open the files, made if they are not there; of the index `index_entries` stay, all where None."""
+        self._segment = segment
+        self._index = index
+        is_new = not segment.exists()
+        self._index_length = 0
+        self._fd = self._index_fd = -1
+        try:
+            self._fd = self._open(segment)
+            self._index_fd = self._open(index)
+            held = os.fstat(self._index_fd).st_size // ENTRY.itemsize
+            self.cut_index((held if index_entries is None else min(held, index_entries)) * ENTRY.itemsize)
+            if is_new:
+                sync_folder(segment.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def index_length(self) -> int:
+        """The bytes of the index."""
+        return self._index_length
+
+    def write(self, offset: int, data: memoryview | bytes) -> None:
+        """Put all of `data` at `offset` of the segment."""
+        written = 0
+        with memoryview(data) as view:
+            try:
+                while written < len(view):
+                    written += os.pwrite(self._fd, view[written:], offset + written)
+            except OSError as error:
+                raise write_failure("write", self._segment, error) from error
+
+    def cut(self, length: int) -> None:
+        """Make the segment end at `length`; where that lies behind its end, there is a hole."""
+        try:
+            os.ftruncate(self._fd, length)
+        except OSError as error:
+            raise write_failure("resize", self._segment, error) from error
+
+    def add_entry(self, end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> None:
+        """Append to the index."""
+        data = entry_bytes(end_position, time_ns, crc32, is_border=is_border)
+        try:
+            written = os.pwrite(self._index_fd, data, self._index_length)
+        except OSError as error:
+            raise write_failure("write", self._index, error) from error
+        if written < len(data):  # the next attempt writes all of it again
+            raise RecordingError(f"cannot write {self._index}: {written} of {len(data)} bytes had room")
+        self._index_length += written
+
+    def cut_index(self, length: int) -> None:
+        """Forget the entries behind the first `length` bytes of the index."""
+        self._index_length = length
+        try:
+            os.ftruncate(self._index_fd, length)
+        except OSError as error:
+            raise write_failure("resize", self._index, error) from error
+
+    def flush(self) -> None:
+        """Wait until all of it is on the disk, the frames before what the index says of them."""
+        for fd, path in ((self._fd, self._segment), (self._index_fd, self._index)):
+            try:
+                os.fdatasync(fd)
+            except OSError as error:
+                raise write_failure("flush", path, error) from error
+
+    def close(self) -> None:
+        """Close the files."""
+        for fd in (self._fd, self._index_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._index_fd = -1
+
+    def _open(self, path: Path) -> int:
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        except OSError as error:
+            raise write_failure("create", path, error) from error
