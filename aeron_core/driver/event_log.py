@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.clock import Clock
     from aeron_core._native.datagrams import DatagramChannel
-    from aeron_core.protocol.message import Message
+    from aeron_core.protocol.message import DriverMessage
 
 _NS: Final = 1_000_000_000
 #: Lines that wait to be written; more are dropped and counted. Invented: some 10 MB.
 MAX_WAITING: Final = 65536
 
-_EVENT_OF: Final[dict[type[Message], str]] = {
+_EVENT_OF: Final[dict[type[DriverMessage], str]] = {
     commands.AddPublication: "CMD_IN_ADD_PUBLICATION",
     commands.RemovePublication: "CMD_IN_REMOVE_PUBLICATION",
     commands.AddExclusivePublication: "CMD_IN_ADD_EXCLUSIVE_PUBLICATION",
@@ -86,7 +86,7 @@ class EventLog:
         if event in self._wanted:
             self._write(event, " ".join(f"{name}={value}" for name, value in details.items()))
 
-    def on_message(self, message: Message) -> None:
+    def on_message(self, message: DriverMessage) -> None:
         """Log a command or a response, if that is wanted."""
         if not self.is_on:
             return

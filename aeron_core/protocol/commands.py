@@ -17,7 +17,7 @@ from aeron_core.protocol.message import (
     I32,
     I64,
     Blob,
-    Message,
+    DriverMessage,
     OptionalI64,
     PaddedBlob,
     Text,
@@ -26,7 +26,7 @@ from aeron_core.protocol.message import (
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Message):
+class Command(DriverMessage):
     """What all commands begin with; both ids come from the correlation counter of the ring buffer."""
 
     client_id: I64

@@ -132,7 +132,7 @@ PaddedText = Annotated[str, _Text(_Blob(alignment=4))]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class DriverMessage:
     """Base of all commands and responses: values that are compared, printed, encoded and decoded."""
 
     TYPE_ID: ClassVar[int]
@@ -163,7 +163,7 @@ class Message:
         return (content + bytes(self.TAIL_LENGTH)).ljust(self.MINIMUM_LENGTH, b"\0")
 
 
-_M = TypeVar("_M", bound=Message)
+_M = TypeVar("_M", bound=DriverMessage)
 
 
 def decode_by_type(
@@ -176,10 +176,10 @@ def decode_by_type(
     return message.decode(buffer, offset, length)
 
 
-_LAYOUTS: dict[type[Message], tuple[tuple[str, Kind[Any]], ...]] = {}
+_LAYOUTS: dict[type[DriverMessage], tuple[tuple[str, Kind[Any]], ...]] = {}
 
 
-def _layout(message: type[Message]) -> tuple[tuple[str, Kind[Any]], ...]:
+def _layout(message: type[DriverMessage]) -> tuple[tuple[str, Kind[Any]], ...]:
     layout = _LAYOUTS.get(message)
     if layout is None:
         hints = get_type_hints(message, include_extras=True)

@@ -21,7 +21,7 @@ from aeron_core.protocol.message import (
     I64,
     U16,
     Bytes16,
-    Message,
+    DriverMessage,
     PaddedText,
     Text,
     decode_by_type,
@@ -29,7 +29,7 @@ from aeron_core.protocol.message import (
 
 
 @dataclass(frozen=True, slots=True)
-class Response(Message):
+class Response(DriverMessage):
     """Base of all responses."""
 
 

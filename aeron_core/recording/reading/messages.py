@@ -35,7 +35,7 @@ def messages(recording: Recording, begin: int, end: int) -> Iterator[RecordedMes
 
     Raises ConfigurationError where no frame begins at `begin`, and what `Recording.read` raises.
     """
-    assembly = _Assembly(_Times(recording))
+    assembly = _Assembly(_FragmentTimes(recording))
     for position, data in whole_frames(recording, begin, end):
         yield from assembly.messages(AtomicBuffer(data), position)
 
@@ -65,7 +65,7 @@ def whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[i
 
 
 class _Assembly:
-    def __init__(self, times: _Times) -> None:
+    def __init__(self, times: _FragmentTimes) -> None:
         self._times = times
         self._fragments: list[bytes] = []
         self._reserved_value = 0
@@ -92,7 +92,7 @@ class _Assembly:
             offset += aligned_length
 
 
-class _Times:
+class _FragmentTimes:
     """When what was recorded, asked for positions that grow."""
 
     def __init__(self, recording: Recording) -> None:

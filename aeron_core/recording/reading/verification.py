@@ -24,7 +24,7 @@ _PIECE_LENGTH: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RecordingFault:
     """One thing that is wrong."""
 
     recording_id: int
@@ -46,7 +46,7 @@ class VerifiedRecording:
     frame_count: int = 0
     check_sum_count: int = 0
     covered_length: int = 0  # bytes under a check sum
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[RecordingFault] = field(default_factory=list)
 
 
 def verify(
@@ -159,4 +159,4 @@ class _Verification:
 
     def _blame(self, position: int, base: int, text: str) -> None:
         file = names.segment_file(self._recording.recording_id, base)
-        self._result.faults.append(Fault(self._recording.recording_id, position, file, text))
+        self._result.faults.append(RecordingFault(self._recording.recording_id, position, file, text))
