@@ -24,6 +24,7 @@ SECTIONS: Final = {
         "client.handlers": ("ClientHandlers", "PublicationErrorFrame"),
     },
     "Publish": {
+        "client.publications.publication_state": ("PublicationState",),
         "client.publications.publication_base": ("PublicationBase",),
         "client.publications.publication": ("Publication",),
         "client.publications.exclusive_publication": ("ExclusivePublication",),
@@ -93,7 +94,10 @@ _PLAIN: Final = {
 #: Members that are public for the sake of other modules of the package.
 _INTERNAL: Final = re.compile(r"\b[Ff]or (the client's conductor|claims|images|compiled callers)\b")
 
-_NOTES: Final = {"PublicationBase": "What `Publication` and `ExclusivePublication` have in common."}
+_NOTES: Final = {
+    "PublicationState": "The state that `Publication` and `ExclusivePublication` have in common.",
+    "PublicationBase": "How `Publication` and `ExclusivePublication` offer messages.",
+}
 
 
 @dataclass

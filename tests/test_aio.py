@@ -8,7 +8,7 @@ from aeron_core import ClientError, ClosedError, NotConnectedError, aio
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
 from aeron_core.client.publications.publication import Publication
-from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.registrations import Registration, RegistrationState
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
@@ -28,7 +28,7 @@ class Stream:
         self.limit = AtomicBuffer.allocate(128)
         self.limit.put_i64(0, 32768)
         self.publication = Publication(
-            PublicationParams(
+            PublicationArguments(
                 owner=None,
                 channel="aeron:ipc",
                 stream_id=2,

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aeron_core._native.clock import Clock
 from aeron_core.agent.at_exit import CLIENT, close_at_exit
+from aeron_core.client.command_arguments import bytes_of, int64_of, text_of
 from aeron_core.client.conductor.cnc_connection import connect_cnc
-from aeron_core.client.conductor.command_arguments import bytes_of
 from aeron_core.client.conductor.conductor import ClientConductor
 from aeron_core.client.conductor.conductor_thread import ConductorThread
 from aeron_core.client.conductor.operations import ClientOperations
@@ -28,6 +28,7 @@ from aeron_core.client.handlers import (
     ErrorHandler,
     ImageHandler,
 )
+from aeron_core.protocol import commands
 from aeron_core.settings.loader import load_client_settings
 
 if TYPE_CHECKING:
@@ -232,12 +233,19 @@ class Aeron:
 
     def reject_image(self, image_correlation_id: int, position: int, reason: str) -> None:
         """Refuse an image, of whichever client, from a position on."""
-        self._operations.reject_image(image_correlation_id, position, reason)
+        correlation_id = int64_of(image_correlation_id, "image_correlation_id")
+        self._operations.command(
+            f"reject image {correlation_id}",
+            commands.RejectImage,
+            correlation_id,
+            int64_of(position, "position"),
+            text_of(reason, "reason"),
+        ).result()
 
     def terminate_driver(self, token: bytes = b"") -> None:
         """Ask the driver to end; it does if its validator likes the token, and answers nothing."""
         self._conductor.check_open()
-        self._conductor.driver.terminate_driver(bytes_of(token, "token"))
+        self._conductor.driver.send(commands.TerminateDriver, bytes_of(token, "token"))
 
     @property
     def driver_identity(self) -> str:

@@ -82,7 +82,10 @@ class Counter:
 
     def close(self) -> None:
         """Give it back; a static one stays. Closing twice does nothing."""
-        self._owner.close_counter(self)
+        # A static counter is no resource of this client, and its registration id is a number that a program chose.
+        if not self.is_static:
+            self._owner.close_counter(self.registration_id)
+        self.mark_closed()
 
     def mark_closed(self) -> None:
         """Refuse writes from now on. For the client's conductor."""

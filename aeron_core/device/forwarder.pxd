@@ -6,7 +6,7 @@ from aeron_core.client.channel_peers cimport ChannelPeers
 from aeron_core.client.publications.exclusive_publication cimport ExclusivePublication
 from aeron_core.client.subscriptions.image cimport Image
 from aeron_core.logbuffer.exclusive_appender cimport ExclusiveAppender
-from aeron_core.logbuffer.message_batch cimport MessageBatch
+from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 
 
 @cython.final
@@ -18,7 +18,7 @@ cdef class Forwarder:
     cdef ExclusivePublication _publication
     cdef ExclusiveAppender _appender
     cdef ChannelPeers _peers
-    cdef MessageBatch _batch
+    cdef BatchBuffer _batch
     cdef int64_t _next                    # message of the batch that is to go on next
 
     cpdef bint has_messages(self) except -1

@@ -13,7 +13,7 @@ import cython
 from aeron_core._native import peers, wire
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.subscriptions.image import Image
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 
 if TYPE_CHECKING:
     from aeron_core.client.channel_peers import ChannelPeers
@@ -32,9 +32,9 @@ class Forwarder:
         self.bytes = 0
         self.too_long = 0
         self._publication = publication
-        self._appender = self._publication._appender
+        self._appender = self._publication._exclusive_appender
         self._peers = channel_peers
-        self._batch = MessageBatch(_BATCH_MESSAGES, _BATCH_LENGTH)
+        self._batch = BatchBuffer(_BATCH_MESSAGES, _BATCH_LENGTH)
         self._next = 0
 
     def has_messages(self) -> bool:
@@ -44,7 +44,7 @@ class Forwarder:
         self._batch.clear()
         self._next = 0
         if self.image.poll_into(self._batch, _BATCH_MESSAGES) == 0 and self.image.required_length > 0:
-            self._batch = MessageBatch(_BATCH_MESSAGES, self.image.required_length)
+            self._batch = BatchBuffer(_BATCH_MESSAGES, self.image.required_length)
             self.image.poll_into(self._batch, _BATCH_MESSAGES)
         return self._batch.count > 0
 

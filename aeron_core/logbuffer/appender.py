@@ -29,7 +29,36 @@ from aeron_core.logbuffer.frame_writer import (
 )
 
 
-class ConcurrentAppender:
+class Appender:
+    """Base of the two appenders, so that a publication calls either of them without knowing which.
+
+    All results that are not positions are those of `results`.
+    """
+
+    def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
+        """Append one message and return the position behind it, or why it could not be appended."""
+        raise NotImplementedError
+
+    def offer_bytes(self, data: bytes, reserved_value: int) -> int:
+        """Append a message of one frame and return as `offer`, or 0 when `offer` has to append it."""
+        raise NotImplementedError
+
+    def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
+        """Append one message that is gathered from `parts` and return as `offer`."""
+        raise NotImplementedError
+
+    def claim(self, claim: BufferClaim, length: int) -> int:
+        """Claim a frame for `length` bytes and return as `offer`."""
+        raise NotImplementedError
+
+    def offer_batch(
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    ) -> int:
+        """Append several messages and return how many were appended, or the negative reason for none."""
+        raise NotImplementedError
+
+
+class ConcurrentAppender(Appender):
     """Any number of threads may use it. Results that are not positions are those of `results`.
 
     `limit`: 8 bytes at least; its first `int64` is the publisher limit.

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from aeron_core._native cimport frames, positions, runs, wire
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_core.logbuffer.message_batch cimport MessageBatch
+from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 
 
 @cython.final
@@ -30,20 +30,20 @@ cdef class TermReader:
     cpdef int64_t scan_block(self, int64_t position, int64_t block_length_limit) except -2 nogil
     @cython.locals(first_count=int64_t, offset=int64_t, left=int64_t, step=int64_t)
     cpdef int64_t read_batch(
-        self, int64_t position, int64_t limit_position, int64_t max_messages, MessageBatch batch
+        self, int64_t position, int64_t limit_position, int64_t max_messages, BatchBuffer batch
     ) except -2 nogil
 
     @cython.locals(first=int64_t, taken=int64_t)
     cdef int64_t _copy_run(
         self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, int64_t count,
-        MessageBatch batch
+        BatchBuffer batch
     ) except -2 nogil
     @cython.locals(flags=int32_t)
     cdef int64_t _take_other(
-        self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, MessageBatch batch
+        self, int64_t position, int64_t offset, int64_t left, int64_t limit_position, BatchBuffer batch
     ) except -2 nogil
     cdef int64_t _take_fragments(
-        self, int64_t position, int64_t limit_position, int32_t flags, MessageBatch batch
+        self, int64_t position, int64_t limit_position, int32_t flags, BatchBuffer batch
     ) except -2 nogil
     @cython.locals(
         begin=int64_t, left=int64_t, reach=int64_t, measured=int64_t, payload_length=int64_t, expected=int32_t,
@@ -51,8 +51,8 @@ cdef class TermReader:
     )
     cdef int64_t _measure_message(self, int64_t position, int64_t limit_position) except -2 nogil
     @cython.locals(begin=int64_t, measured=int64_t, copied=int64_t)
-    cdef int64_t _copy_fragments(self, int64_t position, int64_t message, MessageBatch batch) except -2 nogil
-    cdef int64_t _assemble(self, int64_t position, int32_t flags, MessageBatch batch) except -2 nogil
+    cdef int64_t _copy_fragments(self, int64_t position, int64_t message, BatchBuffer batch) except -2 nogil
+    cdef int64_t _assemble(self, int64_t position, int32_t flags, BatchBuffer batch) except -2 nogil
     cdef int _drop(self) noexcept nogil
     cdef int _forget(self) noexcept nogil
     cdef int _grow_assembly(self, int64_t length) except -1 with gil

@@ -14,8 +14,8 @@ from typing import Final
 from aeron_core._native import frames, positions, runs, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
 
 # The least that is allocated for a message whose fragments come one by one. An invented number: most fit.
 MIN_ASSEMBLY_LENGTH: Final = 65536
@@ -91,7 +91,7 @@ class TermReader:
         self.position = position + length
         return length
 
-    def read_batch(self, position: int, limit_position: int, max_messages: int, batch: MessageBatch) -> int:
+    def read_batch(self, position: int, limit_position: int, max_messages: int, batch: BatchBuffer) -> int:
         """Append whole messages from `position` on to `batch` and return how many; `position` says how far.
 
         Fragments are assembled. A message that has not come to its end is taken as far as it has come, and
@@ -124,7 +124,7 @@ class TermReader:
         return batch.count - first_count
 
     def _copy_run(  # noqa: PLR0913 - called without the GIL: no params object
-        self, position: int, offset: int, left: int, limit_position: int, count: int, batch: MessageBatch
+        self, position: int, offset: int, left: int, limit_position: int, count: int, batch: BatchBuffer
     ) -> int:
         """Take messages of one frame each, as nearly all are; return over how many bytes of the log."""
         first = batch.count
@@ -151,7 +151,7 @@ class TermReader:
         return batch.positions.get_i64(batch.count * 8 - 8) - position
 
     def _take_other(
-        self, position: int, offset: int, left: int, limit_position: int, batch: MessageBatch
+        self, position: int, offset: int, left: int, limit_position: int, batch: BatchBuffer
     ) -> int:
         """Take padding or fragments; return over how many bytes of the log, 0 where it cannot go on."""
         frame_length = self._length_at(offset, left)
@@ -168,7 +168,7 @@ class TermReader:
             return 0
         return self._take_fragments(position, limit_position, flags, batch)
 
-    def _take_fragments(self, position: int, limit_position: int, flags: int, batch: MessageBatch) -> int:
+    def _take_fragments(self, position: int, limit_position: int, flags: int, batch: BatchBuffer) -> int:
         """Take a whole message, or the one fragment at `position`; return over how many bytes of the log."""
         if flags & wire.DATA_FLAG_BEGIN:
             self._drop()
@@ -202,7 +202,7 @@ class TermReader:
             expected = 0
         return 0
 
-    def _copy_fragments(self, position: int, message: int, batch: MessageBatch) -> int:
+    def _copy_fragments(self, position: int, message: int, batch: BatchBuffer) -> int:
         """Copy a message that was measured; return over how many bytes, 0 where `batch` has no room."""
         begin = self._offset_of(position)
         measured = positions.high_of_pair(message)
@@ -227,7 +227,7 @@ class TermReader:
         )
         return measured
 
-    def _assemble(self, position: int, flags: int, batch: MessageBatch) -> int:
+    def _assemble(self, position: int, flags: int, batch: BatchBuffer) -> int:
         """Take the one fragment at `position`; return over how many bytes, 0 where `batch` has no room."""
         offset = self._offset_of(position)
         frame_length = self._buffer.get_i32(offset)

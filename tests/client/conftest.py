@@ -14,7 +14,7 @@ from aeron_core._native.counter import Counter
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
-from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
@@ -91,7 +91,7 @@ def make_stream(kind: type) -> Stream:
     limit = values.view(0, wire.COUNTER_VALUE_LENGTH)
     limit.put_i64(0, LIMIT)
     publication = kind(
-        PublicationParams(
+        PublicationArguments(
             owner=None,  # type: ignore[arg-type] - never asked
             channel="aeron:ipc",
             stream_id=22,

@@ -6,7 +6,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core.logbuffer.appender cimport ConcurrentAppender
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.cleaner cimport clean_step
-from aeron_core.logbuffer.message_batch cimport MessageBatch
+from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 from aeron_core.logbuffer.reader cimport TermReader
 
 cdef extern from "<sched.h>" nogil:
@@ -43,7 +43,7 @@ def publish(ConcurrentAppender appender, AtomicBuffer data, AtomicBuffer boundar
     return result
 
 
-def consume(TermReader reader, AtomicBuffer limit, int64_t window, MessageBatch batch, int64_t position, int64_t cleaned):
+def consume(TermReader reader, AtomicBuffer limit, int64_t window, BatchBuffer batch, int64_t position, int64_t cleaned):
     """Read one batch, clean a term behind it, and raise the limit; return how far was cleaned."""
     cdef int64_t target
     with nogil:

@@ -14,7 +14,7 @@ import pytest
 import aeron_core
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.appender import ConcurrentAppender
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.reader import TermReader
 
 WINDOW = 32768
@@ -66,7 +66,7 @@ def test_publishers_in_parallel_lose_nothing_and_tear_nothing(
     threads = [threading.Thread(target=publish, args=(number,)) for number in range(publishers)]
     for thread in threads:
         thread.start()
-    reader, batch = TermReader(log), MessageBatch(1000, 2**20)
+    reader, batch = TermReader(log), BatchBuffer(1000, 2**20)
     cleaned, serials = 0, [0] * publishers
     try:
         while sum(serials) < publishers * count and all(end > 0 for end in ends):

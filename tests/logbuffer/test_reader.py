@@ -5,8 +5,8 @@ import pytest
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ProtocolError
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
 
 FOREVER = 2**63 - 1
@@ -78,7 +78,7 @@ def test_length_that_no_frame_has_raises(log, length, read):
     reader = TermReader(log)
     arguments = {
         "next_frame": (FOREVER,),
-        "read_batch": (FOREVER, 10, MessageBatch(10, 100)),
+        "read_batch": (FOREVER, 10, BatchBuffer(10, 100)),
         "scan_block": (65536,),
     }[read]
 
@@ -121,7 +121,7 @@ def test_batch_has_every_message_with_its_position_session_and_reserved_value(lo
     end = put_all(
         put_frame, log, [(b"one", {"reserved_value": 5}), (b"", {}), (b"three", {"reserved_value": -6})]
     )
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 3
 
@@ -134,7 +134,7 @@ def test_batch_has_every_message_with_its_position_session_and_reserved_value(lo
 
 def test_batch_is_added_to(log, put_frame):
     end = put_all(put_frame, log, [(b"one", {}), (b"two", {})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 1, batch) == 1
     assert reader.read_batch(reader.position, FOREVER, 10, batch) == 1
@@ -145,7 +145,7 @@ def test_batch_is_added_to(log, put_frame):
 
 def test_full_batch_takes_nothing(log, put_frame):
     put_all(put_frame, log, [(b"one", {}), (b"two", {})])
-    reader, batch = TermReader(log), MessageBatch(1, 100)
+    reader, batch = TermReader(log), BatchBuffer(1, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 1
     assert reader.read_batch(reader.position, FOREVER, 10, batch) == 0
@@ -160,7 +160,7 @@ def test_message_without_room_is_left_and_its_length_is_told(log, put_frame, fra
         put_all(put_frame, log, [(bytes(50), {"flags": BEGIN}), (bytes(14), {"flags": END})], position)
     else:
         put_frame(log, position, bytes(64))
-    reader, batch = TermReader(log), MessageBatch(10, 64)
+    reader, batch = TermReader(log), BatchBuffer(10, 64)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 1
     assert (reader.position, reader.required_length) == (64, 64)
@@ -172,7 +172,7 @@ def test_message_without_room_is_left_and_its_length_is_told(log, put_frame, fra
 
 def test_limit_ends_the_batch(log, put_frame):
     put_all(put_frame, log, [(b"one", {}), (b"two", {}), (b"three", {})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, 65, 10, batch) == 2
     assert reader.position == 128
@@ -185,7 +185,7 @@ def test_fragments_become_one_message(log, put_frame):
         (b"!", {"flags": END}),
     ]
     end = put_all(put_frame, log, [(b"before", {}), *fragments, (b"behind", {})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 3
 
@@ -197,14 +197,14 @@ def test_fragments_become_one_message(log, put_frame):
 
 def test_fragments_without_payload_are_a_message_too(log, put_frame):
     end = put_all(put_frame, log, [(b"", {"flags": BEGIN}), (b"x", {"flags": 0}), (b"", {"flags": END})])
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
 
     assert reader.read_batch(0, FOREVER, 10, batch) == 1
     assert (messages_of(batch), reader.position) == ([b"x"], end)
 
 
 def test_message_that_comes_in_pieces_is_taken_piece_by_piece(log, put_frame):
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
     taken, position = [], 0
     for payload, flags in [(b"be", BEGIN), (b"gin", MIDDLE), (b"ning", MIDDLE), (b"!", END)]:
         position = put_frame(log, position, payload, flags=flags, reserved_value=len(taken))
@@ -219,7 +219,7 @@ def test_message_that_comes_in_pieces_is_taken_piece_by_piece(log, put_frame):
 
 
 def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_frame):
-    reader, batch = TermReader(log), MessageBatch(10, 4)
+    reader, batch = TermReader(log), BatchBuffer(10, 4)
     put_frame(log, 0, b"begin", flags=BEGIN)
     reader.read_batch(0, FOREVER, 10, batch)
     put_frame(log, 64, b"end", flags=END)
@@ -227,7 +227,7 @@ def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_fr
     assert reader.read_batch(64, FOREVER, 10, batch) == 0
     assert (reader.position, reader.required_length) == (64, 8)
 
-    larger = MessageBatch(10, 8)
+    larger = BatchBuffer(10, 8)
     assert reader.read_batch(64, FOREVER, 10, larger) == 1
     assert messages_of(larger) == [b"beginend"]
 
@@ -243,7 +243,7 @@ def test_assembled_message_without_room_waits_with_its_last_fragment(log, put_fr
 )
 @pytest.mark.parametrize("at_once", [True, False])
 def test_messages_of_which_fragments_are_missing_are_dropped(log, put_frame, frames, kept, dropped, at_once):
-    reader, batch, position = TermReader(log), MessageBatch(10, 100), 0
+    reader, batch, position = TermReader(log), BatchBuffer(10, 100), 0
     for payload, flags in frames:
         if payload is None:  # a gap that the receiver filled with padding
             position = put_frame(log, position, length=64, type=PAD)
@@ -259,7 +259,7 @@ def test_messages_of_which_fragments_are_missing_are_dropped(log, put_frame, fra
 
 
 def test_reading_on_somewhere_else_gives_up_what_was_assembled(log, put_frame):
-    reader, batch = TermReader(log), MessageBatch(10, 100)
+    reader, batch = TermReader(log), BatchBuffer(10, 100)
     put_frame(log, 0, b"begin", flags=BEGIN)
     reader.read_batch(0, FOREVER, 10, batch)
     put_all(put_frame, log, [(b"end", {"flags": END}), (b"whole", {})], position=64)
@@ -271,7 +271,7 @@ def test_reading_on_somewhere_else_gives_up_what_was_assembled(log, put_frame):
 
 
 def test_message_that_never_ends_is_given_up_at_the_longest_length(log, put_frame):
-    reader, batch, position = TermReader(log), MessageBatch(10, 65536), 0
+    reader, batch, position = TermReader(log), BatchBuffer(10, 65536), 0
     for number in range(20):
         position = put_frame(log, position, bytes(1376), flags=BEGIN if number == 0 else MIDDLE)
     end = put_all(put_frame, log, [(b"x", {"flags": END}), (b"whole", {})], position)
@@ -289,7 +289,7 @@ def test_log_of_a_real_driver_is_read_whole(captured):
         start = count * 65536 + term["first_whole_frame_offset"]
         end = count * 65536 + term["frames_end_offset"]
         data = [frame for frame in term["frames"] if frame["type"] == "DATA"]
-        reader, batch = TermReader(log), MessageBatch(100, 65536)
+        reader, batch = TermReader(log), BatchBuffer(100, 65536)
         found, position = [], start
 
         while (offset := reader.next_frame(position, end)) >= 0:

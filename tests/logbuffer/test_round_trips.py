@@ -11,12 +11,12 @@ from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer import results
 from aeron_core.logbuffer.appender import ConcurrentAppender
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.cleaner import clean_step
 from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
 from aeron_core.logbuffer.gap_filler import try_fill_gap
 from aeron_core.logbuffer.gap_scanner import scan_for_gap
-from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
 from aeron_core.logbuffer.rebuilder import insert
 from aeron_core.logbuffer.scanner import scan_for_availability
@@ -94,7 +94,7 @@ def test_messages_appended_in_any_way_are_read_in_order_while_the_log_goes_round
         if waiting and append_somehow(appender, rng.randrange(4), waiting[0]) > 0:
             del waiting[0]
         elif rng.random() < 0.7:
-            batch = MessageBatch(rng.randrange(1, 5), 16384)
+            batch = BatchBuffer(rng.randrange(1, 5), 16384)
             reader.read_batch(position, FOREVER, 10, batch)
             position = reader.position
             received += messages_of(batch)
@@ -125,7 +125,7 @@ def test_messages_survive_reordering_loss_and_duplicates_of_datagrams(make_log, 
             break
     end = log.producer_position()
     datagrams = list(datagrams_of(log, begin, end))
-    reader, batch, received = TermReader(image), MessageBatch(100, 2**20), []
+    reader, batch, received = TermReader(image), BatchBuffer(100, 2**20), []
 
     position = rebuilt = begin
     while position < end:
@@ -161,7 +161,7 @@ def test_unreliable_stream_drops_messages_of_lost_datagrams_and_no_others(make_l
         offset = positions.high_of_pair(pair)
         if positions.low_of_pair(pair) > 0:
             assert try_fill_gap(image, 7, offset, positions.low_of_pair(pair))
-    reader, batch = TermReader(image), MessageBatch(100, 2**20)
+    reader, batch = TermReader(image), BatchBuffer(100, 2**20)
     reader.read_batch(0, FOREVER, 100, batch)
 
     received = iter(sent)
@@ -183,7 +183,7 @@ def test_dead_publishers_do_not_stop_the_stream(make_log):
             abandoned.append(claim)
         elif appenders[1].offer(AtomicBuffer(message), 0, len(message), 0) > 0:
             sent.append(message)
-    reader, batch = TermReader(log), MessageBatch(10000, 2**20)
+    reader, batch = TermReader(log), BatchBuffer(10000, 2**20)
 
     position, unblocked = 0, 0
     while position < log.producer_position():
@@ -221,7 +221,7 @@ def test_last_term_carries_messages_up_to_the_last_position(make_log):
     log = make_log(initial_term_id=5, term_id=positions.add_wrap(5, 2**31 - 1), term_offset=65536 - 160)
     begin = log.producer_position()
     appender = ConcurrentAppender(log, 11, 22, unlimited())
-    reader, batch = TermReader(log), MessageBatch(10, 1000)
+    reader, batch = TermReader(log), BatchBuffer(10, 1000)
 
     taken = [appender.offer(AtomicBuffer(b"last"), 0, 4, 0) for _ in range(4)]
 

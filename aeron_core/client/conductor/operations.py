@@ -8,41 +8,42 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from aeron_core._native import wire
-from aeron_core.client import channel_status
-from aeron_core.client.channel_peers import ChannelPeers
-from aeron_core.client.conductor.command_arguments import (
+from aeron_core.client.command_arguments import (
     channel_of,
     int32_of,
     int64_of,
     key_of,
     label_of,
-    text_of,
 )
 from aeron_core.client.counters import Counter
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
-from aeron_core.client.publications.publication_base import PublicationBase
-from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError, NotConnectedError
+from aeron_core.protocol import commands
 
 if TYPE_CHECKING:
     from aeron_core.client.conductor.conductor import ClientConductor
     from aeron_core.client.handlers import ImageHandler
     from aeron_core.client.owner import Connectable
     from aeron_core.client.registrations import Registration
+    from aeron_core.concurrent.counters import CountersReader
     from aeron_core.protocol import responses
 
 T = TypeVar("T")
-_P = TypeVar("_P", bound=PublicationBase)
+P = ParamSpec("P")
+_P = TypeVar("_P", Publication, ExclusivePublication)
 
 # Source: AERON_SYSTEM_COUNTER_TYPE_ID, AERON_SYSTEM_COUNTER_CONTROL_PROTOCOL_VERSION.
 _SYSTEM_COUNTER_TYPE_ID: Final = 0
 _CONTROL_PROTOCOL_COUNTER_ID: Final = 43
 _INT32: Final = 1 << 31
+# A field of AddSubscription that drivers ignore.
+_NO_CORRELATION_ID: Final = -1
 
 
 class ClientOperations:
@@ -60,14 +61,14 @@ class ClientOperations:
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
         what = f"add_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, Publication, channel)
-        return self._send(what, make, lambda: self._driver.add_publication(channel, stream_id))
+        return self._send(what, make, commands.AddPublication, stream_id, channel)
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> Registration[ExclusivePublication]:
         """Ask for a publication of one's own."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
         what = f"add_exclusive_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, ExclusivePublication, channel)
-        return self._send(what, make, lambda: self._driver.add_exclusive_publication(channel, stream_id))
+        return self._send(what, make, commands.AddExclusivePublication, stream_id, channel)
 
     def add_subscription(
         self,
@@ -94,7 +95,7 @@ class ClientOperations:
             return subscription
 
         what = f"add_subscription {channel!r} {stream_id}"
-        return self._send(what, make, lambda: self._driver.add_subscription(channel, stream_id))
+        return self._send(what, make, commands.AddSubscription, _NO_CORRELATION_ID, stream_id, channel)
 
     def add_counter(self, type_id: int, key: bytes, label: str) -> Registration[Counter]:
         """Ask for a counter that lives as long as the client."""
@@ -106,13 +107,13 @@ class ClientOperations:
                     self, self._conductor.counters, response.counter_id, response.correlation_id
                 )
             except Exception:
-                self._driver.remove_counter(response.correlation_id)
+                self._driver.send(commands.RemoveCounter, response.correlation_id)
                 raise
             self._resources.counters[counter.registration_id] = counter
             return counter
 
         what = f"add_counter {type_id} {label!r}"
-        return self._send(what, make, lambda: self._driver.add_counter(type_id, key, label))
+        return self._send(what, make, commands.AddCounter, type_id, key, label)
 
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes, label: str
@@ -127,9 +128,7 @@ class ClientOperations:
             )
 
         what = f"add_static_counter {type_id} {label!r}"
-        return self._send(
-            what, make, lambda: self._driver.add_static_counter(type_id, registration_id, key, label)
-        )
+        return self._send(what, make, commands.AddStaticCounter, registration_id, type_id, key, label)
 
     def next_session_id(self, stream_id: int) -> Registration[int] | int:
         """Ask for a session id that no publication of the stream uses; older drivers leave it to chance."""
@@ -147,13 +146,28 @@ class ClientOperations:
             return response.next_session_id
 
         what = f"next_session_id {stream_id}"
-        return self._send(what, make, lambda: self._driver.next_session_id(stream_id))
+        return self._send(what, make, commands.GetNextAvailableSessionId, stream_id)
 
     # -- for publications, subscriptions and counters --
 
-    def result(self, registration: Registration[T]) -> T:
-        """Wait for the driver's answer and return it."""
-        return registration.result()
+    @property
+    def counters(self) -> CountersReader:
+        """The counters of the driver and its clients."""
+        return self._conductor.counters
+
+    def command(
+        self,
+        what: str,
+        kind: Callable[Concatenate[int, int, P], commands.Command],
+        *fields: P.args,
+        **named: P.kwargs,
+    ) -> Registration[int]:
+        """Send a command whose answer is its own correlation id; `what` names it in errors."""
+
+        def make(response: responses.OnOperationSuccess) -> int:
+            return response.correlation_id
+
+        return self._send(what, make, kind, *fields, **named)
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
         """Return once `resource` is connected; NotConnectedError after `timeout` seconds."""
@@ -164,114 +178,54 @@ class ClientOperations:
         if not resource.is_connected:
             raise NotConnectedError(f"{resource!r}: nobody has connected within {timeout} s")
 
-    def close_publication(self, publication: PublicationBase, *, revoke: bool) -> None:
+    def close_publication(self, registration_id: int, *, revoke: bool) -> None:
         """Give it back to the driver."""
         with self._conductor.lock:
-            if self._resources.remove_publication(publication, self._now_ns()):
-                self._driver.remove_publication(publication.registration_id, revoke=revoke)
+            if self._resources.remove_publication(registration_id, self._now_ns()):
+                self._remove_publication(registration_id, revoke=revoke)
 
-    def close_subscription(self, subscription: Subscription) -> None:
+    def close_subscription(self, registration_id: int) -> None:
         """Give it back to the driver."""
         with self._conductor.lock:
-            images = self._resources.remove_subscription(subscription, self._now_ns())
-            if images is None:
+            removed = self._resources.remove_subscription(registration_id, self._now_ns())
+            if removed is None:
                 return
-            self._driver.remove_subscription(subscription.registration_id)
+            self._driver.send(commands.RemoveSubscription, registration_id)
+            subscription, images = removed
             for image in images:
                 self._conductor.callbacks.unavailable_image(subscription, image)
 
-    def close_counter(self, counter: Counter) -> None:
-        """Give it back to the driver, unless it is static."""
+    def close_counter(self, registration_id: int) -> None:
+        """Give it back to the driver."""
         with self._conductor.lock:
-            if self._resources.remove_counter(counter):
-                self._driver.remove_counter(counter.registration_id)
-            counter.mark_closed()
-
-    def reject_image(self, correlation_id: int, position: int, reason: str) -> None:
-        """Refuse an image from a position on."""
-        position, reason = int64_of(position, "position"), text_of(reason, "reason")
-        correlation_id = int64_of(correlation_id, "image_correlation_id")
-        self._command(
-            f"reject image {correlation_id}",
-            lambda: self._driver.reject_image(correlation_id, position, reason),
-        ).result()
-
-    def channel_status(self, status_id: int) -> channel_status.ChannelStatus:
-        """Return the state of a channel's endpoint."""
-        return channel_status.channel_status(self._conductor.counters, status_id)
-
-    def channel_peers(self, status_id: int, registration_id: int) -> ChannelPeers:
-        """Return the peers of the channel of a publication, by the registration id that it has in the driver."""
-        return ChannelPeers(self._conductor.counters, status_id, registration_id)
-
-    def local_addresses(self, status_id: int) -> list[str]:
-        """Return the bound addresses of a channel."""
-        return channel_status.local_addresses(self._conductor.counters, status_id)
-
-    def resolved_channel(self, channel: str, status_id: int) -> str | None:
-        """Return the channel with its bound port in place of port 0."""
-        return channel_status.resolved_channel(self._conductor.counters, channel, status_id)
-
-    def add_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Send a publication to one more place."""
-        channel = channel_of(channel)
-        return self._command(
-            f"add_destination {channel!r}", lambda: self._driver.add_destination(registration_id, channel)
-        )
-
-    def remove_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Send a publication to one place less."""
-        channel = channel_of(channel)
-        return self._command(
-            f"remove_destination {channel!r}",
-            lambda: self._driver.remove_destination(registration_id, channel),
-        )
-
-    def remove_destination_by_id(self, registration_id: int, destination_id: int) -> Registration[int]:
-        """Send a publication to one place less."""
-        destination_id = int64_of(destination_id, "destination_registration_id")
-        return self._command(
-            f"remove_destination_by_id {destination_id}",
-            lambda: self._driver.remove_destination_by_id(registration_id, destination_id),
-        )
-
-    def add_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Receive a subscription from one more place."""
-        channel = channel_of(channel)
-        return self._command(
-            f"add_destination {channel!r}", lambda: self._driver.add_rcv_destination(registration_id, channel)
-        )
-
-    def remove_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Receive a subscription from one place less."""
-        channel = channel_of(channel)
-        return self._command(
-            f"remove_destination {channel!r}",
-            lambda: self._driver.remove_rcv_destination(registration_id, channel),
-        )
+            if self._resources.remove_counter(registration_id):
+                self._driver.send(commands.RemoveCounter, registration_id)
 
     # -- helpers --
 
-    def _send(self, what: str, make: Callable[..., T], command: Callable[[], int]) -> Registration[T]:
+    def _send(
+        self,
+        what: str,
+        make: Callable[..., T],
+        kind: Callable[Concatenate[int, int, P], commands.Command],
+        *fields: P.args,
+        **named: P.kwargs,
+    ) -> Registration[T]:
         conductor = self._conductor
         with conductor.lock:
             conductor.check_open()
-            return conductor.register(command(), what, make)
+            return conductor.register(self._driver.send(kind, *fields, **named), what, make)
 
-    def _command(self, what: str, command: Callable[[], int]) -> Registration[int]:
-        """Send a command whose answer is its own correlation id."""
-
-        def make(response: responses.OnOperationSuccess) -> int:
-            return response.correlation_id
-
-        return self._send(what, make, command)
+    def _remove_publication(self, registration_id: int, *, revoke: bool) -> None:
+        flags = wire.COMMAND_REMOVE_PUBLICATION_FLAG_REVOKE if revoke else 0
+        self._driver.send(commands.RemovePublication, registration_id, flags)
 
     def _make_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
         try:
             publication = self._map_publication(kind, channel, response)
         except Exception:
             # What cannot be used here must not stay open in the driver.
-            self._driver.remove_publication(response.correlation_id, revoke=False)
+            self._remove_publication(response.correlation_id, revoke=False)
             raise
         self._resources.publications[response.correlation_id] = publication
         return publication
@@ -284,7 +238,7 @@ class ClientOperations:
         log = self._resources.log_buffers.acquire(response.registration_id, response.log_file)
         try:
             return kind(
-                PublicationParams(
+                PublicationArguments(
                     owner=self,
                     channel=channel,
                     stream_id=response.stream_id,

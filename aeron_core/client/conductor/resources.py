@@ -22,22 +22,26 @@ class Resources:
         self.subscriptions: dict[int, Subscription] = {}
         self.counters: dict[int, Counter] = {}
 
-    def remove_publication(self, publication: PublicationBase, now_ns: int) -> bool:
+    def remove_publication(self, registration_id: int, now_ns: int) -> bool:
         """Close it; return False if it was closed."""
-        if self.publications.pop(publication.registration_id, None) is None:
+        publication = self.publications.pop(registration_id, None)
+        if publication is None:
             return False
         publication.mark_closed()
         self.log_buffers.release(publication.original_registration_id, now_ns)
         return True
 
-    def remove_subscription(self, subscription: Subscription, now_ns: int) -> tuple[Image, ...] | None:
-        """Close it with its images and return those; None if it was closed."""
-        if self.subscriptions.pop(subscription.registration_id, None) is None:
+    def remove_subscription(
+        self, registration_id: int, now_ns: int
+    ) -> tuple[Subscription, tuple[Image, ...]] | None:
+        """Close it with its images and return it and those; None if it was closed."""
+        subscription = self.subscriptions.pop(registration_id, None)
+        if subscription is None:
             return None
         images = subscription.mark_closed()
         for image in images:
             self.log_buffers.release(image.correlation_id, now_ns)
-        return images
+        return subscription, images
 
     def remove_image(
         self, correlation_id: int, subscription_id: int, now_ns: int
@@ -50,20 +54,24 @@ class Resources:
         self.log_buffers.release(correlation_id, now_ns)
         return subscription, image
 
-    def remove_counter(self, counter: Counter) -> bool:
+    def remove_counter(self, registration_id: int) -> bool:
         """Close it; return False if it was closed."""
-        if self.counters.pop(counter.registration_id, None) is None:
+        counter = self.counters.pop(registration_id, None)
+        if counter is None:
             return False
         counter.mark_closed()
         return True
 
     def close_all(self, now_ns: int, on_unavailable: Callable[[Subscription, Image], None]) -> None:
         """Close everything, telling the subscriptions of each image that goes."""
-        for publication in list(self.publications.values()):
-            self.remove_publication(publication, now_ns)
-        for subscription in list(self.subscriptions.values()):
-            for image in self.remove_subscription(subscription, now_ns) or ():
-                on_unavailable(subscription, image)
-        for counter in list(self.counters.values()):
-            self.remove_counter(counter)
+        for registration_id in list(self.publications):
+            self.remove_publication(registration_id, now_ns)
+        for registration_id in list(self.subscriptions):
+            removed = self.remove_subscription(registration_id, now_ns)
+            if removed is not None:
+                subscription, images = removed
+                for image in images:
+                    on_unavailable(subscription, image)
+        for registration_id in list(self.counters):
+            self.remove_counter(registration_id)
         self.log_buffers.clear()

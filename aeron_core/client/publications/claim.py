@@ -11,29 +11,34 @@ context manager, too, and does nothing; its `buffer` raises NoClaimError, so tha
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import Final, Protocol
 
+from aeron_core._native import peers, wire
 from aeron_core.errors import NoClaimError
 from aeron_core.logbuffer.claim import BufferClaim
 
-if TYPE_CHECKING:
-    from aeron_core.client.publications.publication_base import PublicationBase
-
-_REASONS = {
-    -1: "nobody is connected (NOT_CONNECTED)",
-    -2: "receivers leave no room (BACK_PRESSURED)",
-    -3: "the log is turning to its next term (ADMIN_ACTION)",
-    -4: "the publication is closed (CLOSED)",
-    -5: "the stream has no positions left (MAX_POSITION_EXCEEDED)",
-    -7: "the peer is not connected (NO_PEER)",
-    -8: "the peer's queue leaves no room (PEER_FULL)",
+_REASONS: Final = {
+    wire.RESULT_NOT_CONNECTED: "nobody is connected (NOT_CONNECTED)",
+    wire.RESULT_BACK_PRESSURED: "receivers leave no room (BACK_PRESSURED)",
+    wire.RESULT_ADMIN_ACTION: "the log is turning to its next term (ADMIN_ACTION)",
+    wire.RESULT_CLOSED: "the publication is closed (CLOSED)",
+    wire.RESULT_MAX_POSITION_EXCEEDED: "the stream has no positions left (MAX_POSITION_EXCEEDED)",
+    peers.RESULT_NO_PEER: "the peer is not connected (NO_PEER)",
+    peers.RESULT_PEER_FULL: "the peer's queue leaves no room (PEER_FULL)",
 }
+
+
+class ClaimOwner(Protocol):
+    """The publication of a claim, as far as the claim needs it."""
+
+    def give_claim_back(self, claim: BufferClaim) -> None:
+        """Keep `claim` for the next message."""
 
 
 class Claim:
     """True while there is room to fill. One thread uses it."""
 
-    def __init__(self, publication: PublicationBase, position: int, claim: BufferClaim | None) -> None:
+    def __init__(self, publication: ClaimOwner, position: int, claim: BufferClaim | None) -> None:
         self.position = position
         self._publication = publication
         self._claim = claim

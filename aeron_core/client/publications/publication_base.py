@@ -1,11 +1,14 @@
-"""What the two kinds of publications have in common: who they are, their state, their destinations and peers.
+"""Offering messages, single and in batches, through the appender of either kind of publication.
 
-Not here: offering single messages (publication, exclusive_publication) and the frames of a log (logbuffer).
+Not here: state and destinations (publication_state) and the frames of a log (logbuffer).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+import cython
 
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
@@ -13,99 +16,55 @@ from aeron_core._native.integers import ReusedInt
 from aeron_core.client._native import arguments
 from aeron_core.client._native.payload import Payload
 from aeron_core.client.channel_peers import addressed
-from aeron_core.client.publications.batch_arguments import boundaries_of, count_of
-from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.publications.batch_arguments import boundaries_of, count_of, length_of, parts_of
+from aeron_core.client.publications.claim import Claim
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.client.publications.publication_state import PublicationState
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.frame_writer import check_range
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
-    from aeron_core.client.channel_status import ChannelStatus
-    from aeron_core.client.registrations import Registration
+    from aeron_core.client.channel_peers import ChannelPeers
+    from aeron_core.logbuffer.appender import Appender
 
 
-class PublicationBase:
-    """Any thread may ask for its state, change its destinations and close it."""
+class PublicationBase(PublicationState):
+    """Base of both kinds of publications: they differ in their appender alone."""
 
-    def __init__(self, params: PublicationParams) -> None:
-        self.channel = params.channel
-        self.stream_id = params.stream_id
-        self.session_id = params.session_id
-        self.registration_id = params.registration_id
-        self.original_registration_id = params.original_registration_id
-        self.channel_status_id = params.channel_status_id
-        self.position_limit_id = params.position_limit_id
-        self.is_closed = False
-        self._log = params.log
-        self._limit = params.limit
+    def __init__(self, params: PublicationArguments, appender: Appender) -> None:
+        PublicationState.__init__(self, params)
+        self._appender = appender
         self._payload = Payload()
         self._results = ReusedInt()
-        self._owner = params.owner
         self._spare_claim: BufferClaim | None = None
-        self._peers: ChannelPeers | None = None
 
-    @property
-    def position(self) -> int:
-        """The position behind everything that was offered, CLOSED once closed."""
+    def offer(
+        self,
+        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        *,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append one message: any contiguous buffer, or a list or tuple of them that are put together.
+
+        `peer` is the session of who alone shall get it; then the result may be NO_PEER or PEER_FULL, too, and
+        `reserved_value` is the hops that the message has behind it. Raises ValueError for a message longer than
+        `max_message_length`, or where the channel's peers cannot be told apart.
+        """
         if self.is_closed:
             return wire.RESULT_CLOSED
-        return self._position()
-
-    @property
-    def position_limit(self) -> int:
-        """The position up to which offers succeed, CLOSED once closed."""
-        if self.is_closed:
-            return wire.RESULT_CLOSED
-        return self._limit.get_i64_acquire(0)
-
-    @property
-    def available_window(self) -> int:
-        """How many bytes can be offered until back pressure, CLOSED once closed."""
-        if self.is_closed:
-            return wire.RESULT_CLOSED
-        return max(self._limit.get_i64_acquire(0) - self._position(), 0)
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether somebody receives the stream."""
-        return not self.is_closed and self._log.is_connected()
-
-    @property
-    def max_payload_length(self) -> int:
-        """Bytes of the longest message in one frame, and of the longest claim."""
-        return self._log.max_payload_length
-
-    @property
-    def max_message_length(self) -> int:
-        """Bytes of the longest message."""
-        return self._log.max_message_length
-
-    @property
-    def max_possible_position(self) -> int:
-        """The position at which the stream ends: a new publication must go on then."""
-        return self._log.max_possible_position
-
-    @property
-    def term_buffer_length(self) -> int:
-        """Bytes of a term."""
-        return self._log.term_length
-
-    @property
-    def initial_term_id(self) -> int:
-        """The term id with which the stream began."""
-        return self._log.initial_term_id
-
-    @property
-    def position_bits_to_shift(self) -> int:
-        """By how many bits a term count is shifted to give a position."""
-        return self._log.position_bits_to_shift
-
-    @property
-    def is_original(self) -> bool:
-        """Whether this object's command made the stream, which later ones of the same channel share."""
-        return self.registration_id == self.original_registration_id
+        if peer is not None:
+            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            return self.refusal_of(peer, length_of(data)) or self.offer(data, reserved_value=value)
+        if type(data) is bytes:
+            position = self._appender.offer_bytes(data, arguments.field_of(reserved_value, "reserved_value"))
+            if position != 0:
+                return self._results.of(position)
+        elif isinstance(data, (list, tuple)):
+            return self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value"))
+        return self._results.of(self._offer(data, arguments.field_of(reserved_value, "reserved_value")))
 
     def offer_batch(  # noqa: PLR0913
         self,
@@ -137,70 +96,25 @@ class PublicationBase:
                 return wanted
         return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
 
-    @property
-    def peers(self) -> list[ChannelPeer]:
-        """Who is connected, where the channel's medium tells its peers apart; else none."""
-        return [] if self.is_closed else self.channel_peers().connected()
+    def try_claim(self, length: int, *, peer: int | None = None) -> Claim:
+        """Claim room for a message of `length` bytes, at most `max_payload_length`, to be written in place.
 
-    def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None for ever."""
-        self._owner.await_connected(self, timeout)
-
-    @property
-    def channel_status(self) -> ChannelStatus:
-        """Whether the driver has the channel's endpoint open; ACTIVE for IPC."""
-        return self._owner.channel_status(self.channel_status_id)
-
-    def local_addresses(self) -> list[str]:
-        """Return `address:port` of the sockets that the driver sends from."""
-        return self._owner.local_addresses(self.channel_status_id)
-
-    def add_destination(self, channel: str) -> int:
-        """Send to one more place (`control-mode=manual`) and return the destination's registration id."""
-        return self._owner.result(self.add_destination_async(channel))
-
-    def add_destination_async(self, channel: str) -> Registration[int]:
-        """Do as `add_destination` does, without waiting for the driver."""
-        return self._owner.add_destination(self.registration_id, channel)
-
-    def remove_destination(self, channel: str) -> None:
-        """Send to one place less."""
-        self._owner.result(self.remove_destination_async(channel))
-
-    def remove_destination_async(self, channel: str) -> Registration[int]:
-        """Do as `remove_destination` does, without waiting for the driver."""
-        return self._owner.remove_destination(self.registration_id, channel)
-
-    def remove_destination_by_id(self, destination_registration_id: int) -> None:
-        """Send to one place less, which `add_destination` gave this id."""
-        self._owner.result(self.remove_destination_by_id_async(destination_registration_id))
-
-    def remove_destination_by_id_async(self, destination_registration_id: int) -> Registration[int]:
-        """Do as `remove_destination_by_id` does, without waiting for the driver."""
-        return self._owner.remove_destination_by_id(self.registration_id, destination_registration_id)
-
-    def revoke(self) -> None:
-        """Close it, and let subscribers drop what they have not read yet."""
-        self._owner.close_publication(self, revoke=True)
-
-    def close(self) -> None:
-        """Offer no more; closing twice does nothing. Subscribers read to the end of what was offered."""
-        self._owner.close_publication(self, revoke=False)
-
-    def __enter__(self) -> PublicationBase:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self.is_closed else "connected" if self.is_connected else "not connected"
-        who = f"{self.channel!r}, {self.stream_id}, session_id={self.session_id}"
-        return f"{type(self).__name__}({who}, {state})"
-
-    def mark_closed(self) -> None:
-        """Answer CLOSED from now on. For the client's conductor."""
-        self.is_closed = True
+        The claim is false when there is no room: its `position` says why. It must be committed or aborted, as
+        `with` does. `peer` is as for `offer`. Raises ValueError for a longer message.
+        """
+        if self.is_closed:
+            return Claim(self, wire.RESULT_CLOSED, None)
+        if peer is not None:
+            return self._claim_for(arguments.int32_of(peer, "peer"), length)
+        wanted = arguments.int32_of(length, "length")
+        claim = self._take_claim()
+        position = self._appender.claim(claim, wanted)
+        if position >= 0:
+            return Claim(self, position, claim)
+        self.give_claim_back(claim)
+        if position == wire.RESULT_ERROR:
+            refuse_length(length, self._log.max_payload_length, " to be claimed")
+        return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:
         """Keep what a claim was made with for the next one. For claims."""
@@ -235,19 +149,40 @@ class PublicationBase:
             raise ValueError(f"peer={peer}: {self.channel} has no peers that a message could name")
         return channel_peers
 
-    def channel_peers(self) -> ChannelPeers:
-        """Return what messages to peers are checked with, for who sends many of them."""
-        if self._peers is None:
-            self._peers = self._owner.channel_peers(self.channel_status_id, self.original_registration_id)
-        return self._peers
+    def _claim_for(self, peer: int, length: int) -> Claim:
+        refusal = self.refusal_of(peer, length)
+        if refusal != 0:
+            return Claim(self, refusal, None)
+        claim = self.try_claim(length)
+        if claim:
+            claim.reserved_value = addressed(peer, 0)
+        return claim
+
+    def _offer(self, data: Buffer, reserved_value: int) -> int:
+        length = self._payload.borrow(data)
+        if length > self._log.max_message_length:
+            self._payload.give_back()
+            return refuse_length(length, self._log.max_message_length, "")
+        try:
+            result = self._appender.offer(self._payload.buffer, 0, length, reserved_value)
+        finally:
+            self._payload.give_back()
+        return result
+
+    def _offer_parts(self, parts: Sequence[Buffer], reserved_value: int) -> int:
+        buffers = parts_of(parts)
+        result = self._appender.offer_parts(buffers, reserved_value)
+        return self._check_result(result, sum(len(buffer) for buffer in buffers))
 
     def _offer_batch(
         self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
     ) -> int:
-        raise NotImplementedError(f"{type(self).__name__} has no appender")
-
-    def _position(self) -> int:
-        return min(self._log.producer_position(), self._log.max_possible_position)
+        with cython.nogil:
+            result = self._appender.offer_batch(data, boundaries, first, count, reserved_value)
+        if result == wire.RESULT_ERROR:
+            begin = boundaries.get_i64(first * 8)
+            return self._check_result(result, boundaries.get_i64(first * 8 + 8) - begin)
+        return result
 
     def _take_claim(self) -> BufferClaim:
         claim = self._spare_claim

@@ -6,20 +6,63 @@ the handler only; `copy` returns one that stays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from aeron_core._native import positions, wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
 
-if TYPE_CHECKING:
-    from aeron_core.client.subscriptions.image import Image
+
+class ImageSubscription(Protocol):
+    """The subscription of an image, as far as a fragment leads to it."""
+
+    @property
+    def channel(self) -> str:
+        """The channel, as it was added."""
+
+    @property
+    def stream_id(self) -> int:
+        """The stream within the channel."""
+
+    @property
+    def registration_id(self) -> int:
+        """The number of the subscription in the driver."""
+
+    def reject_image(self, image: FragmentImage, reason: str) -> None:
+        """Refuse the publication of one of its images."""
+
+
+class FragmentImage(Protocol):
+    """The image of a fragment."""
+
+    @property
+    def session_id(self) -> int:
+        """The session of its publication."""
+
+    @property
+    def correlation_id(self) -> int:
+        """The number of the image in the driver."""
+
+    @property
+    def position(self) -> int:
+        """The position up to which the stream was read."""
+
+    @property
+    def source_identity(self) -> str:
+        """Address and port of the sender, or `aeron:ipc`."""
+
+    @property
+    def subscription(self) -> ImageSubscription | None:
+        """The subscription that it belongs to."""
+
+    def reject(self, reason: str) -> None:
+        """Refuse the publication."""
 
 
 class Header:
     """The header of a fragment, or of the message that an assembler has put together."""
 
-    def __init__(self, log: LogBuffer, image: Image | None) -> None:
+    def __init__(self, log: LogBuffer, image: FragmentImage | None) -> None:
         self.image = image
         self._log = log
         self._buffer = log.buffer

@@ -8,7 +8,7 @@ from aeron_core.client._native cimport arguments
 from aeron_core.client._native.views cimport ViewFactory
 from aeron_core.client.subscriptions.header cimport Header
 from aeron_core.logbuffer.descriptor cimport LogBuffer
-from aeron_core.logbuffer.message_batch cimport MessageBatch
+from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 from aeron_core.logbuffer.reader cimport TermReader
 
 
@@ -42,6 +42,6 @@ cdef class Image:
     @cython.locals(current=int64_t, limit=int64_t)
     cdef int move_position(self, int64_t position) except -1
     @cython.locals(position=int64_t, begin=int64_t, first=int64_t)
-    cdef int64_t poll_into(self, MessageBatch batch, int64_t max_messages) except -1
+    cdef int64_t poll_into(self, BatchBuffer batch, int64_t max_messages) except -1
     cdef object _view_of_frame(self, int64_t frame)
     cdef int _publish(self, int64_t begin, int64_t position) except -1

@@ -10,7 +10,7 @@ delivered; a handler that raises has had its fragment delivered.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import cython
 
@@ -19,14 +19,11 @@ from aeron_core._native.counter import Counter
 from aeron_core.client._native import arguments
 from aeron_core.client._native.views import ViewFactory
 from aeron_core.client.subscriptions.action import Action
-from aeron_core.client.subscriptions.header import Header
+from aeron_core.client.subscriptions.header import Header, ImageSubscription
 from aeron_core.errors import ConfigurationError, ProtocolError
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 from aeron_core.logbuffer.descriptor import LogBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
 from aeron_core.logbuffer.reader import TermReader
-
-if TYPE_CHECKING:
-    from aeron_core.client.subscriptions.subscription import Subscription
 
 NO_LIMIT: Final = -1
 """The limit position of a poll that goes as far as the stream."""
@@ -41,7 +38,7 @@ class Image:
 
     def __init__(  # noqa: PLR0913 - the fields of the driver's message
         self,
-        subscription: Subscription | None,
+        subscription: ImageSubscription | None,
         session_id: int,
         log: LogBuffer,
         position: Counter,
@@ -300,7 +297,7 @@ class Image:
             )
         return self._publish(current, position)
 
-    def poll_into(self, batch: MessageBatch, max_messages: int) -> int:
+    def poll_into(self, batch: BatchBuffer, max_messages: int) -> int:
         """Append up to `max_messages` whole messages to `batch` and return their number.
 
         A frame that cannot be one raises ProtocolError, once nothing stands in front of it.

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core.client._native cimport arguments
 from aeron_core.client.subscriptions.image cimport Image
-from aeron_core.logbuffer.message_batch cimport MessageBatch
+from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 
 
 @cython.final
@@ -18,7 +18,7 @@ cdef class Subscription:
     cdef object _owner                        # the client's side that talks to the driver
     cdef tuple _images                        # replaced, never changed: a poll goes on with the one it began with
     cdef int64_t _round_robin                 # the image that the next poll begins with
-    cdef MessageBatch _batch                  # where batches are gathered
+    cdef BatchBuffer _batch                  # where batches are gathered
 
     cdef int64_t _first(self, int64_t count) noexcept
     @cython.locals(count=int64_t, first=int64_t, i=int64_t, fragments=int32_t)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import cython
 
+from aeron_core.client import channel_status
 from aeron_core.client._native import arguments
 from aeron_core.client.channel_peers import ChannelPeer
+from aeron_core.client.command_arguments import channel_of, text_of
 from aeron_core.client.subscriptions.image import (
     NO_LIMIT,
     BlockHandler,
@@ -21,14 +23,15 @@ from aeron_core.client.subscriptions.image import (
     FragmentHandler,
     Image,
 )
-from aeron_core.client.subscriptions.message_batch import MessageBatch as MessageColumns
+from aeron_core.client.subscriptions.message_batch import MessageBatch
 from aeron_core.errors import ProtocolError
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
+from aeron_core.protocol import commands
 
 if TYPE_CHECKING:
-    from aeron_core.client.channel_status import ChannelStatus
     from aeron_core.client.owner import ResourceOwner
     from aeron_core.client.registrations import Registration
+    from aeron_core.client.subscriptions.header import FragmentImage
 
 ImageHandler = Callable[[Image], object]
 
@@ -60,7 +63,7 @@ class Subscription:
         self._owner = owner
         self._images: tuple[Image, ...] = ()
         self._round_robin = 0
-        self._batch = MessageBatch(1, 1)  # replaced by the first batch: a subscription may never need one
+        self._batch = BatchBuffer(1, 1)  # replaced by the first batch: a subscription may never need one
 
     @property
     def images(self) -> tuple[Image, ...]:
@@ -113,7 +116,7 @@ class Subscription:
         arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 
-    def poll_batch(self, max_messages: int = 4096) -> MessageColumns:
+    def poll_batch(self, max_messages: int = 4096) -> MessageBatch:
         """Return up to `max_messages` whole messages of all images, as arrays of the caller's own.
 
         Fragments are put together. A batch is shorter where its messages fill a MiB. The GIL is released
@@ -124,7 +127,7 @@ class Subscription:
         self._gather(arguments.int32_of(max_messages, "max_messages"))
         batch = self._batch
         count = batch.count
-        return MessageColumns(
+        return MessageBatch(
             np.frombuffer(batch.data, np.uint8, batch.data_length).copy(),
             np.frombuffer(batch.boundaries, np.int64, count + 1).copy(),
             np.frombuffer(batch.positions, np.int64, count).copy(),
@@ -133,13 +136,13 @@ class Subscription:
         )
 
     @property
-    def channel_status(self) -> ChannelStatus:
+    def channel_status(self) -> channel_status.ChannelStatus:
         """Whether the driver has the channel's endpoint open; ACTIVE for IPC and spies."""
-        return self._owner.channel_status(self.channel_status_id)
+        return channel_status.channel_status(self._owner.counters, self.channel_status_id)
 
     def local_addresses(self) -> list[str]:
         """Return `address:port` of the sockets that the driver has bound for the channel."""
-        return self._owner.local_addresses(self.channel_status_id)
+        return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def resolved_endpoint(self) -> str | None:
         """Return the first local address, which tells the port where the channel asked for port 0."""
@@ -147,31 +150,43 @@ class Subscription:
 
     def resolved_channel(self) -> str | None:
         """Return the channel with the bound port in place of port 0, None until it is bound."""
-        return self._owner.resolved_channel(self.channel, self.channel_status_id)
+        return channel_status.resolved_channel(self._owner.counters, self.channel, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
         """Receive from one more place (`control-mode=manual`); return the destination's registration id."""
-        return self._owner.result(self.add_destination_async(channel))
+        return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
         """Do as `add_destination` does, without waiting for the driver."""
-        return self._owner.add_rcv_destination(self.registration_id, channel)
+        channel = channel_of(channel)
+        return self._owner.command(
+            f"add_destination {channel!r}", commands.AddRcvDestination, self.registration_id, channel
+        )
 
     def remove_destination(self, channel: str) -> None:
         """Receive from one place less."""
-        self._owner.result(self.remove_destination_async(channel))
+        self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
         """Do as `remove_destination` does, without waiting for the driver."""
-        return self._owner.remove_rcv_destination(self.registration_id, channel)
+        channel = channel_of(channel)
+        return self._owner.command(
+            f"remove_destination {channel!r}", commands.RemoveRcvDestination, self.registration_id, channel
+        )
 
-    def reject_image(self, image: Image, reason: str) -> None:
+    def reject_image(self, image: FragmentImage, reason: str) -> None:
         """Refuse a publication: the driver tells its sender why, and closes the image."""
-        self._owner.reject_image(image.correlation_id, image.position, reason)
+        self._owner.command(
+            f"reject image {image.correlation_id}",
+            commands.RejectImage,
+            image.correlation_id,
+            image.position,
+            text_of(reason, "reason"),
+        ).result()
 
     def close(self) -> None:
         """Receive no more; closing twice does nothing."""
-        self._owner.close_subscription(self)
+        self._owner.close_subscription(self.registration_id)
 
     def __enter__(self) -> Subscription:
         return self
@@ -263,7 +278,7 @@ class Subscription:
     def _make_room(self, max_messages: int, length: int) -> int:
         batch = self._batch
         if batch.capacity < max_messages or batch.data.capacity < length:
-            self._batch = MessageBatch(max_messages, max(length, BATCH_DATA_LENGTH))
+            self._batch = BatchBuffer(max_messages, max(length, BATCH_DATA_LENGTH))
         else:
             batch.clear()
         return 0

@@ -15,7 +15,7 @@ from aeron_core import (
 )
 from aeron_core._native import wire
 from aeron_core._native.counter import Counter
-from aeron_core.client.publications.publication_params import PublicationParams
+from aeron_core.client.publications.publication_arguments import PublicationArguments
 
 MAX_MESSAGE_LENGTH = 8192
 TERM_LENGTH = 65536
@@ -274,7 +274,7 @@ def test_the_last_position_ends_the_stream(stream):
     log.buffer.put_i64(log.metadata_offset + 8 * last_index, (last_term_id << 32) + TERM_LENGTH - 32)
     log.buffer.put_i32(log.metadata_offset + wire.LOG_ACTIVE_TERM_COUNT_OFFSET, (1 << 31) - 1)
     publication = type(stream.publication)(
-        PublicationParams(
+        PublicationArguments(
             owner=None,
             channel="aeron:ipc",
             stream_id=22,

@@ -1,4 +1,4 @@
-"""What a driver says about a publication that it has made."""
+"""The arguments of both kinds of publications, which the client takes from the driver's answer."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PublicationParams:
-    """From this both kinds of publications are made."""
+class PublicationArguments:
+    """The arguments of a publication."""
 
     owner: ResourceOwner
     channel: str
@@ -24,4 +24,4 @@ class PublicationParams:
     channel_status_id: int
     position_limit_id: int
     log: LogBuffer
-    limit: AtomicBuffer  # at least 8 bytes: an i64, how far the driver lets the stream go
+    limit: AtomicBuffer  # at least 8 bytes: an i64, the position up to which the driver lets the stream go

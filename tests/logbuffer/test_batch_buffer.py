@@ -1,13 +1,13 @@
 import pytest
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_core.logbuffer.message_batch import MessageBatch
+from aeron_core.logbuffer.batch_buffer import BatchBuffer
 
 SOURCE = AtomicBuffer(b"abcdef")
 
 
 def test_message_may_be_put_together_from_pieces():
-    batch = MessageBatch(2, 16)
+    batch = BatchBuffer(2, 16)
 
     batch.append(SOURCE, 0, 2)
     batch.append(SOURCE, 4, 2)
@@ -24,7 +24,7 @@ def test_message_may_be_put_together_from_pieces():
 
 
 def test_room_is_of_messages_and_of_bytes():
-    batch = MessageBatch(1, 4)
+    batch = BatchBuffer(1, 4)
 
     assert batch.has_room(4)
     assert not batch.has_room(5)
@@ -33,7 +33,7 @@ def test_room_is_of_messages_and_of_bytes():
 
 
 def test_cleared_batch_is_filled_from_the_start():
-    batch = MessageBatch(1, 4)
+    batch = BatchBuffer(1, 4)
     batch.append(SOURCE, 0, 4)
     batch.finish(64, 0, 0)
 
@@ -45,10 +45,10 @@ def test_cleared_batch_is_filled_from_the_start():
 
 def test_bytes_without_room_raise():
     with pytest.raises(IndexError):
-        MessageBatch(1, 4).append(SOURCE, 0, 5)
+        BatchBuffer(1, 4).append(SOURCE, 0, 5)
 
 
 @pytest.mark.parametrize(("capacity", "data_capacity"), [(0, 1), (1, 0), (-1, 1)])
 def test_batch_without_capacity_is_refused(capacity, data_capacity):
     with pytest.raises(ValueError, match=f"capacity={capacity}, data capacity={data_capacity}"):
-        MessageBatch(capacity, data_capacity)
+        BatchBuffer(capacity, data_capacity)

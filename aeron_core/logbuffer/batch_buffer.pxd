@@ -5,7 +5,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 
 @cython.final
-cdef class MessageBatch:
+cdef class BatchBuffer:
     cdef readonly AtomicBuffer data             # the messages, one behind the other
     cdef readonly AtomicBuffer boundaries       # capacity + 1 int64: message i lies from entry i up to entry i + 1
     cdef readonly AtomicBuffer positions        # capacity int64: the position behind each message

@@ -10,7 +10,7 @@ from __future__ import annotations
 from aeron_core._native.buffer import AtomicBuffer
 
 
-class MessageBatch:
+class BatchBuffer:
     """Room for `capacity` messages of `data_capacity` bytes together; all numbers in it are little-endian.
 
     One thread uses it at a time. Raises ValueError for a capacity that is not positive.
