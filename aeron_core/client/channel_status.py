@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 import struct
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from aeron_core.concurrent.counters import CountersReader
+from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
 
 LOCAL_SOCKET_ADDRESS_TYPE_ID: Final = 14
-_NO_COUNTER: Final = -1
 # Of the key: the channel status counter, the length of the address, then the address.
 _KEY: Final = struct.Struct("<ii")
 _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)")
@@ -31,7 +29,7 @@ class ChannelStatus(IntEnum):
 
 def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
     """Return the state that counter `status_id` holds; a channel without an endpoint is always active."""
-    if status_id == _NO_COUNTER:
+    if status_id == NULL_COUNTER_ID:
         return ChannelStatus.ACTIVE
     try:
         return ChannelStatus(counters.value(status_id))
@@ -41,7 +39,7 @@ def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
 
 def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
     """Return the bound addresses of the channel whose status is counter `status_id`."""
-    if status_id == _NO_COUNTER or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
+    if status_id == NULL_COUNTER_ID or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
         return []
     addresses = []
     for record in counters:

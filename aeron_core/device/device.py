@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native import peers, wire
 from aeron_core.device.forwarder import Forwarder
-from aeron_core.device.ties import Ties
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import parse_bool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
@@ -71,6 +70,38 @@ class DeviceSide:
         """Give the channel back; the driver sends what it has."""
         self.subscription.close()
         self.publication.close()
+
+
+class Ties:
+    """Which peer of one side goes with which of the other, by sessions, of sides 0 and 1.
+
+    A tie is made by the first message of a peer that has none, with the peer of the other side that has the fewest, the
+    one that has been there longest among equals; and it is made in both directions unless that one has a tie already:
+    its messages go to whom it was tied first. A tie lasts as long as both live.
+    """
+
+    def __init__(self) -> None:
+        self._of_side: tuple[dict[int, int], dict[int, int]] = ({}, {})
+
+    def choose(self, side: int, session: int, here: Collection[int], there: Sequence[int]) -> int | None:
+        """Return the peer that a message of `session` goes to, of those that live there; None where nobody does.
+
+        `here` are those that live on the side that the message comes from.
+        """
+        ties, back = self._of_side[side], self._of_side[1 - side]
+        tied = ties.get(session)
+        if tied is not None and tied in there:
+            return tied
+        for gone in [each for each in ties if each not in here]:
+            del ties[gone]
+        if not there:
+            return None
+        users = list(ties.values())
+        chosen = min(there, key=users.count)
+        ties[session] = chosen
+        if back.get(chosen) not in here:
+            back[chosen] = session
+        return chosen
 
 
 class _Direction:

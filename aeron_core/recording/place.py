@@ -11,7 +11,8 @@ from aeron_core.recording.remote.upload_thread import UploadThread
 from aeron_core.recording.remote.uploader import Uploader
 from aeron_core.recording.retention.retention import Retention, RetentionPolicy
 from aeron_core.recording.storage.archive import Archive
-from aeron_core.recording.storage.file_store import LocalStore, open_store
+from aeron_core.recording.storage.arrow_store import open_store
+from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.writing.recorder import RecorderParams
 
 

@@ -20,8 +20,9 @@ from aeron_core.errors import (
     RecordingNotFoundError,
 )
 from aeron_core.recording.storage import names
+from aeron_core.recording.storage.arrow_store import open_store
 from aeron_core.recording.storage.catalogue import lock
-from aeron_core.recording.storage.file_store import FileStore, open_store
+from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
 

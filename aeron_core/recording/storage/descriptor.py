@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from aeron_core._native import wire
 from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
@@ -15,7 +16,7 @@ DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
 _MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
 
 _Int32 = Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)]
-_Position = Annotated[int, Field(ge=0, multiple_of=32)]
+_Position = Annotated[int, Field(ge=0, multiple_of=wire.FRAME_ALIGNMENT)]
 
 
 class RecordingDescriptor(BaseModel):

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.client.counters import Counter
 from aeron_core.client.registrations import Registration, RegistrationState
 from aeron_core.client.subscriptions.image import Image
 from aeron_core.errors import AeronError, RecordingError
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.index import MAX_COVERED_LENGTH
 from aeron_core.recording.writing.recording_writer import RecordingWriter
 
@@ -25,6 +28,14 @@ _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
 # them. Invented numbers: half of the reference's initial receiver window, which is never more than half a term.
 _WAITING_LENGTH: Final = 64 * 1024
 _WAITING_PART_OF_TERM: Final = 4
+
+# The counter that shows how far a recording is, as Aeron Archive shows it.
+# Source: RecordingPos.java: type id, key and label.
+RECORDING_POSITION_TYPE_ID: Final = 100
+_RECORDING_ID_OFFSET: Final = 0
+_SESSION_ID_OFFSET: Final = 8
+_SOURCE_IDENTITY_LENGTH_OFFSET: Final = 12
+_SOURCE_IDENTITY_OFFSET: Final = 16
 
 
 class ImageRecorder:
@@ -136,3 +147,21 @@ class ImageRecorder:
 def gist(error: AeronError) -> str:
     """Return the part of a message that stays the same while the room on a disk changes."""
     return str(error).partition(";")[0]
+
+
+def recording_key(descriptor: RecordingDescriptor) -> bytes:
+    """Return the key: recording id, session id, and the length and text of the source identity."""
+    identity = descriptor.source_identity.encode("ascii", "replace")[
+        : wire.COUNTER_KEY_MAX_LENGTH - _SOURCE_IDENTITY_OFFSET
+    ]
+    key = AtomicBuffer.allocate(wire.COUNTER_KEY_MAX_LENGTH)
+    key.put_i64(_RECORDING_ID_OFFSET, descriptor.recording_id)
+    key.put_i32(_SESSION_ID_OFFSET, descriptor.session_id)
+    key.put_i32(_SOURCE_IDENTITY_LENGTH_OFFSET, len(identity))
+    key.put_bytes(_SOURCE_IDENTITY_OFFSET, identity)
+    return key.get_bytes(0, _SOURCE_IDENTITY_OFFSET + len(identity))
+
+
+def recording_label(descriptor: RecordingDescriptor) -> str:
+    """Return the text for humans."""
+    return f"rec-pos: {descriptor.recording_id} {descriptor.session_id} {descriptor.stream_id} {descriptor.channel}"

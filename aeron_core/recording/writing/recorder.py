@@ -5,6 +5,7 @@ Not here: how one image is recorded (image_recorder), and which recording it con
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,10 +23,11 @@ from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH, Reco
 from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.writing.continuation import end_what_was_taken_down, find_continuation
 from aeron_core.recording.writing.durability import Durability
-from aeron_core.recording.writing.epoch_clock import EpochClock
-from aeron_core.recording.writing.image_recorder import RETRY_NS, ImageRecorder, gist
-from aeron_core.recording.writing.recording_counter import (
+from aeron_core.recording.writing.image_recorder import (
     RECORDING_POSITION_TYPE_ID,
+    RETRY_NS,
+    ImageRecorder,
+    gist,
     recording_key,
     recording_label,
 )
@@ -40,6 +42,32 @@ _BEAT_NS: Final = 100_000_000
 
 # An image of one subscription: subscriptions of one driver may share what the driver knows it by.
 _Key = tuple[int, int]
+
+
+class EpochClock:
+    """Returns nanoseconds since the epoch, never fewer than before; one thread uses it.
+
+    After the system's clock was set back it counts on by itself: what is timed by it must not wait for an hour to
+    come again, and an index must not go backwards.
+    """
+
+    def __init__(
+        self, wall_ns: Callable[[], int] = time.time_ns, steady_ns: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._wall_ns = wall_ns
+        self._steady_ns = steady_ns
+        self._last_ns = wall_ns()
+        self._last_steady_ns = steady_ns()
+
+    def __call__(self) -> int:
+        """Return the time."""
+        steady_ns = self._steady_ns()
+        wall_ns = self._wall_ns()
+        counted_ns = self._last_ns + steady_ns - self._last_steady_ns
+        # The wall is a little slower or faster where it is being corrected: that is followed forward.
+        self._last_ns = wall_ns if wall_ns >= self._last_ns else counted_ns
+        self._last_steady_ns = steady_ns
+        return self._last_ns
 
 
 @dataclass(frozen=True, slots=True)

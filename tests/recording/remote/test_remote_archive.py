@@ -160,7 +160,7 @@ def test_a_server_that_went_away_leaves_all_in_the_spool(uri, tmp_path, monkeypa
         def fail(*_):
             raise OSError("connection refused")
 
-        monkeypatch.setattr("aeron_core.recording.storage.file_store.ArrowStore.upload", fail)
+        monkeypatch.setattr("aeron_core.recording.storage.arrow_store.ArrowStore.upload", fail)
         written.stop()
 
     assert [str(error).partition(":")[0] for error in errors][-1] == str(tmp_path / "spool")

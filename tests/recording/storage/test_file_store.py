@@ -11,7 +11,8 @@ import pytest
 
 from aeron_core.errors import RecordingError, RecordingNotFoundError
 from aeron_core.recording import Archive
-from aeron_core.recording.storage.file_store import ArrowStore, write_failure
+from aeron_core.recording.storage.arrow_store import ArrowStore
+from aeron_core.recording.storage.file_store import write_failure
 
 HOUR_S = 3600
 NOBODY = 65534

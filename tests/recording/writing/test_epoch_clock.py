@@ -1,6 +1,6 @@
 """The time of a recorder."""
 
-from aeron_core.recording.writing.epoch_clock import EpochClock
+from aeron_core.recording.writing.recorder import EpochClock
 
 HOUR_NS = 3600 * 10**9
 
