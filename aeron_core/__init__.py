@@ -1,6 +1,6 @@
 """A plugin-based, embeddable Aeron media driver and client for Python.
 
-The public names are imported when they are first used: who needs one of them does not wait for all.
+The public names are imported at their first use, which keeps the start-up of small programs short.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 __version__: Final = VERSION
 
-#: Where each public name is defined.
+#: The module that defines each public name.
 _HOMES: Final = {
     "ADMIN_ACTION": "logbuffer.results",
     "Action": "client.subscriptions.action",
@@ -108,13 +108,13 @@ _HOMES: Final = {
     "connect": "client.aeron",
 }
 
-__all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - strings all
+__all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - all are strings
 
 
 def get_include() -> str:
-    """Return the root to cimport from when a plugin is compiled: Cython's `include_path`.
+    """Return the `include_path` for Cython when a plugin cimports this package.
 
-    The C headers that its declarations include lie in `aeron_core/_native` below it.
+    The C headers are in the folder `aeron_core/_native` below it.
     """
     return str(Path(__file__).parent.parent)
 

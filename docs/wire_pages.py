@@ -393,7 +393,7 @@ def message_table(module: object) -> Iterator[str]:
     found = [
         kind
         for _, kind in inspect.getmembers(module, inspect.isclass)
-        if issubclass(kind, message.Message) and hasattr(kind, "TYPE_ID")
+        if issubclass(kind, message.DriverMessage) and hasattr(kind, "TYPE_ID")
     ]
     yield "Text and bytes are an i32 length and that many bytes.\n"
     yield "| type | message | fields |\n|---|---|---|"

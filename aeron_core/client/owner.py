@@ -25,7 +25,7 @@ class Connectable(Protocol):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed: it never connects again."""
+        """Whether it was closed."""
 
 
 class ResourceOwner(Protocol):
@@ -42,7 +42,7 @@ class ResourceOwner(Protocol):
         *fields: P.args,
         **named: P.kwargs,
     ) -> Registration[int]:
-        """Send a command whose answer is its own correlation id; `what` names it in errors."""
+        """Send a command that is answered with its correlation id; `what` names it in errors."""
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
         """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""

@@ -1,4 +1,4 @@
-"""Streams kept on disk by position: written by a recorder, read by anybody."""
+"""Recordings: streams stored on disk by position, with one writer and any number of readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Archive", "Recording", "RecordingDescriptor"]
 
-# Imported at first use: every driver imports the plugin in this package, and few need numpy.
+# Lazy: every driver imports the plugin of this package, and few need numpy.
 _MODULES = {"Archive": "archive", "Recording": "recording", "RecordingDescriptor": "descriptor"}
 
 

@@ -1,4 +1,4 @@
-"""Publications and subscriptions without a driver, and a stand-in for a driver that answers commands."""
+"""Publications and subscriptions without a driver, and a driver double that answers commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ def make_image(log: LogBuffer, session_id: int = 11, subscription: Subscription 
 
 @pytest.fixture(params=[Publication, ExclusivePublication])
 def stream(request: pytest.FixtureRequest) -> Stream:
-    """Return a stream of 64 KiB terms whose limit is half a term, with either kind of publication."""
+    """Return a stream of 64 KiB terms and a limit of half a term, with either kind of publication."""
     return make_stream(request.param)
 
 
@@ -112,7 +112,7 @@ def make_stream(kind: type) -> Stream:
 
 @pytest.fixture
 def images() -> Callable[..., tuple[Subscription, list[LogBuffer]]]:
-    """Return what makes a subscription with images of several sessions, and their logs."""
+    """Return a factory of subscriptions with images of several sessions, and of their logs."""
 
     def make(count: int) -> tuple[Subscription, list[LogBuffer]]:
         subscription = Subscription(None, "aeron:ipc", 22, 2, -1)  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def images() -> Callable[..., tuple[Subscription, list[LogBuffer]]]:
 
 @dataclass
 class DriverDouble:
-    """Answers commands as a driver does, for streams that never leave memory; runs when it is told to."""
+    """Answers commands like a driver, with logs in files and no network; runs only when called."""
 
     directory: Path
     clock: Clock
@@ -272,13 +272,13 @@ def clock() -> Clock:
 
 @pytest.fixture
 def double(tmp_path: Path, clock: Clock) -> DriverDouble:
-    """Return a driver that runs only when a client waits for it, and when its test tells it to."""
+    """Return a driver double that runs only when a client waits for it or the test calls it."""
     return DriverDouble(tmp_path, clock)
 
 
 @pytest.fixture
 def make_client(double: DriverDouble, clock: Clock) -> Callable[..., Aeron]:
-    """Return what connects a client that runs in the test's own thread, on its manual clock."""
+    """Return a factory of clients that run in the test's thread, on its manual clock."""
 
     def make(*, settings: dict[str, Any] | None = None, **arguments: Any) -> Aeron:
         return connect(

@@ -1,1 +1,1 @@
-"""The client's side of the conversation with the driver: commands, answers, liveness."""
+"""The client's conductor: commands, responses of the driver, liveness."""

@@ -1,6 +1,6 @@
-"""Calls what a program gave its client to call, and survives what it raises.
+"""Calls the handlers of a program and passes their exceptions to its error handler.
 
-Not here: when (driver_listener, conductor).
+Not here: the events that trigger them (driver_listener, conductor).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _H = TypeVar("_H")
 
 
 class Callbacks:
-    """One program's handlers. Called under the lock of the client's conductor."""
+    """The handlers of one client. Called under the lock of the client's conductor."""
 
     def __init__(self, handlers: ClientHandlers, counters: CountersReader) -> None:
         self.handlers = handlers
@@ -37,60 +37,60 @@ class Callbacks:
 
     @property
     def available_counter_handlers(self) -> list[CounterHandler]:
-        """Who wants to hear of counters that were allocated."""
+        """The handlers of allocated counters."""
         return self._available_counter
 
     @property
     def unavailable_counter_handlers(self) -> list[CounterHandler]:
-        """Who wants to hear of counters that are freed."""
+        """The handlers of freed counters."""
         return self._unavailable_counter
 
     @property
     def close_handlers(self) -> list[CloseHandler]:
-        """Who wants to hear of the end of the client."""
+        """The handlers that are called when the client closes."""
         return self._close
 
     def error(self, error: Exception) -> None:
-        """Tell the program of an error that no call can raise."""
+        """Report an error that no call can raise."""
         try:
             self.handlers.on_error(error)
-        except Exception as another:  # whatever the program raises, the client goes on
+        except Exception as another:  # an error of the program must not stop the client
             log_error(another)
 
     def available_image(self, subscription: Subscription, image: Image) -> None:
-        """Tell the subscription of a new image."""
+        """Call the subscription's handler of new images."""
         handler = subscription.on_available_image
         if handler is not None:
             self._run(lambda: handler(image))
 
     def unavailable_image(self, subscription: Subscription, image: Image) -> None:
-        """Tell the subscription of an image that is gone."""
+        """Call the subscription's handler of removed images."""
         handler = subscription.on_unavailable_image
         if handler is not None:
             self._run(lambda: handler(image))
 
     def available_counter(self, registration_id: int, counter_id: int) -> None:
-        """Tell of a counter that was allocated, by whomever."""
+        """Call the handlers for a counter that this or another client allocated."""
         for handler in tuple(self._available_counter):
             self._run_counter(handler, registration_id, counter_id)
 
     def unavailable_counter(self, registration_id: int, counter_id: int) -> None:
-        """Tell of a counter that is freed."""
+        """Call the handlers for a freed counter."""
         for handler in tuple(self._unavailable_counter):
             self._run_counter(handler, registration_id, counter_id)
 
     def publication_error(self, frame: PublicationErrorFrame) -> None:
-        """Tell of a receiver that refused a publication."""
+        """Call the handler for a publication that a receiver rejected."""
         handler = self.handlers.on_publication_error
         if handler is not None:
             self._run(lambda: handler(frame))
 
     def peer_event(self, handler: Callable[..., object], what: object) -> None:
-        """Tell of a peer of a channel."""
+        """Call a handler with a peer or a refusal."""
         self._run(lambda: handler(what))
 
     def closed(self) -> None:
-        """Tell of the end of the client, once."""
+        """Call the close handlers, once."""
         handlers, self._close = self._close, []
         for handler in handlers:
             self._run(handler)
@@ -102,7 +102,7 @@ class Callbacks:
         was_running, self.is_running = self.is_running, True
         try:
             call()
-        except Exception as error:  # whatever the program raises, the client goes on
+        except Exception as error:  # an error of the program must not stop the client
             self.error(error)
         finally:
             self.is_running = was_running

@@ -1,8 +1,8 @@
-"""Finds the driver of a directory, also one that is only starting.
+"""Connects to the driver of a directory, also while it is starting.
 
-    no file, or not finished    wait
-    another version             refuse
-    no heartbeat, or an old one wait: a driver that died may be followed by another, with a new file
+    no file, or incomplete        wait
+    another version               raise
+    no heartbeat, or an old one   wait: a driver that died may be replaced by another, with a new file
 
 Source: aeron_client.c, aeron_client_connect_to_driver.
 """
@@ -28,10 +28,10 @@ _NS_PER_MS: Final = 1_000_000
 def connect_cnc(
     settings: ClientSettings, clock: Clock, *, pause: Callable[[], object] | None = None
 ) -> CncFile:
-    """Return the file of a driver that is alive.
+    """Return the cnc file of a live driver.
 
-    Calls `pause` between two looks, or sleeps. Raises DriverTimeoutError where there is no such driver within
-    the driver timeout, CncIncompatibleError for another version.
+    Calls `pause` between two attempts, or sleeps without it. Raises DriverTimeoutError if no driver is alive
+    within the driver timeout, CncIncompatibleError for another version.
     """
     deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS
     while True:
@@ -46,7 +46,7 @@ def connect_cnc(
             raise DriverTimeoutError(
                 f"no media driver in {settings.aeron_dir} within {settings.driver_timeout_ms} ms: {problem}; "
                 f"start one with `AERON_DIR={settings.aeron_dir} aeron-core driver` or "
-                "MediaDriver.launch_embedded(), or name the directory of one that runs (AERON_DIR)"
+                "MediaDriver.launch_embedded(), or set AERON_DIR to the directory of a running one"
             )
         if pause is None:
             time.sleep(_PAUSE_S)
@@ -55,12 +55,12 @@ def connect_cnc(
 
 
 def _problem(cnc: CncFile, now_ms: int, driver_timeout_ms: int) -> str | None:
-    """Return why the driver of the file cannot be alive, or None."""
+    """Return why the driver of the file is not alive, or None."""
     heartbeat_ms = ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
     if heartbeat_ms < 0:
-        return "the last one there has ended"
+        return "the last one there has shut down"
     if heartbeat_ms == 0:
-        return "the one there has not begun to run"
+        return "the one there has not started its duty cycle"
     if now_ms - heartbeat_ms > driver_timeout_ms:
-        return f"the last one there has been silent for {now_ms - heartbeat_ms} ms"
+        return f"the last one there sent its last heartbeat {now_ms - heartbeat_ms} ms ago"
     return None

@@ -1,11 +1,11 @@
-"""The duty cycle of a client: hear the driver, show and check signs of life, give up what takes too long.
+"""The client's conductor: receives responses of the driver, sends heartbeats, and checks timeouts.
 
-Not here: what messages do (driver_listener), commands (operations), the thread (conductor_thread).
+Not here: handling of responses (driver_listener), commands (operations), the thread (conductor_thread).
 
-    open -> closed    by `close`, or for good when the driver died, gave the client up, or was silent too long
+    open -> closed    by `close`, or when the driver died, timed the client out, or missed its heartbeats
 
 One lock guards everything: the cycle runs on its own thread, in the program's own loop, and in every call
-that waits for the driver, so that no answer waits for a thread to wake up.
+that waits for the driver, so that no response waits for a thread to wake up.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Messages of the driver in one cycle: a bound that lets timeouts be checked in between. An invented number.
+# Responses of the driver in one cycle: bounds the time between two checks of timeouts. An invented number.
 _MESSAGE_LIMIT: Final = 64
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-# Between two looks for an answer: short first, because drivers answer within a millisecond when idle.
+# Pauses between two polls for a response: short first, because an idle driver answers within a millisecond.
 _MIN_PAUSE_S: Final = 0.00002
 _MAX_PAUSE_S: Final = 0.001
-# What a handler that still runs may keep the end of the program. An invented number.
+# How long a running handler may delay the exit of the program. An invented number.
 _EXIT_PATIENCE_S: Final = 1.0
 
 
 class ClientConductor:
-    """Of one client. Any thread."""
+    """The conductor of one client; any thread may call it."""
 
     def __init__(
         self,
@@ -85,11 +85,11 @@ class ClientConductor:
 
     @property
     def driver_identity(self) -> str:
-        """Which process the driver is, and since when."""
+        """Unique id of the driver process: its pid and start time."""
         return f"{self._cnc.pid}-{self._cnc.start_timestamp_ms}"
 
     def do_work(self) -> int:
-        """Run one cycle; return how much there was to do. Does nothing within a handler, or once closed."""
+        """Run one duty cycle and return the work count. Does nothing within a handler, or once closed."""
         with self.lock:
             if self.is_closed or self.callbacks.is_running:
                 return 0
@@ -97,32 +97,32 @@ class ClientConductor:
                 return self._receive() + self._check_timeouts()
             except AeronError as error:
                 self._close(error)
-            except Exception as error:  # a mistake in one message must not end the thread
+            except Exception as error:  # an error in one response must not end the thread
                 self.callbacks.error(error)
             return 1
 
     def idle_s(self) -> float | None:
-        """Return how long to sleep after a cycle without work, None to run no more."""
+        """Return how long to sleep after a cycle without work, None to stop."""
         if self.is_closed:
             return None
         idle_s = self.settings.idle_sleep_duration_ns / _NS_PER_S
-        # Who asked and does not wait polls, or awaits in an event loop: the answer shall not take long.
+        # A caller that does not block polls its registration, or awaits it in an event loop: answer it soon.
         return min(idle_s, _MAX_PAUSE_S) if len(self.registrations) else idle_s
 
     def register(self, registration_id: int, what: str, make: Callable[..., T]) -> Registration[T]:
-        """Return what waits for the answer to a command; `make` turns it into what was asked for."""
+        """Return a registration for a command that was sent; `make` turns the response into its result."""
         deadline_ns = self.clock.nano_time() + self._driver_timeout_ns
         registration = Registration(self, registration_id, what, deadline_ns, make)
         self.registrations.add(registration)
         return registration
 
     def await_registration(self, registration: Registration[T], timeout: float | None) -> None:
-        """Return once `registration` is done; raise TimeoutError after `timeout` seconds."""
+        """Wait until `registration` is done; raise TimeoutError after `timeout` seconds."""
         if not self.await_until(lambda: registration.is_done, timeout):
             raise TimeoutError(f"{registration.what}: no answer within {timeout} s")
 
     def await_until(self, condition: Callable[[], bool], timeout: float | None) -> bool:
-        """Run cycles until `condition` holds; return False when it does not after `timeout` seconds."""
+        """Run duty cycles until `condition` holds; return False if it does not within `timeout` seconds."""
         deadline_ns = None if timeout is None else self.clock.nano_time() + int(timeout * _NS_PER_S)
         pause_s = _MIN_PAUSE_S
         while not condition():
@@ -139,14 +139,14 @@ class ClientConductor:
         return True
 
     def check_open(self) -> None:
-        """Raise ClosedError once the client is closed; the cause is what closed it."""
+        """Raise ClosedError if the client is closed, from the error that closed it."""
         if self.is_closed:
             reason = "" if self.cause is None else f": {self.cause}"
             raise ClosedError(f"the client of {self.settings.aeron_dir} is closed{reason}") from self.cause
 
     def check_may_wait(self) -> None:
-        """Raise ClientError within a handler: the answer cannot come before the handler has returned."""
-        # Whoever gets the lock while a handler runs is the handler: it runs under the lock.
+        """Raise ClientError within a handler: the response cannot be processed before the handler returns."""
+        # A thread that gets the lock while a handler runs is the thread of the handler: it runs under the lock.
         with self.lock:
             if self.callbacks.is_running:
                 raise ClientError(
@@ -154,19 +154,19 @@ class ClientConductor:
                 )
 
     def close(self) -> None:
-        """Give everything back to the driver; closing twice does nothing."""
+        """Close all resources and the client in the driver; closing twice does nothing."""
         with self.lock:
             if not self.is_closed:
                 self._close(None)
 
     def leave(self) -> None:
-        """End without a word to the driver."""
+        """Close without informing the driver."""
         with self.lock:
             if not self.is_closed:
-                self._close(None, tells_driver=False)
+                self._close(None, is_driver_informed=False)
 
     def close_at_exit(self) -> None:
-        """Close as the last thing that the program does, unless a handler does not return."""
+        """Close when the program exits, unless a handler does not return in time."""
         if self.lock.acquire(timeout=_EXIT_PATIENCE_S):
             try:
                 self.close()
@@ -178,7 +178,7 @@ class ClientConductor:
             received = self._receiver.receive(self._listener.on_message)
             if received == LAPPED:
                 raise ClientError(
-                    "messages of the media driver were lost: the client's conductor was not run for too long"
+                    "messages of the media driver were lost: the client's conductor did not run often enough"
                 )
             # A handler may have closed the client.
             if received == 0 or self.is_closed:
@@ -198,14 +198,14 @@ class ClientConductor:
             work += self.registrations.check_deadlines(beat_ns, self._driver_timeout_ns)
         return work + self.resources.log_buffers.sweep(now_ns)
 
-    def _close(self, cause: AeronError | None, *, tells_driver: bool = True) -> None:
+    def _close(self, cause: AeronError | None, *, is_driver_informed: bool = True) -> None:
         self.is_closed = True
         self.cause = cause
         self.registrations.fail_all(
             cause or ClosedError(f"the client of {self.settings.aeron_dir} is closed")
         )
         self.resources.close_all(self.clock.nano_time(), self.callbacks.unavailable_image)
-        if tells_driver and not isinstance(cause, DriverTimeoutError):
+        if is_driver_informed and not isinstance(cause, DriverTimeoutError):
             try:
                 self.driver.close_client()
             except ClientError as error:

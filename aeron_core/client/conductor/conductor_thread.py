@@ -1,4 +1,4 @@
-"""Runs a client's conductor on a Python thread of its own."""
+"""The thread of a client's conductor."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 
 class ConductorThread:
-    """Calls `do_work` again and again, and sleeps when there was none; `wake` ends the sleep early.
+    """Calls `do_work` in a loop and sleeps when there was no work; `wake` ends the sleep early.
 
-    `idle_s` is asked each time: how long to sleep, None to end.
+    `idle_s` returns how long to sleep, None to end the thread.
     """
 
     def __init__(self, do_work: Callable[[], int], idle_s: Callable[[], float | None]) -> None:
@@ -19,15 +19,15 @@ class ConductorThread:
         self._thread = threading.Thread(target=self._run, name="aeron-client-conductor", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Have `do_work` called at once."""
+        """Make the thread call `do_work` at once."""
         self._wake.set()
 
     def join(self) -> None:
-        """Wait for the end, unless this is the thread itself."""
+        """Wait until the thread has ended, unless called on the thread itself."""
         self._wake.set()
         if threading.current_thread() is not self._thread:
             self._thread.join()

@@ -1,7 +1,7 @@
-"""Takes what the driver says: completes registrations, brings images and takes them away.
+"""Handles the responses of the driver: completes registrations, adds and removes images.
 
-Every client hears everything that the driver says to any of them, and the last message from before it came:
-what is not for this client, it leaves.
+Responses are broadcast: every client receives those to all clients, and possibly one that was sent before it
+connected. Responses to other clients are ignored.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class DriverListener:
-    """The driver's messages, one after the other. For the client's conductor.
+    """Handles one response at a time. For the client's conductor.
 
-    Raises ClientTimeoutError when the driver says that it gave this client up.
+    Raises ClientTimeoutError when the driver has timed this client out.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of the conductor that messages change
@@ -62,8 +62,8 @@ class DriverListener:
         }
 
     def on_message(self, type_id: int, buffer: AtomicBuffer, offset: int, length: int) -> None:
-        """Do what one message says."""
-        # A later driver may send more types than this client knows.
+        """Decode and handle one response."""
+        # A later driver may send types that this client does not know.
         if type_id not in responses.RESPONSES:
             return
         try:
@@ -90,7 +90,7 @@ class DriverListener:
         except (AeronError, OSError) as error:
             registration.fail(error)
             return
-        except Exception as error:  # who waits must hear of it, whatever it was
+        except Exception as error:  # the caller that waits must get every error
             fault = ProtocolError(f"{registration.what}: the media driver's answer cannot be used: {error}")
             fault.__cause__ = error
             registration.fail(fault)
@@ -111,7 +111,7 @@ class DriverListener:
             )
 
     def _on_channel_endpoint_error(self, response: responses.OnError) -> None:
-        # With this code, and only with it, the driver names the channel by its status counter.
+        # With this code only, the id is not a correlation id but the status counter of the channel.
         status_id = response.offending_correlation_id
         resources: list[PublicationBase | Subscription] = [
             *self._resources.publications.values(),
@@ -131,7 +131,7 @@ class DriverListener:
         if subscription is None:
             return
         try:
-            # The counter first: a log that was acquired must find its user.
+            # The counter first: once a log is acquired, nothing may fail before its user exists.
             position = self._counters.counter(response.subscriber_position_id)
             log = self._resources.log_buffers.acquire(response.correlation_id, response.log_file)
         except (AeronError, OSError, IndexError) as error:
@@ -165,7 +165,7 @@ class DriverListener:
     def _on_client_timeout(self, response: responses.OnClientTimeout) -> None:
         if response.client_id == self._client_id:
             raise ClientTimeoutError(
-                f"the media driver gave client {self._client_id} up: it showed no sign of life for too long"
+                f"the media driver timed out client {self._client_id}: its heartbeat was too old"
             )
 
     def _on_publication_error(self, response: responses.OnPublicationError) -> None:

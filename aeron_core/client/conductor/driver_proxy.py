@@ -1,6 +1,6 @@
 """Sends commands to a driver, through the ring of cnc.dat.
 
-Not here: answers (driver_listener). Any thread.
+Not here: responses (driver_listener). Any thread may use it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _PAUSE_S: Final = 0.001
 
 
 class DriverProxy:
-    """The driver as one client sees it. Raises ClientError where the ring stays full."""
+    """The driver's command ring, for one client. Raises ClientError if the ring stays full."""
 
     def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
-        """Post `wake_up` after each command, where the driver waits for it."""
+        """Signal `wake_up` after each command, if the driver waits on it."""
         self._ring = ring
         self._wake_up = wake_up
         self.client_id: Final = ring.next_correlation_id()
 
     @property
     def heartbeat_ms(self) -> int:
-        """When the driver last said it is alive, in ms since the epoch; -1 after it left in order."""
+        """Time of the driver's last heartbeat, in ms since the epoch; -1 after an orderly shutdown."""
         return self._ring.consumer_heartbeat_ms
 
     def next_correlation_id(self) -> int:
-        """Return a number that no other client of the driver gets."""
+        """Return an id that is unique among the clients of the driver."""
         return self._ring.next_correlation_id()
 
     def send(
@@ -48,7 +48,7 @@ class DriverProxy:
         return self._write(kind(self.client_id, self.next_correlation_id(), *fields, **named))
 
     def close_client(self, client_id: int | None = None) -> int:
-        """Give everything back that this client has, or another one."""
+        """Close this client, or another one, with all its resources."""
         closed = self.client_id if client_id is None else client_id
         return self._write(commands.ClientClose(closed, self.next_correlation_id()))
 
@@ -61,5 +61,5 @@ class DriverProxy:
                 return command.correlation_id
             time.sleep(_PAUSE_S)
         raise ClientError(
-            f"{type(command).__name__}: no room among the commands of the media driver, which reads none"
+            f"{type(command).__name__}: the command ring of the media driver is full; the driver may have stopped"
         )

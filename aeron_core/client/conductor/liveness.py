@@ -1,10 +1,10 @@
-"""Watches the driver, and shows it that the client is alive.
+"""Checks that the driver is alive, and sends the client's heartbeat.
 
     every keepalive interval    the driver's heartbeat must be younger than the driver timeout; the client's
                                 own is a counter that the driver allocates with the client's first resource
-    every duty cycle            the last one must be younger than the client liveness timeout: a client whose
-                                conductor was not run for that long may have been given up by the driver, and
-                                its counters may belong to others
+    every duty cycle            the last one must be younger than the client liveness timeout: the driver may
+                                have timed out a client after such a pause of its conductor, and its
+                                counters may belong to other clients
 
 Source: aeron_client_conductor.c, aeron_client_conductor_check_liveness, …_on_check_timeouts.
 """
@@ -30,7 +30,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class Liveness:
-    """Of one client and its driver. For the client's conductor."""
+    """Liveness of one client and its driver. For the client's conductor."""
 
     def __init__(
         self,
@@ -49,15 +49,15 @@ class Liveness:
         self._heartbeat: Counter | None = None
 
     def check(self, now_ns: int) -> int:
-        """Do what is due; return 1 when something was.
+        """Run the checks that are due; return 1 if any was.
 
-        Raises ClientTimeoutError or DriverTimeoutError when the client cannot go on.
+        Raises ClientTimeoutError or DriverTimeoutError if the client cannot continue.
         """
         interval_ns = now_ns - self._last_service_ns
         if interval_ns > self._inter_service_timeout_ns:
             raise ClientTimeoutError(
-                f"the client's conductor was not run for {interval_ns // _NS_PER_MS} ms, and the driver "
-                f"gives clients up after {self._inter_service_timeout_ns // _NS_PER_MS} ms"
+                f"the client's conductor did not run for {interval_ns // _NS_PER_MS} ms, and the driver "
+                f"times clients out after {self._inter_service_timeout_ns // _NS_PER_MS} ms"
             )
         self._last_service_ns = now_ns
         if now_ns - self._last_keepalive_ns < self._settings.keepalive_interval_ns:
@@ -69,7 +69,7 @@ class Liveness:
         return 1
 
     def driver_beat_ns(self, now_ns: int) -> int:
-        """Return when the driver last said that it is alive, on the clock of `now_ns`."""
+        """Return the time of the driver's last heartbeat, on the clock of `now_ns`."""
         return now_ns - (self._clock.epoch_ms() - self._driver.heartbeat_ms) * _NS_PER_MS
 
     def _check_driver(self, now_ms: int) -> None:
@@ -79,7 +79,7 @@ class Liveness:
         age_ms = now_ms - heartbeat_ms
         if age_ms > self._settings.driver_timeout_ms:
             raise DriverTimeoutError(
-                f"the media driver of {self._settings.aeron_dir} has been silent for {age_ms} ms, longer "
+                f"the last heartbeat of the media driver of {self._settings.aeron_dir} is {age_ms} ms old, more "
                 f"than the driver timeout of {self._settings.driver_timeout_ms} ms"
             )
 
@@ -92,7 +92,7 @@ class Liveness:
             self._append_to_label(counter_id)
         elif not self._is_own(self._heartbeat.id):
             raise ClientTimeoutError(
-                f"the heartbeat counter {self._heartbeat.id} of client {self._driver.client_id} was taken"
+                f"the heartbeat counter {self._heartbeat.id} of client {self._driver.client_id} was freed or reused"
             )
         self._heartbeat.set_release(now_ms)
 
@@ -104,15 +104,15 @@ class Liveness:
         )
 
     def _append_to_label(self, counter_id: int) -> None:
-        """Say who this client is; clients write this part of the driver's memory themselves."""
+        """Append the client's name and version to the label, which clients write themselves."""
         metadata = self._counters.metadata
         at = counter_id * wire.COUNTER_METADATA_LENGTH
         length = metadata.get_i32(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
-        room = wire.COUNTER_LABEL_MAX_LENGTH - length
+        available = wire.COUNTER_LABEL_MAX_LENGTH - length
         text = f" name={self._settings.client_name} {SOFTWARE_VERSION}".encode("ascii", "replace")[
-            : max(room, 0)
+            : max(available, 0)
         ]
         if 0 <= length <= wire.COUNTER_LABEL_MAX_LENGTH:
             metadata.put_bytes(at + wire.COUNTER_LABEL_OFFSET + length, text)
-            # Release: whoever sees the length sees the text.
+            # Release: a reader that sees the new length sees the text.
             metadata.put_i32_release(at + wire.COUNTER_LABEL_LENGTH_OFFSET, length + len(text))

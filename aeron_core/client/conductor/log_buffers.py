@@ -1,10 +1,10 @@
-"""Logs of the driver that this client has mapped.
+"""Log buffers that this client has mapped.
 
-Publications that share a stream, and images of several subscriptions, share one mapping. One that is no
-longer used stays for a while: who closes and adds again maps nothing.
+Publications that share a stream, and images of several subscriptions, share one mapping. An unused mapping is
+kept for a linger time: closing and adding again need not map the file again.
 
-Not here: unmapping. A mapping goes with the last object that looks into it, so that a memoryview that a
-program kept never points to nothing.
+Not here: unmapping. A mapping is released with the last object that refers to it, so that a memoryview that a
+program kept never dangles.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Entry:
 
 
 class LogBuffers:
-    """By registration id of the stream or of the image. For the client's conductor."""
+    """Log buffers by registration id of the stream or image. For the client's conductor."""
 
     def __init__(self, linger_ns: int, *, pre_touch: bool = False, opener: Opener = open_mapped_file) -> None:
         self._linger_ns = linger_ns
@@ -43,29 +43,29 @@ class LogBuffers:
         return len(self._entries)
 
     def acquire(self, registration_id: int, path: str) -> LogBuffer:
-        """Return the log at `path`, which one more user needs.
+        """Return the log at `path` for one more user.
 
-        Raises StorageError where it cannot be mapped, ProtocolError where it is no log.
+        Raises StorageError if it cannot be mapped, ProtocolError if it is not a log.
         """
         entry = self._entries.get(registration_id)
         if entry is None:
             buffer = self._open(path)
             if self._pre_touch:
-                # One byte of each page is enough to have it mapped.
+                # Reading one byte of each page maps it.
                 bytes(memoryview(buffer)[::_SMALLEST_PAGE])
             entry = self._entries[registration_id] = _Entry(LogBuffer(buffer))
         entry.users += 1
         return entry.log
 
     def release(self, registration_id: int, now_ns: int) -> None:
-        """Say that one user needs it no more."""
+        """Release the log for one user."""
         entry = self._entries.get(registration_id)
         if entry is not None:
             entry.users -= 1
             entry.unused_since_ns = now_ns
 
     def sweep(self, now_ns: int) -> int:
-        """Forget what nobody has used for the linger time; return how many."""
+        """Drop logs that were unused for the linger time; return how many."""
         gone = [
             registration_id
             for registration_id, entry in self._entries.items()
@@ -76,5 +76,5 @@ class LogBuffers:
         return len(gone)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Drop all."""
         self._entries.clear()

@@ -1,6 +1,6 @@
-"""What a client asks of its driver, for itself and for its publications, subscriptions and counters.
+"""Commands of a client, for itself and for its publications, subscriptions and counters.
 
-Not here: waiting (conductor) and the blocking forms (aeron).
+Not here: waiting (conductor) and the blocking methods (aeron).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NO_CORRELATION_ID: Final = -1
 
 
 class ClientOperations:
-    """The owner of a client's resources. Any thread; raises ClosedError once the client is closed."""
+    """The owner of a client's resources. Any thread may use it; raises ClosedError once the client is closed."""
 
     def __init__(self, conductor: ClientConductor) -> None:
         self._conductor = conductor
@@ -57,14 +57,14 @@ class ClientOperations:
     # -- for the client --
 
     def add_publication(self, channel: str, stream_id: int) -> Registration[Publication]:
-        """Ask for a publication that clients share."""
+        """Register a publication that clients share."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
         what = f"add_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, Publication, channel)
         return self._send(what, make, commands.AddPublication, stream_id, channel)
 
     def add_exclusive_publication(self, channel: str, stream_id: int) -> Registration[ExclusivePublication]:
-        """Ask for a publication of one's own."""
+        """Register an exclusive publication."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
         what = f"add_exclusive_publication {channel!r} {stream_id}"
         make = partial(self._make_publication, ExclusivePublication, channel)
@@ -77,7 +77,7 @@ class ClientOperations:
         on_available_image: ImageHandler | None,
         on_unavailable_image: ImageHandler | None,
     ) -> Registration[Subscription]:
-        """Ask for a subscription."""
+        """Register a subscription."""
         channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
 
         def make(response: responses.OnSubscriptionReady) -> Subscription:
@@ -98,7 +98,7 @@ class ClientOperations:
         return self._send(what, make, commands.AddSubscription, _NO_CORRELATION_ID, stream_id, channel)
 
     def add_counter(self, type_id: int, key: bytes, label: str) -> Registration[Counter]:
-        """Ask for a counter that lives as long as the client."""
+        """Register a counter with the lifetime of the client."""
         type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
 
         def make(response: responses.OnCounterReady) -> Counter:
@@ -118,7 +118,7 @@ class ClientOperations:
     def add_static_counter(
         self, type_id: int, registration_id: int, key: bytes, label: str
     ) -> Registration[Counter]:
-        """Ask for a counter that outlives the client, or for the one that is there."""
+        """Register a counter that outlives the client, or find the existing one."""
         type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
         registration_id = int64_of(registration_id, "registration_id")
 
@@ -131,7 +131,7 @@ class ClientOperations:
         return self._send(what, make, commands.AddStaticCounter, registration_id, type_id, key, label)
 
     def next_session_id(self, stream_id: int) -> Registration[int] | int:
-        """Ask for a session id that no publication of the stream uses; older drivers leave it to chance."""
+        """Request an unused session id of the stream; choose one at random if the driver is too old to answer."""
         stream_id = int32_of(stream_id, "stream_id")
         counters = self._conductor.counters
         is_known = (
@@ -162,7 +162,7 @@ class ClientOperations:
         *fields: P.args,
         **named: P.kwargs,
     ) -> Registration[int]:
-        """Send a command whose answer is its own correlation id; `what` names it in errors."""
+        """Send a command that is answered with its correlation id; `what` names it in errors."""
 
         def make(response: responses.OnOperationSuccess) -> int:
             return response.correlation_id
@@ -170,22 +170,22 @@ class ClientOperations:
         return self._send(what, make, kind, *fields, **named)
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
-        """Return once `resource` is connected; NotConnectedError after `timeout` seconds."""
+        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
         self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)
         if resource.is_closed:
             self._conductor.check_open()
             raise ClosedError(f"{resource!r} is closed")
         if not resource.is_connected:
-            raise NotConnectedError(f"{resource!r}: nobody has connected within {timeout} s")
+            raise NotConnectedError(f"{resource!r}: not connected within {timeout} s")
 
     def close_publication(self, registration_id: int, *, revoke: bool) -> None:
-        """Give it back to the driver."""
+        """Close a publication and remove it from the driver."""
         with self._conductor.lock:
             if self._resources.remove_publication(registration_id, self._now_ns()):
                 self._remove_publication(registration_id, revoke=revoke)
 
     def close_subscription(self, registration_id: int) -> None:
-        """Give it back to the driver."""
+        """Close a subscription with its images and remove it from the driver."""
         with self._conductor.lock:
             removed = self._resources.remove_subscription(registration_id, self._now_ns())
             if removed is None:
@@ -196,7 +196,7 @@ class ClientOperations:
                 self._conductor.callbacks.unavailable_image(subscription, image)
 
     def close_counter(self, registration_id: int) -> None:
-        """Give it back to the driver."""
+        """Close a counter and free it in the driver."""
         with self._conductor.lock:
             if self._resources.remove_counter(registration_id):
                 self._driver.send(commands.RemoveCounter, registration_id)
@@ -224,14 +224,14 @@ class ClientOperations:
         try:
             publication = self._map_publication(kind, channel, response)
         except Exception:
-            # What cannot be used here must not stay open in the driver.
+            # A publication that cannot be used here must not stay open in the driver.
             self._remove_publication(response.correlation_id, revoke=False)
             raise
         self._resources.publications[response.correlation_id] = publication
         return publication
 
     def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
-        # The counter first: a log that was acquired must find its user.
+        # The counter first: once a log is acquired, nothing may fail before its user exists.
         limit = self._conductor.counters.values.view(
             response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
         )

@@ -1,7 +1,7 @@
-"""Tells a program of peers that come to a channel, that go, and that are refused.
+"""Calls handlers for peers that connect to a channel, disconnect, or are refused.
 
-Looks at the driver's counters now and then, on the thread of the client's conductor: a peer that has come and gone
-between two looks is not told of. Not here: who the peers are (channel_peers).
+Polls the driver's counters on the thread of the client's conductor: a peer that connects and disconnects between
+two polls is not reported. Not here: the list of peers (channel_peers).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.concurrent.counters import CountersReader
 
-# An invented number: soon for a person and for a program that answers newcomers, and no work worth noticing.
+# An invented number: fast enough for programs that greet new peers, at a negligible load.
 _INTERVAL_NS: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PeerRefusal:
-    """Peers that a channel has turned away, or that have turned it away."""
+    """Peers that a channel has refused, or that have refused it."""
 
     reason: str
-    """Which of the medium's counters counts them, such as `sp-refused`; the error log says more."""
+    """The counter of the medium that counts them, such as `sp-refused`; details are in the error log."""
     count: int
-    """How many since the last look."""
+    """Refusals since the last poll."""
 
 
 PeerHandler = Callable[[ChannelPeer], object]
@@ -40,7 +40,7 @@ RefusalHandler = Callable[[PeerRefusal], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeerHandlers:
-    """What a program wants to hear of a channel's peers."""
+    """Handlers of the peers of a channel."""
 
     on_added: PeerHandler | None = None
     on_removed: PeerHandler | None = None
@@ -48,7 +48,7 @@ class PeerHandlers:
 
 
 class PeerWatch:
-    """Of one publication or subscription, until it is closed."""
+    """Watches the peers of one publication or subscription until it is closed."""
 
     def __init__(
         self, resource: PublicationBase | Subscription, handlers: PeerHandlers, counters: CountersReader
@@ -62,24 +62,24 @@ class PeerWatch:
         self._refused = self._count_refused()
 
     def close(self) -> None:
-        """Hear no more; closing twice does nothing."""
+        """Stop calling the handlers; closing twice does nothing."""
         self.is_closed = True
 
     def look(self, callbacks: Callbacks) -> int:
-        """Tell what has changed since the last look; return how much. For the client's conductor."""
+        """Report changes since the last poll; return how many. For the client's conductor."""
         before, self._peers = self._peers, {peer.session_id: peer for peer in self.resource.peers}
         gone = [peer for session, peer in before.items() if session not in self._peers]
         come = [peer for session, peer in self._peers.items() if session not in before]
         refused = self._newly_refused()
         for peer in gone:
-            self._tell(callbacks, self._handlers.on_removed, peer)
+            self._notify(callbacks, self._handlers.on_removed, peer)
         for peer in come:
-            self._tell(callbacks, self._handlers.on_added, peer)
+            self._notify(callbacks, self._handlers.on_added, peer)
         for refusal in refused:
-            self._tell(callbacks, self._handlers.on_refused, refusal)
+            self._notify(callbacks, self._handlers.on_refused, refusal)
         return len(gone) + len(come) + len(refused)
 
-    def _tell(self, callbacks: Callbacks, handler: Callable[..., object] | None, what: object) -> None:
+    def _notify(self, callbacks: Callbacks, handler: Callable[..., object] | None, what: object) -> None:
         # A handler may have closed the watch.
         if handler is not None and not self.is_closed:
             callbacks.peer_event(handler, what)
@@ -94,13 +94,13 @@ class PeerWatch:
 
     def _count_refused(self) -> dict[str, int]:
         if self.resource.is_closed:
-            # Its counters may belong to somebody else by now.
+            # The driver may have reused its counters.
             return self._refused
         return {reason: counter.get_acquire() for reason, counter in self._counters.items()}
 
 
 def _refusals_of(resource: PublicationBase | Subscription, reader: CountersReader) -> dict[str, Counter]:
-    """Return the counters of refusals of a channel's endpoint, by what they count."""
+    """Return the counters of refusals of a channel's endpoint, by their reason."""
     if resource.is_closed or resource.channel_status_id < 0:
         return {}
     endpoint_id = reader.registration_id(resource.channel_status_id)
@@ -112,7 +112,7 @@ def _refusals_of(resource: PublicationBase | Subscription, reader: CountersReade
 
 
 class PeerWatches:
-    """All of a client; used under the lock of its conductor."""
+    """All peer watches of a client; used under the lock of its conductor."""
 
     def __init__(self, callbacks: Callbacks) -> None:
         self._callbacks = callbacks
@@ -120,17 +120,17 @@ class PeerWatches:
         self._next_ns = 0
 
     def add(self, watch: PeerWatch) -> None:
-        """Look after one more."""
+        """Add a watch."""
         self._watches.append(watch)
 
     def check(self, now_ns: int) -> int:
-        """Tell what has changed, every so often; return how much."""
+        """Poll all watches if the interval is over; return how many changes were reported."""
         if not self._watches or now_ns < self._next_ns:
             return 0
         self._next_ns = now_ns + _INTERVAL_NS
         work = 0
         for watch in tuple(self._watches):
-            # Asked for first: the last look is one after the end.
+            # Read first: one more poll must follow the close.
             is_last = watch.resource.is_closed
             work += watch.look(self._callbacks)
             if is_last:

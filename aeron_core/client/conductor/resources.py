@@ -1,4 +1,4 @@
-"""What the driver has given to a client: its publications, subscriptions and counters, by registration id."""
+"""Open publications, subscriptions and counters of a client, by registration id."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Everything that is open. For the client's conductor."""
+    """Open resources of one client. For the client's conductor."""
 
     def __init__(self, log_buffers: LogBuffers) -> None:
         self.log_buffers = log_buffers
@@ -23,7 +23,7 @@ class Resources:
         self.counters: dict[int, Counter] = {}
 
     def remove_publication(self, registration_id: int, now_ns: int) -> bool:
-        """Close it; return False if it was closed."""
+        """Close a publication; return False if it was closed already."""
         publication = self.publications.pop(registration_id, None)
         if publication is None:
             return False
@@ -34,7 +34,7 @@ class Resources:
     def remove_subscription(
         self, registration_id: int, now_ns: int
     ) -> tuple[Subscription, tuple[Image, ...]] | None:
-        """Close it with its images and return it and those; None if it was closed."""
+        """Close a subscription and return it with its images; None if it was closed already."""
         subscription = self.subscriptions.pop(registration_id, None)
         if subscription is None:
             return None
@@ -46,7 +46,7 @@ class Resources:
     def remove_image(
         self, correlation_id: int, subscription_id: int, now_ns: int
     ) -> tuple[Subscription, Image] | None:
-        """Close an image; return it with its subscription, None if it is not there."""
+        """Close an image and return it with its subscription, None if there is no such image."""
         subscription = self.subscriptions.get(subscription_id)
         image = None if subscription is None else subscription.remove_image(correlation_id)
         if subscription is None or image is None:
@@ -55,7 +55,7 @@ class Resources:
         return subscription, image
 
     def remove_counter(self, registration_id: int) -> bool:
-        """Close it; return False if it was closed."""
+        """Close a counter; return False if it was closed already."""
         counter = self.counters.pop(registration_id, None)
         if counter is None:
             return False
@@ -63,7 +63,7 @@ class Resources:
         return True
 
     def close_all(self, now_ns: int, on_unavailable: Callable[[Subscription, Image], None]) -> None:
-        """Close everything, telling the subscriptions of each image that goes."""
+        """Close everything; call `on_unavailable` for each image."""
         for registration_id in list(self.publications):
             self.remove_publication(registration_id, now_ns)
         for registration_id in list(self.subscriptions):

@@ -1,1 +1,1 @@
-"""What a client publishes with."""
+"""Publications and the claims and batches that they accept."""

@@ -1,4 +1,4 @@
-"""Arguments of `offer_batch`, checked before the GIL is released."""
+"""Validation of the arguments of `offer_batch` before the GIL is released."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _I64_FORMATS = ("q", "Q", "l", "L", "n", "N")
 
 
 def boundaries_of(offsets: Buffer) -> AtomicBuffer:
-    """Return `offsets` as bytes; raises TypeError unless it holds 64-bit integers, or raw bytes of them."""
+    """Return `offsets` as a buffer; raises TypeError unless it holds 64-bit integers or their raw bytes."""
     view = memoryview(offsets)
     kind = (view.format or "B").lstrip("@=<")
     if not (kind in _RAW_FORMATS or (kind in _I64_FORMATS and view.itemsize == _I64_LENGTH)):
@@ -28,9 +28,9 @@ def boundaries_of(offsets: Buffer) -> AtomicBuffer:
 
 
 def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
-    """Return how many messages are meant: all from `first` on, unless `count` says.
+    """Return `count`, or by default the number of messages from `first` on.
 
-    Raises ValueError for a number that no int64 can hold: others are checked with the boundaries.
+    Raises ValueError for a count outside of int64: others are checked with the boundaries.
     """
     if count is not None:
         if not INT64_MIN <= count <= INT64_MAX:
@@ -40,11 +40,11 @@ def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
 
 
 def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
-    """Return the pieces of a message that is gathered."""
+    """Return the parts of a gathered message as buffers."""
     return tuple(AtomicBuffer(part) for part in data)
 
 
 def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
-    """Return the bytes of a message, gathered or not."""
+    """Return the length of a message, gathered or not."""
     parts = data if isinstance(data, (list, tuple)) else (data,)
     return sum(memoryview(part).nbytes for part in parts)

@@ -1,11 +1,11 @@
-"""A message that is written in place: room in the log of a publication, or the reason why there was none.
+"""Claim of space in the log of a publication, for a message that is written in place.
 
     with publication.try_claim(5) as claim:
-        if claim:                          # False: claim.position says why, such as BACK_PRESSURED
+        if claim:                          # False: claim.position has the reason, such as BACK_PRESSURED
             claim.buffer[:] = b"world"
 
-The block commits the message, or aborts it when an exception comes out. A claim that failed can be used as a
-context manager, too, and does nothing; its `buffer` raises NoClaimError, so that nothing is lost unnoticed.
+The block commits the message, or aborts it if an exception leaves the block. A failed claim can be used as a
+context manager, too, and does nothing; its `buffer` raises NoClaimError, so that no message is lost unnoticed.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from aeron_core.errors import NoClaimError
 from aeron_core.logbuffer.claim import BufferClaim
 
 _REASONS: Final = {
-    wire.RESULT_NOT_CONNECTED: "nobody is connected (NOT_CONNECTED)",
-    wire.RESULT_BACK_PRESSURED: "receivers leave no room (BACK_PRESSURED)",
-    wire.RESULT_ADMIN_ACTION: "the log is turning to its next term (ADMIN_ACTION)",
+    wire.RESULT_NOT_CONNECTED: "no subscriber is connected (NOT_CONNECTED)",
+    wire.RESULT_BACK_PRESSURED: "the flow control window is full (BACK_PRESSURED)",
+    wire.RESULT_ADMIN_ACTION: "the log is rotating to its next term (ADMIN_ACTION)",
     wire.RESULT_CLOSED: "the publication is closed (CLOSED)",
-    wire.RESULT_MAX_POSITION_EXCEEDED: "the stream has no positions left (MAX_POSITION_EXCEEDED)",
+    wire.RESULT_MAX_POSITION_EXCEEDED: "the stream has reached its maximum position (MAX_POSITION_EXCEEDED)",
     peers.RESULT_NO_PEER: "the peer is not connected (NO_PEER)",
-    peers.RESULT_PEER_FULL: "the peer's queue leaves no room (PEER_FULL)",
+    peers.RESULT_PEER_FULL: "the peer's queue is full (PEER_FULL)",
 }
 
 
 class ClaimOwner(Protocol):
-    """The publication of a claim, as far as the claim needs it."""
+    """The part of a publication that a claim uses."""
 
     def give_claim_back(self, claim: BufferClaim) -> None:
         """Keep `claim` for the next message."""
 
 
 class Claim:
-    """True while there is room to fill. One thread uses it."""
+    """A claim is true while it is open. One thread uses it."""
 
     def __init__(self, publication: ClaimOwner, position: int, claim: BufferClaim | None) -> None:
         self.position = position
@@ -45,12 +45,12 @@ class Claim:
 
     @property
     def buffer(self) -> memoryview:
-        """The payload, writable until the claim is committed. Raises NoClaimError when there is none."""
+        """The payload, writable until the claim is committed. Raises NoClaimError if the claim is not open."""
         return self._open().buffer
 
     @property
     def length(self) -> int:
-        """Bytes of the payload."""
+        """Length of the payload in bytes."""
         return self._open().length
 
     @property
@@ -72,12 +72,12 @@ class Claim:
         self._open().set_flags(value)
 
     def commit(self) -> None:
-        """Let readers see the message. Raises NoClaimError when there is nothing to commit."""
+        """Publish the message to readers. Raises NoClaimError if the claim is not open."""
         self._open().commit()
         self._give_back()
 
     def abort(self) -> None:
-        """Turn the room into padding; does nothing when there is none."""
+        """Turn the claimed space into padding; does nothing if the claim is not open."""
         if self._claim is not None:
             self._claim.abort()
             self._give_back()
@@ -102,7 +102,7 @@ class Claim:
     def _open(self) -> BufferClaim:
         if self._claim is None:
             reason = _REASONS.get(self.position, "it was committed or aborted")
-            raise NoClaimError(f"there is no claim to use: {reason}")
+            raise NoClaimError(f"the claim is not open: {reason}")
         return self._claim
 
     def _give_back(self) -> None:

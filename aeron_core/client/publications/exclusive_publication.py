@@ -1,6 +1,6 @@
-"""The sending side of a stream that nobody else sends: a session of its own, and faster for it.
+"""Publication with its own session and a single writer, which makes it faster.
 
-Not here: how a message gets into the log (`ExclusiveAppender`).
+Not here: appending to the log (`ExclusiveAppender`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ExclusivePublication(PublicationBase):
     """One thread at a time may offer.
 
-    A result is the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
+    Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
     again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.
     """
 
@@ -30,16 +30,16 @@ class ExclusivePublication(PublicationBase):
         self._exclusive_appender = appender
 
     def append_padding(self, length: int) -> int:
-        """Append padding of a header and `length` bytes, which receivers skip; otherwise as `offer`."""
+        """Append padding of a header and `length` bytes, which receivers skip; return as `offer` does."""
         if self.is_closed:
             return wire.RESULT_CLOSED
         return self._check_result(self._exclusive_appender.append_padding(length), length)
 
     def offer_block(self, block: Buffer) -> int:
-        """Append whole frames, headers included, that were made for this place in the stream, as they are.
+        """Append whole frames, headers included, that were built for this position of the stream.
 
-        Raises ValueError unless they are what comes next: each with its own term id and offset, session and
-        stream, data first, and all within what is left of the term.
+        Raises ValueError unless each frame has the session and stream id of the publication and the term id and
+        offset of its position, the first is a data frame, and all fit into the rest of the term.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
@@ -48,18 +48,18 @@ class ExclusivePublication(PublicationBase):
         if result == wire.RESULT_ERROR:
             raise ValueError(
                 f"block of {source.capacity} bytes: must be whole frames of session {self.session_id} and "
-                f"stream {self.stream_id} for term {self.term_id} from offset {self.term_offset} on"
+                f"stream {self.stream_id} that begin in term {self.term_id} at offset {self.term_offset}"
             )
         return result
 
     @property
     def term_id(self) -> int:
-        """The term that the next frame goes to, if it fits."""
+        """The term id of the next frame, if it fits."""
         return self._exclusive_appender.term_id
 
     @property
     def term_offset(self) -> int:
-        """Where in its term the next frame goes."""
+        """The offset of the next frame in its term."""
         return self._exclusive_appender.term_offset
 
     def _position(self) -> int:

@@ -1,4 +1,4 @@
-"""Offers messages until they are accepted, so that back pressure loses none."""
+"""Offers messages with retries, so that back pressure loses none."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.client.publications.publication import Publication
 
-# An invented number: shorter than a round trip through two processes that have to be woken.
+# An invented number: shorter than a round trip through two processes that must wake up.
 _PAUSE_S: Final = 0.00005
 
 
 class Offerer:
-    """Counts what a publication has accepted, and how often it had no room."""
+    """Offers to one publication; counts accepted messages and back pressure."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class Offerer:
         timeout: float | None,
         room_timeout: float | None = None,
     ) -> None:
-        """Give up after so many seconds without anybody connected, and without room; None for never."""
+        """Give up after `timeout` seconds unconnected and `room_timeout` seconds under back pressure; None: never."""
         self._publication = publication
         self._timeout = timeout
         self._room_timeout = room_timeout
@@ -36,10 +36,10 @@ class Offerer:
         self.back_pressured = 0
 
     def offer(self, data: Buffer, reserved_value: int = 0) -> int:
-        """Return the position behind the message.
+        """Offer until the message is accepted and return the position behind it.
 
-        Raises NotConnectedError where nobody is connected for `timeout` seconds, ClientError where there is no room
-        for `room_timeout` seconds, or where the stream has ended.
+        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, ClientError under back pressure
+        for `room_timeout` seconds or at the end of the stream, ClosedError once the publication is closed.
         """
         deadline_s: float | None = None
         room_deadline_s: float | None = None
@@ -63,25 +63,25 @@ class Offerer:
                 time.sleep(_PAUSE_S)
 
     def _check_room(self, deadline_s: float | None) -> float | None:
-        """Return when to give up; raise ClientError once it is that late."""
+        """Return the deadline; raise ClientError if it has passed."""
         if self._room_timeout is None:
             return None
         now_s = time.monotonic()
         if deadline_s is not None and now_s >= deadline_s:
             raise ClientError(
-                f"{self._publication.channel} stream {self._publication.stream_id} had no room for "
+                f"{self._publication.channel} stream {self._publication.stream_id} was back-pressured for "
                 f"{self._room_timeout:g} s after {self.messages} messages: its subscribers do not read"
             )
         return deadline_s if deadline_s is not None else now_s + self._room_timeout
 
     def _check_connected(self, deadline_s: float | None) -> float | None:
-        """Return when to give up; raise NotConnectedError once it is that late."""
+        """Return the deadline; raise NotConnectedError if it has passed."""
         if self._timeout is None:
             return None
         now_s = time.monotonic()
         if deadline_s is not None and now_s >= deadline_s:
             raise NotConnectedError(
-                f"nobody was connected to {self._publication.channel} "
+                f"no subscriber was connected to {self._publication.channel} "
                 f"stream {self._publication.stream_id} for {self._timeout:g} s after {self.messages} messages"
             )
         return deadline_s if deadline_s is not None else now_s + self._timeout

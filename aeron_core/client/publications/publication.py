@@ -1,6 +1,6 @@
-"""The sending side of a stream that any number of threads and clients may share.
+"""Publication that any number of threads and clients may share.
 
-Not here: how a message gets into the log (`ConcurrentAppender`).
+Not here: appending to the log (`ConcurrentAppender`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from aeron_core.logbuffer.appender import ConcurrentAppender
 class Publication(PublicationBase):
     """Any number of threads may offer.
 
-    A result is the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
+    Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
     again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.
     """
 

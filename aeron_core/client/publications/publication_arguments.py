@@ -1,4 +1,4 @@
-"""The arguments of both kinds of publications, which the client takes from the driver's answer."""
+"""Constructor arguments of both kinds of publications, taken from the driver's response."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ class PublicationArguments:
     channel_status_id: int
     position_limit_id: int
     log: LogBuffer
-    limit: AtomicBuffer  # at least 8 bytes: an i64, the position up to which the driver lets the stream go
+    limit: AtomicBuffer  # at least 8 bytes: an i64, the position up to which offers succeed

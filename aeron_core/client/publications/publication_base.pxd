@@ -16,13 +16,13 @@ from aeron_core.logbuffer.frame_writer cimport check_range
 cdef class PublicationBase(PublicationState):
     cdef Appender _appender
     cdef Payload _payload
-    cdef ReusedInt _results                          # what offers return
-    cdef BufferClaim _spare_claim                    # None while it is in use
+    cdef ReusedInt _results                          # the integer that offers return, reused
+    cdef BufferClaim _spare_claim                    # None while it is used
 
     cpdef int64_t refusal_of(self, int32_t peer, int64_t length) except? -1985229329
     cpdef int64_t count_for(self, int32_t peer, AtomicBuffer boundaries, int64_t first, int64_t count) except? -1985229329
 
-    # Final: called directly, not through the table of virtual methods.
+    # Final: called directly, not through the virtual method table.
     @cython.final
     @cython.locals(length=int64_t, result=int64_t)
     cdef int64_t _offer(self, object data, int64_t reserved_value) except? -1985229329

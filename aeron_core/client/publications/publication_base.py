@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PublicationBase(PublicationState):
-    """Base of both kinds of publications: they differ in their appender alone."""
+    """Base of both kinds of publications, which differ in their appender only."""
 
     def __init__(self, params: PublicationArguments, appender: Appender) -> None:
         PublicationState.__init__(self, params)
@@ -47,11 +47,11 @@ class PublicationBase(PublicationState):
         reserved_value: int = 0,
         peer: int | None = None,
     ) -> int:
-        """Append one message: any contiguous buffer, or a list or tuple of them that are put together.
+        """Append one message: any contiguous buffer, or a list or tuple of buffers to gather.
 
-        `peer` is the session of who alone shall get it; then the result may be NO_PEER or PEER_FULL, too, and
-        `reserved_value` is the hops that the message has behind it. Raises ValueError for a message longer than
-        `max_message_length`, or where the channel's peers cannot be told apart.
+        With `peer`, a session id, only that peer receives the message: the result may also be NO_PEER or PEER_FULL,
+        and `reserved_value` is the number of devices that the message has passed. Raises ValueError for a message
+        longer than `max_message_length`, or for a `peer` if the medium does not distinguish peers.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
@@ -76,11 +76,11 @@ class PublicationBase(PublicationState):
         reserved_value: int = 0,
         peer: int | None = None,
     ) -> int:
-        """Append many messages without the GIL; return how many were, or the negative reason for none.
+        """Append many messages without the GIL; return how many were appended, or the negative reason for none.
 
-        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. Where fewer
-        are appended than asked for, go on later with `first` that much higher. `peer` is as for `offer`. Raises
-        ValueError when the first of them is too long or its offsets are wrong.
+        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are appended
+        than requested, continue later with `first` increased by the result. `peer` is as for `offer`. Raises
+        ValueError if the first message is too long or its offsets are wrong.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
@@ -97,10 +97,10 @@ class PublicationBase(PublicationState):
         return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
 
     def try_claim(self, length: int, *, peer: int | None = None) -> Claim:
-        """Claim room for a message of `length` bytes, at most `max_payload_length`, to be written in place.
+        """Claim space for a message of `length` bytes, at most `max_payload_length`, to write it in place.
 
-        The claim is false when there is no room: its `position` says why. It must be committed or aborted, as
-        `with` does. `peer` is as for `offer`. Raises ValueError for a longer message.
+        A failed claim is false, and its `position` is the negative reason. A claim must be committed or aborted,
+        as `with` does. `peer` is as for `offer`. Raises ValueError for a longer message.
         """
         if self.is_closed:
             return Claim(self, wire.RESULT_CLOSED, None)
@@ -117,26 +117,26 @@ class PublicationBase(PublicationState):
         return Claim(self, position, None)
 
     def give_claim_back(self, claim: BufferClaim) -> None:
-        """Keep what a claim was made with for the next one. For claims."""
+        """Keep the buffer claim for the next message, which saves an allocation. For claims."""
         self._spare_claim = claim
 
     def refusal_of(self, peer: int, length: int) -> int:
-        """Return NO_PEER or PEER_FULL where a message of `length` bytes to a peer would not be taken now, else 0.
+        """Return 0 if a message of `length` bytes to a peer would be accepted now, otherwise NO_PEER or PEER_FULL.
 
-        Raises ValueError for a message longer than `max_message_length`, or where the channel's medium does not tell
-        its peers apart.
+        Raises ValueError for a message longer than `max_message_length`, or if the channel's medium does not
+        distinguish peers.
         """
         if self.is_closed:
             return wire.RESULT_CLOSED
         if length > self._log.max_message_length:
-            # It would be told for ever that the peer has no room.
+            # Otherwise the result would be PEER_FULL for every retry.
             return refuse_length(length, self._log.max_message_length, "")
         return self._addressable(peer).refusal(peer, length, self._position())
 
     def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
-        """Return how many messages of a batch a peer takes now, or NO_PEER or PEER_FULL where that is none.
+        """Return how many messages of a batch a peer accepts now, or NO_PEER or PEER_FULL if it accepts none.
 
-        Raises ValueError for a batch that there cannot be, and as `refusal_of` does.
+        Raises ValueError for an invalid range of the batch, and as `refusal_of` does.
         """
         check_range(boundaries, first, count)
         return self._addressable(peer).count_taken(
@@ -146,7 +146,7 @@ class PublicationBase(PublicationState):
     def _addressable(self, peer: int) -> ChannelPeers:
         channel_peers = self.channel_peers()
         if not channel_peers.are_told_apart:
-            raise ValueError(f"peer={peer}: {self.channel} has no peers that a message could name")
+            raise ValueError(f"peer={peer}: the medium of {self.channel} does not distinguish peers")
         return channel_peers
 
     def _claim_for(self, peer: int, length: int) -> Claim:
@@ -190,7 +190,7 @@ class PublicationBase(PublicationState):
         return BufferClaim() if claim is None else claim
 
     def _check_result(self, result: int, length: int) -> int:
-        """Return a result that is not ERROR; that one means a message that no offer can ever carry."""
+        """Return `result`; raise ValueError if it is ERROR, which means that the message is too long."""
         if result == wire.RESULT_ERROR:
             refuse_length(length, self._log.max_message_length, "")
         return result

@@ -51,54 +51,54 @@ class PublicationState:
 
     @property
     def available_window(self) -> int:
-        """How many bytes can be offered until back pressure, CLOSED once closed."""
+        """The bytes that can be offered until back pressure, CLOSED once closed."""
         if self.is_closed:
             return wire.RESULT_CLOSED
         return max(self._limit.get_i64_acquire(0) - self._position(), 0)
 
     @property
     def is_connected(self) -> bool:
-        """Whether somebody receives the stream."""
+        """Whether a subscriber is connected."""
         return not self.is_closed and self._log.is_connected()
 
     @property
     def max_payload_length(self) -> int:
-        """Bytes of the longest message in one frame, and of the longest claim."""
+        """Maximum length in bytes of a message in one frame, and of a claim."""
         return self._log.max_payload_length
 
     @property
     def max_message_length(self) -> int:
-        """Bytes of the longest message."""
+        """Maximum length of a message in bytes."""
         return self._log.max_message_length
 
     @property
     def max_possible_position(self) -> int:
-        """The position at which the stream ends: a new publication must go on then."""
+        """The position at which the stream ends: add a new publication to continue."""
         return self._log.max_possible_position
 
     @property
     def term_buffer_length(self) -> int:
-        """Bytes of a term."""
+        """Length of a term in bytes."""
         return self._log.term_length
 
     @property
     def initial_term_id(self) -> int:
-        """The term id with which the stream began."""
+        """The term id at which the stream began."""
         return self._log.initial_term_id
 
     @property
     def position_bits_to_shift(self) -> int:
-        """By how many bits a term count is shifted to give a position."""
+        """The shift that turns a term count into a position: log2 of the term length."""
         return self._log.position_bits_to_shift
 
     @property
     def is_original(self) -> bool:
-        """Whether this object's command made the stream, which later ones of the same channel share."""
+        """Whether this publication created the stream; later ones of the same channel share it."""
         return self.registration_id == self.original_registration_id
 
     @property
     def peers(self) -> list[ChannelPeer]:
-        """The connected peers if the channel's medium distinguishes them; otherwise empty."""
+        """The connected peers if the channel's medium distinguishes them; otherwise an empty list."""
         return [] if self.is_closed else self.channel_peers().connected()
 
     def channel_peers(self) -> ChannelPeers:
@@ -110,7 +110,7 @@ class PublicationState:
         return self._peers
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None for ever."""
+        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None: no limit."""
         self._owner.await_connected(self, timeout)
 
     @property
@@ -123,33 +123,33 @@ class PublicationState:
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
-        """Send to one more place (`control-mode=manual`) and return the destination's registration id."""
+        """Add a destination (`control-mode=manual`) and return its registration id."""
         return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
-        """Do as `add_destination` does, without waiting for the driver."""
+        """Do the same as `add_destination` without waiting for the driver."""
         channel = channel_of(channel)
         return self._owner.command(
             f"add_destination {channel!r}", commands.AddDestination, self.registration_id, channel
         )
 
     def remove_destination(self, channel: str) -> None:
-        """Send to one place less."""
+        """Remove a destination."""
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
-        """Do as `remove_destination` does, without waiting for the driver."""
+        """Do the same as `remove_destination` without waiting for the driver."""
         channel = channel_of(channel)
         return self._owner.command(
             f"remove_destination {channel!r}", commands.RemoveDestination, self.registration_id, channel
         )
 
     def remove_destination_by_id(self, destination_registration_id: int) -> None:
-        """Send to one place less, which `add_destination` gave this id."""
+        """Remove the destination with the id that `add_destination` returned."""
         self.remove_destination_by_id_async(destination_registration_id).result()
 
     def remove_destination_by_id_async(self, destination_registration_id: int) -> Registration[int]:
-        """Do as `remove_destination_by_id` does, without waiting for the driver."""
+        """Do the same as `remove_destination_by_id` without waiting for the driver."""
         destination_id = int64_of(destination_registration_id, "destination_registration_id")
         return self._owner.command(
             f"remove_destination_by_id {destination_id}",
@@ -159,11 +159,11 @@ class PublicationState:
         )
 
     def revoke(self) -> None:
-        """Close it, and let subscribers drop what they have not read yet."""
+        """Close the publication; subscribers drop messages that they have not read yet."""
         self._owner.close_publication(self.registration_id, revoke=True)
 
     def close(self) -> None:
-        """Offer no more; closing twice does nothing. Subscribers read to the end of what was offered."""
+        """Close the publication; subscribers still read all offered messages. Closing twice does nothing."""
         self._owner.close_publication(self.registration_id, revoke=False)
 
     def __enter__(self) -> Self:
@@ -174,11 +174,11 @@ class PublicationState:
 
     def __repr__(self) -> str:
         state = "closed" if self.is_closed else "connected" if self.is_connected else "not connected"
-        who = f"{self.channel!r}, {self.stream_id}, session_id={self.session_id}"
-        return f"{type(self).__name__}({who}, {state})"
+        identity = f"{self.channel!r}, {self.stream_id}, session_id={self.session_id}"
+        return f"{type(self).__name__}({identity}, {state})"
 
     def mark_closed(self) -> None:
-        """Answer CLOSED from now on. For the client's conductor."""
+        """Return CLOSED from offers from now on. For the client's conductor."""
         self.is_closed = True
 
     def _position(self) -> int:

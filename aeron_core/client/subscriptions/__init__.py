@@ -1,1 +1,1 @@
-"""What a client receives with: subscriptions, their images, and the assembly of fragments."""
+"""Subscriptions, their images, and the reassembly of fragments."""

@@ -1,4 +1,4 @@
-"""What the handler of a controlled poll wants next."""
+"""Result of the handler of a controlled poll."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from enum import Enum
 
 
 class Action(Enum):
-    """Answer of a handler to a fragment; None counts as CONTINUE."""
+    """How a controlled poll continues after a fragment; None counts as CONTINUE."""
 
-    ABORT = "abort"  # take the fragment back, to be polled again, and stop
-    BREAK = "break"  # stop behind this fragment
-    COMMIT = "commit"  # publish the position at once, which frees room for the sender, and go on
-    CONTINUE = "continue"  # go on; the position is published at the end of the poll
+    ABORT = "abort"  # stop, and deliver the fragment again in the next poll
+    BREAK = "break"  # stop after this fragment
+    COMMIT = "commit"  # publish the position at once, which lets the sender continue, and continue
+    CONTINUE = "continue"  # continue; the position is published at the end of the poll

@@ -1,8 +1,8 @@
-"""Puts messages together for a handler that answers with an Action.
+"""Assembler for handlers that return an Action.
 
     subscription.controlled_poll(ControlledFragmentAssembler(on_message))
 
-Invariant: where the handler aborts, the last fragment comes again and completes the same message again.
+Invariant: after an abort the last fragment is delivered again and completes the same message again.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class ControlledFragmentAssembler:
-    """As FragmentAssembler, for controlled polls."""
+    """Like FragmentAssembler, for controlled polls."""
 
     def __init__(self, handler: ControlledFragmentHandler) -> None:
         self._handler = handler
         self._builders: dict[int, MessageBuilder] = {}
 
     def __call__(self, buffer: memoryview, header: Header) -> Action | None:
-        """Take one fragment; return what the handler wants, CONTINUE while a message is not complete."""
+        """Take one fragment; return the action of the handler, CONTINUE while the message is incomplete."""
         return self._on_fragment(buffer, header)
 
     def free_session(self, session_id: int) -> bool:
-        """Forget what a session that is gone has left; return whether there was something."""
+        """Drop the incomplete message of a session; return whether there was one."""
         return self._builders.pop(session_id, None) is not None
 
     def clear(self) -> None:
-        """Forget all messages that are not complete."""
+        """Drop all incomplete messages."""
         self._builders.clear()
 
     def _on_fragment(self, buffer: memoryview, header: Header) -> Action | None:

@@ -1,8 +1,8 @@
-"""Puts messages together that came in several fragments, and calls a handler with whole messages only.
+"""Assembler that reassembles fragmented messages and calls a handler with whole messages only.
 
     subscription.poll(FragmentAssembler(on_message))
 
-Not here: handlers that answer with an Action (controlled_fragment_assembler).
+Not here: handlers that return an Action (controlled_fragment_assembler).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class FragmentAssembler:
-    """A handler for the polls of one subscription; fragments of each session are kept apart.
+    """A handler for the polls of one subscription; each session is reassembled separately.
 
     Buffer and header are valid during the call only. The header is that of the first fragment, with the
-    position behind the last one. A message of which fragments are missing is dropped.
+    position behind the last one. A message with missing fragments is dropped.
     """
 
     def __init__(self, handler: FragmentHandler) -> None:
@@ -33,11 +33,11 @@ class FragmentAssembler:
         self._on_fragment(buffer, header)
 
     def free_session(self, session_id: int) -> bool:
-        """Forget what a session that is gone has left; return whether there was something."""
+        """Drop the incomplete message of a session; return whether there was one."""
         return self._builders.pop(session_id, None) is not None
 
     def clear(self) -> None:
-        """Forget all messages that are not complete."""
+        """Drop all incomplete messages."""
         self._builders.clear()
 
     def _on_fragment(self, buffer: memoryview, header: Header) -> None:

@@ -10,7 +10,7 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 cdef class Header:
     cdef readonly object image      # the Image that the frame arrived in
     cdef LogBuffer _log
-    cdef AtomicBuffer _buffer       # where the frame stands: the log, or a copy of the header alone
+    cdef AtomicBuffer _buffer       # memory that holds the frame: the log, or a copy of the header only
     cdef int64_t _offset            # of the frame in `_buffer`
     cdef int64_t _span              # bytes of all frames of a reassembled message, 0 for a single frame
 

@@ -1,7 +1,7 @@
-"""What stands in front of a fragment: its sender, its place in the stream, the application's 64 bits.
+"""Header of a fragment: its session, its position in the stream, its reserved value.
 
-Invariant: a header that a poll hands out is moved on to the next fragment, so it is valid during the call of
-the handler only; `copy` returns one that stays.
+Invariant: a poll reuses one header for all fragments, so it is valid during the call of the handler only; `copy`
+returns one that stays valid.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 
 
 class ImageSubscription(Protocol):
-    """The subscription of an image, as far as a fragment leads to it."""
+    """The part of a subscription that its images use."""
 
     @property
     def channel(self) -> str:
@@ -26,10 +26,10 @@ class ImageSubscription(Protocol):
 
     @property
     def registration_id(self) -> int:
-        """The number of the subscription in the driver."""
+        """The id of the subscription in the driver."""
 
     def reject_image(self, image: FragmentImage, reason: str) -> None:
-        """Refuse the publication of one of its images."""
+        """Reject one of its images."""
 
 
 class FragmentImage(Protocol):
@@ -41,7 +41,7 @@ class FragmentImage(Protocol):
 
     @property
     def correlation_id(self) -> int:
-        """The number of the image in the driver."""
+        """The id of the image in the driver."""
 
     @property
     def position(self) -> int:
@@ -56,11 +56,11 @@ class FragmentImage(Protocol):
         """The subscription that it belongs to."""
 
     def reject(self, reason: str) -> None:
-        """Refuse the publication."""
+        """Reject the publication."""
 
 
 class Header:
-    """The header of a fragment, or of the message that an assembler has put together."""
+    """The header of a fragment, or of a reassembled message."""
 
     def __init__(self, log: LogBuffer, image: FragmentImage | None) -> None:
         self.image = image
@@ -76,17 +76,17 @@ class Header:
 
     @property
     def position_bits_to_shift(self) -> int:
-        """By how many bits a term count is shifted to give a position."""
+        """The shift that turns a term count into a position: log2 of the term length."""
         return self._log.position_bits_to_shift
 
     @property
     def initial_term_id(self) -> int:
-        """The term id with which the stream began."""
+        """The term id at which the stream began."""
         return self._log.initial_term_id
 
     @property
     def frame_length(self) -> int:
-        """Bytes of the frame, header included; of a reassembled message as if it were one frame."""
+        """Length of the frame in bytes with its header; of a reassembled message as if it was one frame."""
         return self._buffer.get_i32(self._offset + wire.FRAME_LENGTH_OFFSET)
 
     @property
@@ -101,12 +101,12 @@ class Header:
 
     @property
     def term_offset(self) -> int:
-        """Where in its term the frame begins."""
+        """The offset of the frame in its term."""
         return self._buffer.get_i32(self._offset + wire.DATA_TERM_OFFSET_OFFSET)
 
     @property
     def session_id(self) -> int:
-        """Which publication sent the fragment."""
+        """The session of the publication that sent the fragment."""
         return self._buffer.get_i32(self._offset + wire.DATA_SESSION_ID_OFFSET)
 
     @property
@@ -121,11 +121,11 @@ class Header:
 
     @property
     def reserved_value(self) -> int:
-        """The 64 bits that belong to the application, or hold a timestamp that the channel asks for."""
+        """64 bits for the application, or a timestamp if the channel enables one."""
         return self._buffer.get_i64(self._offset + wire.DATA_RESERVED_VALUE_OFFSET)
 
     def copy(self) -> Header:
-        """Return a header of the same content that stays valid."""
+        """Return a copy that stays valid."""
         header = Header(self._log, self.image)
         header._buffer = AtomicBuffer.allocate(wire.DATA_HEADER_LENGTH)
         header._buffer.copy_from(0, self._buffer, self._offset, wire.DATA_HEADER_LENGTH)
@@ -139,17 +139,17 @@ class Header:
         )
 
     def move_to(self, offset: int) -> None:
-        """Describe the frame at `offset` from now on. For images."""
+        """Point the header to the frame at `offset`. For images."""
         self._offset = offset
 
     def span(self) -> int:
-        """Return how many bytes of the stream this header stands for."""
+        """Return the bytes of the stream that the fragment or message occupies."""
         if self._span > 0:
             return self._span
         return positions.align_frame(self._buffer.get_i32(self._offset + wire.FRAME_LENGTH_OFFSET))
 
     def position_of(self) -> int:
-        """Return the position behind; for compiled callers."""
+        """Return the position behind the frame; for compiled callers."""
         return self.position_before() + self.span()
 
     def position_before(self) -> int:

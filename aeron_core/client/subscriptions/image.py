@@ -1,10 +1,10 @@
-"""One publication as one subscription receives it: a log that is read from a position on.
+"""Image: one publication as one subscription receives it, a log with a read position.
 
 Not here: the round robin over images (subscription), reassembly (fragment_assembler), frames (`TermReader`).
-Invariant: the subscriber position, which lets the sender go on, never passes a fragment that was not
-delivered; a handler that raises has had its fragment delivered.
+Invariant: the subscriber position, which lets the sender continue, never passes a fragment that was not
+delivered; if a handler raises, its fragment counts as delivered.
 
-    open -> closed     once, when the driver or the subscription gives the image up; its last position stays
+    open -> closed     once, when the driver or the subscription removes the image; its last position stays
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.reader import TermReader
 
 NO_LIMIT: Final = -1
-"""The limit position of a poll that goes as far as the stream."""
+"""The limit position of an unbounded poll."""
 
 FragmentHandler = Callable[[memoryview, Header], object]
 ControlledFragmentHandler = Callable[[memoryview, Header], Action | None]
@@ -34,7 +34,7 @@ BlockHandler = Callable[[memoryview, int, int], object]  # frames with their hea
 
 
 class Image:
-    """One thread polls it, alone or through its subscription; any thread may ask for its state."""
+    """One thread polls it, directly or through its subscription; any thread may read its state."""
 
     def __init__(  # noqa: PLR0913 - the fields of the driver's message
         self,
@@ -63,10 +63,10 @@ class Image:
 
     @property
     def position(self) -> int:
-        """How far the stream was read; the last position of a closed image.
+        """The position up to which the stream was read; the last position of a closed image.
 
-        May be set, to what `block_peek` has shown: forward, to a frame's end, at most to the end of the term that
-        the position stands in. Raises ConfigurationError for any other; a closed image stays where it is.
+        It may be set after `block_peek`: forward to the end of a frame, at most to the end of the current term.
+        Any other value raises ConfigurationError; setting the position of a closed image does nothing.
         """
         return self._current_position()
 
@@ -81,86 +81,86 @@ class Image:
 
     @property
     def is_end_of_stream(self) -> bool:
-        """Whether all was read that the stream will ever have."""
+        """Whether the stream has ended and all of it was read."""
         return self._current_position() >= self.end_of_stream_position
 
     @property
     def end_of_stream_position(self) -> int:
-        """Where the stream ends; 2**63 - 1 while it goes on."""
+        """The position at which the stream ends; 2**63 - 1 while it is open."""
         if self.is_closed:
             return self._final_end_of_stream_position
         return self._log.end_of_stream_position_acquire()
 
     @property
     def active_transport_count(self) -> int:
-        """Over how many transports the stream arrives, 0 once closed.
+        """The number of transports that deliver the stream, 0 once closed.
 
-        As of the last status message of the driver: a fresh image has none yet, though it may have been read.
+        Updated with each status message of the driver: a new image has none yet, although data may have arrived.
         """
         return 0 if self.is_closed else self._log.active_transport_count()
 
     @property
     def is_revoked(self) -> bool:
-        """Whether the publication was revoked: what had not been read by then is lost."""
+        """Whether the publication was revoked: messages that were unread at that time are lost."""
         return self._final_is_revoked if self.is_closed else self._log.is_revoked()
 
     @property
     def term_length(self) -> int:
-        """Bytes of a term."""
+        """Length of a term in bytes."""
         return self._log.term_length
 
     @property
     def initial_term_id(self) -> int:
-        """The term id with which the stream began."""
+        """The term id at which the stream began."""
         return self._log.initial_term_id
 
     @property
     def mtu_length(self) -> int:
-        """Bytes of the longest frame, header included."""
+        """Maximum length of a frame in bytes, with its header."""
         return self._log.mtu_length
 
     @property
     def position_bits_to_shift(self) -> int:
-        """By how many bits a term count is shifted to give a position."""
+        """The shift that turns a term count into a position: log2 of the term length."""
         return self._log.position_bits_to_shift
 
     def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:
         """Call `handler` for up to `fragment_limit` fragments and return their number.
 
-        An exception of the handler comes out of the poll; its fragment counts as delivered.
+        An exception of the handler propagates; its fragment counts as delivered.
         """
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Do as `poll` does, but begin no fragment at or behind `limit_position`."""
+        """Poll, but deliver no fragment that begins at or behind `limit_position`."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self.poll_fragments(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Do as `poll` does, but do after each fragment what `handler` answers; aborted ones do not count."""
+        """Poll, and continue after each fragment as `handler` returns; an aborted fragment does not count."""
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_controlled_poll(
         self, handler: ControlledFragmentHandler, limit_position: int, fragment_limit: int = 10
     ) -> int:
-        """Do as `controlled_poll` does, but begin no fragment at or behind `limit_position`."""
+        """Do the same as `controlled_poll`, but deliver no fragment that begins at or behind `limit_position`."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self.poll_controlled(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `handler` once for whole frames, headers included, of up to so many bytes; return the bytes.
+        """Call `handler` once with whole frames and their headers, up to a length; return the bytes.
 
-        A block ends before padding; padding that comes first is a block of its own.
+        A block ends before padding; padding at its beginning is a separate block.
         """
         return self.poll_block(handler, arguments.int64_of(block_length_limit, "block_length_limit"))
 
     def block_peek(self, initial_position: int, block_length_limit: int) -> memoryview:
-        """Return whole frames, headers included, from `initial_position` on, without moving the position.
+        """Return whole frames with their headers from `initial_position` on, without moving the position.
 
-        Blocks end as those of `block_poll` do; an empty one says that nothing is there. The view shows other
-        frames once the next block is taken. `initial_position` may lie a term before or behind the position: what
-        was read stays in the log until the driver cleans it, which may happen while it is looked at, from the
-        lowest position on. Raises ConfigurationError where it is no multiple of 32, or lies elsewhere.
+        Blocks end like those of `block_poll`; an empty block means that no frame is there. The view is valid until
+        the next block is taken. `initial_position` may be up to a term before or behind the position: read frames
+        stay in the log until the driver cleans it, which may happen at any time, from the lowest position on.
+        Raises ConfigurationError if it is not a multiple of 32 or out of that range.
         """
         return self.peek_block(
             arguments.int64_of(initial_position, "initial_position"),
@@ -168,16 +168,16 @@ class Image:
         )
 
     def reject(self, reason: str) -> None:
-        """Refuse the publication: its sender is told why, and nothing more arrives.
+        """Reject the publication: the reason is sent to the sender, and no more data arrives.
 
-        The image is closed when the driver's liveness timeout of images is over, that of an IPC publication at once;
-        as long as there is a sender, the stream may come back after that. `reason` is at most 1023 bytes.
+        The driver closes the image after its image liveness timeout, that of an IPC publication at once. The stream
+        may come back after that if its sender continues. `reason` is at most 1023 bytes.
         """
         if self.subscription is not None:
             self.subscription.reject_image(self, reason)
 
     def close(self) -> None:
-        """Keep the last state and read no more. For the client's conductor."""
+        """Save the last state and stop reading. For the client's conductor."""
         if self.is_closed:
             return
         self._final_position = self._position.get_acquire()
@@ -196,7 +196,7 @@ class Image:
         return self._final_position if self.is_closed else self._position.get()
 
     def poll_fragments(self, handler: FragmentHandler, fragment_limit: int, limit_position: int) -> int:
-        """Do what `bounded_poll` does; for compiled callers."""
+        """Implement `bounded_poll`; for compiled callers."""
         if self.is_closed:
             return 0
         if limit_position < 0:
@@ -219,7 +219,7 @@ class Image:
     def poll_controlled(
         self, handler: ControlledFragmentHandler, fragment_limit: int, limit_position: int
     ) -> int:
-        """Do what `bounded_controlled_poll` does; for compiled callers."""
+        """Implement `bounded_controlled_poll`; for compiled callers."""
         if self.is_closed:
             return 0
         if limit_position < 0:
@@ -248,7 +248,7 @@ class Image:
         return fragments
 
     def poll_block(self, handler: BlockHandler, length_limit: int) -> int:
-        """Do what `block_poll` does; for compiled callers."""
+        """Implement `block_poll`; for compiled callers."""
         if self.is_closed:
             return 0
         position = self._position.get()
@@ -263,7 +263,7 @@ class Image:
         return length
 
     def peek_block(self, position: int, length_limit: int) -> memoryview:
-        """Do what `block_peek` does; for compiled callers."""
+        """Implement `block_peek`; for compiled callers."""
         term_length = self._log.term_length
         current = self._current_position()
         if (
@@ -282,11 +282,11 @@ class Image:
         if length > 0 and self._buffer.get_i32(frame + wire.DATA_TERM_ID_OFFSET) != positions.compute_term_id(
             position, self._log.position_bits_to_shift, self._log.initial_term_id
         ):
-            length = 0  # of a term that is not there yet, or no longer
+            length = 0  # the slot holds an earlier or later term
         return self._views.view(frame, length)
 
     def move_position(self, position: int) -> int:
-        """Do what setting the position does; for compiled callers."""
+        """Implement setting the position; for compiled callers."""
         if self.is_closed:
             return 0
         current = self._position.get()
@@ -300,7 +300,7 @@ class Image:
     def poll_into(self, batch: BatchBuffer, max_messages: int) -> int:
         """Append up to `max_messages` whole messages to `batch` and return their number.
 
-        A frame that cannot be one raises ProtocolError, once nothing stands in front of it.
+        An invalid frame raises ProtocolError when it is the first to be read.
         """
         if self.is_closed:
             return 0
@@ -319,18 +319,18 @@ class Image:
 
     @property
     def required_length(self) -> int:
-        """Bytes of a message that the last batch had no room for, or 0."""
+        """Length in bytes of a message that did not fit into the last batch, or 0."""
         return self._reader.required_length
 
     def _view_of_frame(self, frame: int) -> memoryview:
-        """Return the payload of the frame that the reader has just found."""
+        """Return the payload of the frame that the reader found last."""
         return self._views.view(
             frame + wire.DATA_HEADER_LENGTH, self._reader.frame_length - wire.DATA_HEADER_LENGTH
         )
 
     def _publish(self, begin: int, position: int) -> int:
-        # The counter of a closed image may belong to somebody else by now.
+        # The driver may have reused the counter of a closed image.
         if position > begin and not self.is_closed:
-            # Release: the driver may clean what lies in front of the position, so all reads come before.
+            # Release: the driver may clean everything below the position, so all reads must come before the store.
             return self._position.set_release(position)
         return 0

@@ -1,6 +1,6 @@
-"""A batch of messages as arrays: what the Arrow format calls a column of binary values, and its neighbours.
+"""Batch of messages as arrays, in the layout of Arrow: a binary column and columns of integers.
 
-Not here: how it is read (subscription).
+Not here: reading it (subscription).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageBatch:
-    """Whole messages in the order of their streams; the arrays belong to the batch and stay as they are."""
+    """Whole messages in the order of their streams; the arrays are owned by the batch and never change."""
 
-    data: npt.NDArray[np.uint8]  # bytes of all messages, one behind the other
+    data: npt.NDArray[np.uint8]  # bytes of all messages, without gaps
     offsets: npt.NDArray[np.int64]  # n + 1: message i is data[offsets[i] : offsets[i + 1]]
     positions: npt.NDArray[np.int64]  # n: of the stream behind each message
-    session_ids: npt.NDArray[np.int32]  # n: which publication sent it
+    session_ids: npt.NDArray[np.int32]  # n: of the publication that sent it
     reserved_values: npt.NDArray[np.int64]  # n: of the first fragment of each message
 
     def __len__(self) -> int:
@@ -43,9 +43,9 @@ class MessageBatch:
             yield bytes(data[begin:end])
 
     def to_arrow(self) -> pa.RecordBatch:
-        """Return columns `session_id`, `position`, `reserved_value` and `payload`; nothing is copied.
+        """Return the columns `session_id`, `position`, `reserved_value` and `payload`, without copying.
 
-        Raises ImportError without pyarrow, which comes with the extra `aeron-core[arrow]`.
+        Raises ImportError without pyarrow, which is part of the extra `aeron-core[arrow]`.
         """
         import pyarrow as pa  # noqa: PLC0415 - optional
 

@@ -1,4 +1,4 @@
-"""Puts the fragments of one message together, as long as each begins where the one before it ended."""
+"""Reassembles the fragments of one message; each must begin where the previous one ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INITIAL_CAPACITY = 4096
 
 
 class MessageBuilder:
-    """Of one session. For assemblers."""
+    """The message of one session that is being reassembled. For assemblers."""
 
     def __init__(self) -> None:
         self._buffer = AtomicBuffer.allocate(INITIAL_CAPACITY)
@@ -20,7 +20,7 @@ class MessageBuilder:
         self._header: Header | None = None
 
     def begin(self, fragment: memoryview, header: Header) -> int:
-        """Take the first fragment; forget what was there."""
+        """Start a message with its first fragment; drop an incomplete one."""
         self._length = 0
         self._header = header.copy()
         self._begin = header.position_before()
@@ -28,7 +28,7 @@ class MessageBuilder:
         return self._put(fragment)
 
     def append(self, fragment: memoryview, header: Header) -> bool:
-        """Take the next fragment; return False, and forget the message, when it is not the next."""
+        """Append the next fragment; drop the message and return False if there is a gap."""
         if self._expected < 0 or header.position_before() != self._expected:
             self.reset()
             return False
@@ -37,24 +37,24 @@ class MessageBuilder:
         return True
 
     def take_back(self, fragment: memoryview, header: Header) -> int:
-        """Undo the last `append`, so that the same fragment can come again."""
+        """Undo the last `append`, so that the same fragment can be appended again."""
         self._length -= len(fragment)
         self._expected = header.position_before()
         return 0
 
     def message(self) -> memoryview:
-        """Return the message, which is valid until the next fragment is taken."""
+        """Return the message, which is valid until the next fragment is appended."""
         return memoryview(self._buffer)[: self._length].toreadonly()
 
     def header(self) -> Header:
-        """Return the header of the message: that of its first fragment, as if it were the only one."""
+        """Return the header of the first fragment, changed as if the message was one frame."""
         assert self._header is not None
         header = self._header.copy()
         header.complete(self._length, self._expected - self._begin)
         return header
 
     def reset(self) -> int:
-        """Forget the message."""
+        """Drop the message."""
         self._length = 0
         self._expected = -1
         return 0
@@ -72,7 +72,7 @@ class MessageBuilder:
             return 0
         while capacity < length:
             capacity += capacity // 2
-        # A new buffer: a view of the old one that somebody kept stays what it was.
+        # A new buffer: views of the old one that a program kept do not change.
         larger = AtomicBuffer.allocate(capacity)
         larger.copy_from(0, self._buffer, 0, self._length)
         self._buffer = larger

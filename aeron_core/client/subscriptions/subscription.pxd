@@ -15,10 +15,10 @@ cdef class Subscription:
     cdef readonly bint is_closed
     cdef readonly object on_available_image
     cdef readonly object on_unavailable_image
-    cdef object _owner                        # the client's side that talks to the driver
-    cdef tuple _images                        # replaced, never changed: a poll goes on with the one it began with
-    cdef int64_t _round_robin                 # the image that the next poll begins with
-    cdef BatchBuffer _batch                  # where batches are gathered
+    cdef object _owner                        # the client, see ResourceOwner
+    cdef tuple _images                        # replaced, never changed: a running poll keeps the tuple it began with
+    cdef int64_t _round_robin                 # index of the image that the next poll begins with
+    cdef BatchBuffer _batch                  # collects the messages of a batch
 
     cdef int64_t _first(self, int64_t count) noexcept
     @cython.locals(count=int64_t, first=int64_t, i=int64_t, fragments=int32_t)
@@ -27,4 +27,4 @@ cdef class Subscription:
     cdef int32_t _controlled_poll(self, object handler, int32_t fragment_limit) except -1
     @cython.locals(count=int64_t, first=int64_t, i=int64_t, messages=int64_t)
     cdef int64_t _gather(self, int64_t max_messages) except -1
-    cdef int _make_room(self, int64_t max_messages, int64_t length) except -1
+    cdef int _reserve(self, int64_t max_messages, int64_t length) except -1

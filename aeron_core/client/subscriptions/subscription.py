@@ -1,8 +1,8 @@
-"""All publications of a stream on a channel, as one receiver sees them.
+"""Subscription: the images of all publications of one stream on one channel.
 
-Not here: one publication's log (image), and how images come and go (driver_listener).
-Invariant: the tuple of images is replaced as a whole by the client's conductor, so that a poll on another
-thread never sees it half changed.
+Not here: the log of one publication (image), and adding and removing images (driver_listener).
+Invariant: the client's conductor replaces the tuple of images as a whole, so that a poll on another thread
+never sees a partial change.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
 ImageHandler = Callable[[Image], object]
 
-# Bytes of messages in one batch, unless a single message is longer. An invented number: it lies within the
-# second-level cache of current processors, and holds 4096 messages of 256 bytes.
+# Capacity of a batch in bytes, unless a single message is longer. An invented number: it fits the second-level
+# cache of current processors and holds 4096 messages of 256 bytes.
 BATCH_DATA_LENGTH = 1024 * 1024
 
 
 class Subscription:
-    """One thread polls it; any thread may ask for its state, change its destinations and close it."""
+    """One thread polls it; any thread may read its state, change its destinations and close it."""
 
-    def __init__(  # noqa: PLR0913 - what a client asked for and a driver answered
+    def __init__(  # noqa: PLR0913 - fields of the command and of the response
         self,
         owner: ResourceOwner,
         channel: str,
@@ -63,16 +63,16 @@ class Subscription:
         self._owner = owner
         self._images: tuple[Image, ...] = ()
         self._round_robin = 0
-        self._batch = BatchBuffer(1, 1)  # replaced by the first batch: a subscription may never need one
+        self._batch = BatchBuffer(1, 1)  # replaced by the first batch: many subscriptions never use one
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """The images that are there now."""
+        """The current images."""
         return self._images
 
     @property
     def image_count(self) -> int:
-        """How many images are there now."""
+        """The number of current images."""
         return len(self._images)
 
     @property
@@ -81,48 +81,48 @@ class Subscription:
         return any(not image.is_closed for image in self._images)
 
     def image_by_session_id(self, session_id: int) -> Image | None:
-        """Return the image of that publication, or None."""
+        """Return the image with that session id, or None."""
         return next((image for image in self._images if image.session_id == session_id), None)
 
     @property
     def peers(self) -> list[ChannelPeer]:
-        """Who has an image here: its session, and where it is."""
+        """The peers that have an image: their sessions and addresses."""
         return [ChannelPeer(image.session_id, image.source_identity) for image in self.images]
 
     def await_connected(self, timeout: float | None = None) -> None:
-        """Wait for the first image; raises NotConnectedError after `timeout` seconds, None for ever."""
+        """Wait for the first image; raises NotConnectedError after `timeout` seconds, None: no limit."""
         self._owner.await_connected(self, timeout)
 
     def poll(self, handler: FragmentHandler, fragment_limit: int = 10) -> int:
-        """Call `handler` for up to `fragment_limit` fragments of all images, and return their number.
+        """Call `handler` for up to `fragment_limit` fragments of all images and return their number.
 
-        Each poll begins with another image. An exception of the handler comes out; its fragment counts as
-        delivered. Messages longer than `max_payload_length` of the publication come in several fragments:
-        wrap the handler in a FragmentAssembler for those.
+        Each poll begins with another image. An exception of the handler propagates; its fragment counts as
+        delivered. Messages longer than `max_payload_length` of the publication arrive in several fragments:
+        wrap the handler in a FragmentAssembler to reassemble them.
         """
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), NO_LIMIT)
 
     def bounded_poll(self, handler: FragmentHandler, limit_position: int, fragment_limit: int = 10) -> int:
-        """Do as `poll` does, but begin no fragment at or behind `limit_position` of its stream."""
+        """Poll, but deliver no fragment that begins at or behind `limit_position` of its stream."""
         limit = max(arguments.int64_of(limit_position, "limit_position"), 0)
         return self._poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"), limit)
 
     def controlled_poll(self, handler: ControlledFragmentHandler, fragment_limit: int = 10) -> int:
-        """Do as `poll` does, but do after each fragment what `handler` answers; aborted ones do not count."""
+        """Poll, and continue after each fragment as `handler` returns; an aborted fragment does not count."""
         return self._controlled_poll(handler, arguments.int32_of(fragment_limit, "fragment_limit"))
 
     def block_poll(self, handler: BlockHandler, block_length_limit: int) -> int:
-        """Call `handler` once for each image that has whole frames, and return the bytes of all blocks."""
+        """Call `handler` once with the frames of each image that has any; return the bytes of all blocks."""
         arguments.int64_of(block_length_limit, "block_length_limit")
         return sum(image.block_poll(handler, block_length_limit) for image in self._images)
 
     def poll_batch(self, max_messages: int = 4096) -> MessageBatch:
-        """Return up to `max_messages` whole messages of all images, as arrays of the caller's own.
+        """Return up to `max_messages` whole messages of all images, as arrays that the caller owns.
 
-        Fragments are put together. A batch is shorter where its messages fill a MiB. The GIL is released
-        while messages are gathered from the images, and held for the second copy, into the arrays.
+        Fragments are reassembled. A batch ends early when its messages fill 1 MiB. The GIL is released while
+        messages are copied from the images, and held for the second copy, into the arrays.
         """
-        import numpy as np  # noqa: PLC0415 - a third of the time to import the package, for this method alone
+        import numpy as np  # noqa: PLC0415 - lazy: a third of the import time of the package, and only this method needs it
 
         self._gather(arguments.int32_of(max_messages, "max_messages"))
         batch = self._batch
@@ -145,37 +145,37 @@ class Subscription:
         return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
 
     def resolved_endpoint(self) -> str | None:
-        """Return the first local address, which tells the port where the channel asked for port 0."""
+        """Return the first local address, with the bound port if the channel has port 0."""
         return next(iter(self.local_addresses()), None)
 
     def resolved_channel(self) -> str | None:
-        """Return the channel with the bound port in place of port 0, None until it is bound."""
+        """Return the channel with the bound port instead of port 0, None until it is bound."""
         return channel_status.resolved_channel(self._owner.counters, self.channel, self.channel_status_id)
 
     def add_destination(self, channel: str) -> int:
-        """Receive from one more place (`control-mode=manual`); return the destination's registration id."""
+        """Add a destination (`control-mode=manual`) and return its registration id."""
         return self.add_destination_async(channel).result()
 
     def add_destination_async(self, channel: str) -> Registration[int]:
-        """Do as `add_destination` does, without waiting for the driver."""
+        """Do the same as `add_destination` without waiting for the driver."""
         channel = channel_of(channel)
         return self._owner.command(
             f"add_destination {channel!r}", commands.AddRcvDestination, self.registration_id, channel
         )
 
     def remove_destination(self, channel: str) -> None:
-        """Receive from one place less."""
+        """Remove a destination."""
         self.remove_destination_async(channel).result()
 
     def remove_destination_async(self, channel: str) -> Registration[int]:
-        """Do as `remove_destination` does, without waiting for the driver."""
+        """Do the same as `remove_destination` without waiting for the driver."""
         channel = channel_of(channel)
         return self._owner.command(
             f"remove_destination {channel!r}", commands.RemoveRcvDestination, self.registration_id, channel
         )
 
     def reject_image(self, image: FragmentImage, reason: str) -> None:
-        """Refuse a publication: the driver tells its sender why, and closes the image."""
+        """Reject a publication: the driver sends the reason to its sender and closes the image."""
         self._owner.command(
             f"reject image {image.correlation_id}",
             commands.RejectImage,
@@ -185,7 +185,7 @@ class Subscription:
         ).result()
 
     def close(self) -> None:
-        """Receive no more; closing twice does nothing."""
+        """Close the subscription and its images; closing twice does nothing."""
         self._owner.close_subscription(self.registration_id)
 
     def __enter__(self) -> Subscription:
@@ -199,11 +199,11 @@ class Subscription:
         return f"Subscription({self.channel!r}, {self.stream_id}, {state})"
 
     def add_image(self, image: Image) -> None:
-        """Take an image in. For the client's conductor."""
+        """Add an image. For the client's conductor."""
         self._images = (*self._images, image)
 
     def remove_image(self, correlation_id: int) -> Image | None:
-        """Close and return the image with that id, None if it is not there. For the client's conductor."""
+        """Close, remove and return the image with that id, None if there is none. For the client's conductor."""
         image = next((image for image in self._images if image.correlation_id == correlation_id), None)
         if image is not None:
             image.close()
@@ -220,7 +220,7 @@ class Subscription:
         return images
 
     def _first(self, count: int) -> int:
-        """Return which of `count` images comes first this time, and let the next one come first next time."""
+        """Return the index of the image to poll first, and advance the round robin."""
         first = self._round_robin
         if first >= count:
             first = 0
@@ -254,7 +254,7 @@ class Subscription:
 
     def _gather(self, max_messages: int) -> int:
         """Fill the batch from all images; return the number of messages."""
-        self._make_room(max_messages, 0)
+        self._reserve(max_messages, 0)
         images = self._images
         count = len(images)
         first = self._first(count)
@@ -264,18 +264,18 @@ class Subscription:
             try:
                 messages += image.poll_into(self._batch, max_messages - messages)
             except ProtocolError:
-                # What the other images gave is consumed already: deliver it. A later batch raises this.
+                # Messages of other images are consumed already: deliver them. A later batch raises the error.
                 if messages == 0:
                     raise
                 break
             if messages == 0 and image.required_length > 0:
-                self._make_room(max_messages, image.required_length)
+                self._reserve(max_messages, image.required_length)
                 messages += image.poll_into(self._batch, max_messages)
             if messages >= max_messages:
                 break
         return messages
 
-    def _make_room(self, max_messages: int, length: int) -> int:
+    def _reserve(self, max_messages: int, length: int) -> int:
         batch = self._batch
         if batch.capacity < max_messages or batch.data.capacity < length:
             self._batch = BatchBuffer(max_messages, max(length, BATCH_DATA_LENGTH))

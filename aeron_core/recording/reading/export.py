@@ -1,8 +1,8 @@
-"""Writes messages of a recording to a file of another kind.
+"""Export of recorded messages to files of other formats.
 
-lines              each message and a line end
-length-prefixed    each message behind its length, an int32 in little-endian order
-arrow, parquet     a table; with pyarrow
+lines              each message and a newline
+length-prefixed    each message after its length, a little-endian int32
+arrow, parquet     a table; needs pyarrow
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows of a batch. An invented number: within what readers of Arrow take at once.
+#: Rows of a batch. An invented number: a common batch size of Arrow readers.
 _BATCH: Final = 16384
 
 
 class ExportFormat(StrEnum):
-    """Names as they are written on the command line."""
+    """Formats by their names on the command line."""
 
-    LINES = "lines"  # each message and a line end
-    LENGTH_PREFIXED = "length-prefixed"  # each message behind its length, an int32 in little-endian order
-    ARROW = "arrow"  # a table in Arrow's file format
+    LINES = "lines"  # each message and a newline
+    LENGTH_PREFIXED = "length-prefixed"  # each message after its length, a little-endian int32
+    ARROW = "arrow"  # a table in the Arrow file format
     PARQUET = "parquet"
 
 
@@ -38,7 +38,7 @@ def export(
     file: BinaryIO,
     form: ExportFormat,
 ) -> int:
-    """Write messages and return their number; raises ConfigurationError where pyarrow is needed and missing."""
+    """Write messages and return their number; raises ConfigurationError if pyarrow is needed and missing."""
     if form is ExportFormat.LINES:
         return _write_all(file, (message.payload + b"\n" for message in messages))
     if form is ExportFormat.LENGTH_PREFIXED:
@@ -63,11 +63,11 @@ def _write_tables(
     form: ExportFormat,
 ) -> int:
     try:
-        import pyarrow as pa  # noqa: PLC0415 - optional
-        from pyarrow import parquet  # noqa: PLC0415 - optional
+        import pyarrow as pa  # noqa: PLC0415 - lazy: optional
+        from pyarrow import parquet  # noqa: PLC0415 - lazy: optional
     except ImportError:
         raise ConfigurationError(
-            f"{form}: needs pyarrow, which comes with the extra aeron-core[arrow]"
+            f"{form}: needs pyarrow, which is part of the extra aeron-core[arrow]"
         ) from None
     schema = _schema()
     maker = pa.ipc.new_file if form is ExportFormat.ARROW else parquet.ParquetWriter
@@ -81,7 +81,7 @@ def _write_tables(
 
 
 def _schema() -> pa.Schema:
-    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow as pa  # noqa: PLC0415 - lazy: optional
 
     return pa.schema(
         [
@@ -99,7 +99,7 @@ def _schema() -> pa.Schema:
 def _record_batch(
     batch: list[RecordedMessage], descriptor: RecordingDescriptor, schema: pa.Schema
 ) -> pa.RecordBatch:
-    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow as pa  # noqa: PLC0415 - lazy: optional
 
     columns = [
         [descriptor.recording_id] * len(batch),

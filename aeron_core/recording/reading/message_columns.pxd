@@ -7,7 +7,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 @cython.final
 cdef class MessageColumns:
-    cdef readonly AtomicBuffer payload          # the messages, one behind the other
+    cdef readonly AtomicBuffer payload          # the messages, without gaps
     cdef readonly AtomicBuffer boundaries       # capacity + 1 int32: message i lies from entry i up to entry i + 1
     cdef readonly AtomicBuffer positions        # capacity int64: the position behind each message
     cdef readonly AtomicBuffer reserved_values  # capacity int64: that of the first frame of each message
@@ -15,7 +15,7 @@ cdef class MessageColumns:
     cdef readonly int64_t capacity              # messages
     cdef readonly int64_t count                 # messages
     cdef readonly int64_t payload_length        # bytes of the messages
-    cdef int32_t _flags_so_far                  # of the message that is being appended
+    cdef int32_t _flags_so_far                  # of the incomplete message
 
     cpdef int clear(self) except -1 nogil
     cpdef bint has_room(self, int64_t length) noexcept nogil

@@ -1,7 +1,7 @@
-"""Messages of a recording as columns, laid out as Arrow lays them out.
+"""Messages of a recording as columns in the layout of Arrow.
 
-Not here: where messages come from (message_scanner). Invariant: the first `count` + 1 boundaries do not decrease,
-and begin with 0.
+Not here: reading the messages (message_scanner). Invariant: the first `count` + 1 boundaries begin with 0 and do not
+decrease.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from aeron_core.uri.values import INT32_MAX
 
 
 class MessageColumns:
-    """Room for `capacity` messages of `payload_capacity` bytes together, at most 2 GiB; numbers are little-endian.
+    """Columns for `capacity` messages with `payload_capacity` bytes in total, at most 2 GiB; little-endian.
 
     One thread uses it at a time. Raises ValueError for a capacity that is not positive.
     """
@@ -33,7 +33,7 @@ class MessageColumns:
         self._flags_so_far = 0
 
     def clear(self) -> int:
-        """Forget all messages; the memory stays."""
+        """Remove all messages; the memory is reused."""
         self.count = 0
         self.payload_length = 0
         self._flags_so_far = 0
@@ -44,14 +44,14 @@ class MessageColumns:
         return self.count < self.capacity and length <= self.payload.capacity - self.payload_length
 
     def append(self, source: AtomicBuffer, frame: int, length: int) -> int:
-        """Add the payload of `length` bytes of a frame to the message that `finish` will end."""
+        """Append the payload of a frame, `length` bytes, to the message that `finish` completes."""
         self._flags_so_far |= source.get_u8(frame + wire.FRAME_FLAGS_OFFSET)
         self.payload.copy_from(self.payload_length, source, frame + wire.DATA_HEADER_LENGTH, length)
         self.payload_length += length
         return 0
 
     def finish(self, position: int, reserved_value: int) -> int:
-        """End a message, whose stream goes on at `position`."""
+        """Complete a message that ends at `position`."""
         at = self.count
         self.positions.put_i64(at * 8, position)
         self.reserved_values.put_i64(at * 8, reserved_value)

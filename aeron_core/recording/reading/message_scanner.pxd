@@ -10,10 +10,10 @@ from aeron_core.recording.reading.message_columns cimport MessageColumns
 
 @cython.final
 cdef class MessageScanner:
-    cdef readonly FrameScanner frames      # checks every frame; its fault is that of the first frame left
-    cdef readonly bint is_assembling       # whether fragments are put together
-    cdef readonly int64_t required_length  # bytes of a message that the columns had no room for, or -1
-    cdef readonly int64_t dropped          # how often, since the start, fragments were no whole message
+    cdef readonly FrameScanner frames      # validates every frame; its fault is that of the frame at the stop
+    cdef readonly bint is_assembling       # whether fragments are reassembled
+    cdef readonly int64_t required_length  # length of a message that did not fit into the columns, or -1
+    cdef readonly int64_t dropped          # incomplete messages dropped since the start
 
     @cython.locals(
         scanned=int64_t, step=int64_t, frame_length=int64_t, frame=int64_t, flags=uint8_t, frame_type=uint16_t

@@ -1,7 +1,6 @@
-"""Takes the messages out of the frames of a recording, and puts their fragments together.
+"""Scanner that extracts messages from the frames of a recording and reassembles their fragments.
 
-Not here: whose frames they are (frame_scanner), and where the bytes come from. The memory does not change while it
-is scanned.
+Not here: validation of frames (frame_scanner), and reading of files. The memory must not change during a scan.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from aeron_core.recording.storage.frame_scanner import FrameScanner
 
 
 class MessageScanner:
-    """Scans pieces of one recording; one thread uses it at a time."""
+    """Scans parts of one recording; one thread uses it at a time."""
 
     def __init__(self, frames: FrameScanner, *, is_assembling: bool = True) -> None:
         self.frames = frames
@@ -25,11 +24,11 @@ class MessageScanner:
     def scan(
         self, data: AtomicBuffer, begin: int, length: int, position: int, columns: MessageColumns
     ) -> int:
-        """Append messages from `length` bytes at `begin`, the first frame at `position`, to `columns`.
+        """Append messages of `length` bytes at `begin`, the first frame at `position`, to `columns`.
 
-        Return over how many bytes: it stops behind a message, before one for which the columns have no room, whose
-        length is then `required_length`, before one whose end is not there, and before a frame that cannot be one,
-        where `frames.fault` says why. Fragments whose beginning is not there are dropped.
+        Return the consumed bytes. The scan stops before a message that does not fit into the columns, with its
+        length in `required_length`; before an incomplete message; and before an invalid frame, with the reason in
+        `frames.fault`. Fragments without the beginning of their message are dropped.
         """
         data.check(begin, length)
         self.required_length = -1
@@ -63,7 +62,7 @@ class MessageScanner:
     def _take_fragments(
         self, data: AtomicBuffer, begin: int, length: int, position: int, columns: MessageColumns
     ) -> int:
-        """Take a whole message, or drop a fragment without one; return over how many bytes, 0 to wait."""
+        """Take a fragmented message, or drop its fragments; return the consumed bytes, 0 if more data is needed."""
         measured = 0
         payload_length = 0
         expected = wire.DATA_FLAG_BEGIN
@@ -75,7 +74,7 @@ class MessageScanner:
             flags = data.get_u8(frame + wire.FRAME_FLAGS_OFFSET)
             frame_type = data.get_u16(frame + wire.FRAME_TYPE_OFFSET)
             if frame_type == wire.TYPE_PAD or flags & wire.DATA_FLAG_BEGIN != expected:
-                # What came so far has no end; a fragment without a beginning is dropped by itself.
+                # The fragments so far have no end: drop them. A single fragment without a beginning is dropped too.
                 self.dropped += 1
                 return measured if measured > 0 else positions.align_frame(frame_length)
             measured += positions.align_frame(frame_length)

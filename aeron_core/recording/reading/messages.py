@@ -1,6 +1,6 @@
-"""The messages of a recording, one at a time, put together where they came in several fragments.
+"""Iterator of the reassembled messages of a recording.
 
-For tools that handle some thousand a second; not for a pipeline.
+For tools that handle some thousand messages per second; data pipelines use message_scanner.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _CHUNK_LENGTH: Final = 4 * 1024 * 1024
 class RecordedMessage:
     """One whole message."""
 
-    position: int  # behind its last frame, as the publisher's offer returned it
-    time_ns: int  # since the epoch, when it was recorded; 0 where the index does not say
+    position: int  # behind its last frame, as `offer` returned it
+    time_ns: int  # recording time since the epoch; 0 if the index has none
     reserved_value: int  # of its first fragment
     payload: bytes
 
@@ -33,7 +33,7 @@ class RecordedMessage:
 def messages(recording: Recording, begin: int, end: int) -> Iterator[RecordedMessage]:
     """Yield the messages that begin at or behind `begin` and end at or before `end`.
 
-    Raises ConfigurationError where no frame begins at `begin`, and what `Recording.read` raises.
+    Raises ConfigurationError if no frame begins at `begin`, and the errors of `Recording.read`.
     """
     assembly = _Assembly(_FragmentTimes(recording))
     for position, data in whole_frames(recording, begin, end):
@@ -41,9 +41,9 @@ def messages(recording: Recording, begin: int, end: int) -> Iterator[RecordedMes
 
 
 def whole_frames(recording: Recording, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (position, whole frames), of which padding at their end may lack some of its body.
+    """Yield (position, whole frames); padding at the end may lack a part of its body.
 
-    Raises what `messages` does.
+    Raises the same errors as `messages`.
     """
     scanner = recording.scanner()
     rest, padded = b"", begin
@@ -93,7 +93,7 @@ class _Assembly:
 
 
 class _FragmentTimes:
-    """When what was recorded, asked for positions that grow."""
+    """Recording times by position, for queries with growing positions."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

@@ -1,6 +1,6 @@
-"""Publishes a recording again: the same frames at the same positions.
+"""Replay: publishes a recording again, the same frames at the same positions.
 
-Not here: how fast, and what happens where nobody listens (the caller of `do_work`).
+Not here: pacing, and the case of no subscriber (the caller of `do_work`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LENGTH_MASK: Final = -wire.FRAME_ALIGNMENT
 def replay_channel(
     channel: str, descriptor: RecordingDescriptor, position: int, *, keeps_session: bool
 ) -> ChannelUri:
-    """Return the channel whose publication begins at `position`, with terms and frames as long as they were.
+    """Return a channel for a publication that begins at `position`, with the recording's term and MTU lengths.
 
-    With the session id of the recording where it `keeps_session`.
+    With `keeps_session`, also with its session id.
     """
     builder = ChannelUriBuilder(ChannelUri.parse(channel))
     builder.initial_position(position, descriptor.initial_term_id, descriptor.term_length)
@@ -37,10 +37,10 @@ def replay_channel(
 
 
 class Replay:
-    """Appends the frames from `begin` up to `end` to a publication that stands at `begin`; for one thread.
+    """Appends the frames from `begin` up to `end` to a publication at position `begin`; for one thread.
 
-    Session and stream ids in them are those of the publication; all else is as it was. Raises ConfigurationError
-    for a publication that is not at its place.
+    Frames get the session and stream ids of the publication and are otherwise unchanged. Raises ConfigurationError
+    if the position or the log of the publication does not match the recording.
     """
 
     def __init__(self, recording: Recording, publication: ExclusivePublication, begin: int, end: int) -> None:
@@ -60,27 +60,27 @@ class Replay:
         self._is_same_stream = (
             publication.session_id == descriptor.session_id and publication.stream_id == descriptor.stream_id
         )
-        # An offer is taken where any of it is within the limit, so that a block must be no more than a message.
+        # An offer is accepted if its begin is within the limit, so a block must not exceed a message.
         self._block_length = publication.max_message_length & _LENGTH_MASK
         self._blocks = self._make_blocks(recording, begin, end)
         self._block = b""
 
     @property
     def is_done(self) -> bool:
-        """Whether all was offered and accepted."""
+        """Whether all frames were accepted."""
         return self.position >= self.end
 
     def do_work(self) -> int:
-        """Offer the next block and return its bytes, or the negative result of the offer: offer it again.
+        """Offer the next block and return its bytes, or the negative result of the offer; the next call retries.
 
-        Raises what `Recording.read` does, and ConfigurationError where no frame begins at the begin.
+        Raises the errors of `Recording.read`, and ConfigurationError if no frame begins at `begin`.
         """
         if self.is_done:
             return 0
         if not self._block:
             self._block = next(self._blocks, self._block)
             if not self._block:
-                self.end = self.position  # it lies within a frame, which is left out
+                self.end = self.position  # it lies within a frame, which is not replayed
                 return 0
         result = self._offer(self._block)
         if result < 0:
@@ -93,12 +93,13 @@ class Replay:
     def _offer(self, block: bytes) -> int:
         if not _is_padding(block):
             return self._publication.offer_block(block)
-        # Alone, at the begin of a term or of the replay. It may take several, of which the rest looks like one.
+        # Padding is a block of its own, at the begin of a term or of the replay. It may need several offers: the rest
+        # of the block is padding again.
         length = min(len(block), self._block_length)
         return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
 
     def _make_blocks(self, recording: Recording, begin: int, end: int) -> Iterator[bytes]:
-        """Yield whole frames of one term each. Padding stands behind other frames, or alone."""
+        """Yield blocks of whole frames of one term each. Padding ends a block, or is a block of its own."""
         block = bytearray()
         for _, data in whole_frames(recording, begin, end):
             source = AtomicBuffer(data if self._is_same_stream else bytearray(data))

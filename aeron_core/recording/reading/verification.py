@@ -1,7 +1,7 @@
-"""Reads a recording from end to end and says what is wrong with it, and where.
+"""Verification: reads a whole recording and reports faults with their positions.
 
-Every frame must be the one that its position calls for, and every piece that the index covers must have its check
-sum. Nothing is changed.
+Every frame must match its position, and every part that the index covers must have the stored check sum. Files are
+not changed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from aeron_core.recording.storage.check_sums import check_sum
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
-#: Bytes that no check sum covers and that are looked at together. An invented number: as one check sum covers.
+#: Bytes of one part without a check sum. An invented number: the same as under one check sum.
 _PIECE_LENGTH: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingFault:
-    """One thing that is wrong."""
+    """One fault."""
 
     recording_id: int
-    position: int  # from which on it cannot be read, or not as it was written
+    position: int  # of the first wrong byte or frame
     file: str
     text: str
 
@@ -38,7 +38,7 @@ class RecordingFault:
 
 @dataclass(slots=True)
 class VerifiedRecording:
-    """What was looked at, and what was found."""
+    """Result of a verification."""
 
     recording_id: int
     begin: int
@@ -55,9 +55,9 @@ def verify(
     now_ns: int,
     on_progress: Callable[[int], object],
 ) -> VerifiedRecording:
-    """Return what is in a recording; `on_progress` hears of bytes that were looked at.
+    """Verify a recording; `on_progress` is called with the numbers of checked bytes.
 
-    Raises RecordingError where its descriptor cannot be read.
+    Raises RecordingError if its descriptor cannot be read.
     """
     return _Verification(store, recording, on_progress).run(state_of(recording, now_ns))
 
@@ -96,7 +96,7 @@ class _Verification:
         self._on_progress(end - begin)
 
     def _pieces(self, base: int, begin: int, end: int) -> Iterator[tuple[int, int, int | None]]:
-        """Yield what is looked at together, with the check sum that it must have, if it has one."""
+        """Yield (begin, end, check sum) of the parts of a segment; None without a check sum."""
         for entry in self._recording.index_entries(base):
             covered = int(entry["end_position"])
             if covered > begin:
@@ -121,7 +121,7 @@ class _Verification:
                 )
 
     def _verify_tail(self) -> None:
-        """Look at what the last segment holds behind the end: whole frames, of a message that did not end."""
+        """Check the data of the last segment behind the end: whole frames of an incomplete message."""
         bases = self._recording.segments()
         end = self._result.end
         if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):
@@ -137,16 +137,18 @@ class _Verification:
                 begin + scanned,
                 base,
                 f"{length - scanned} bytes behind the end are no whole frames: {self._scanner.fault_text()}; a "
-                "recorder that goes on with it cuts them off",
+                "recorder that continues it truncates them",
             )
 
     def _data(self, base: int, begin: int, end: int) -> tuple[AtomicBuffer, int]:
-        """Return memory that holds those bytes, and where in it they begin."""
+        """Return memory with those bytes, and their offset in it."""
         path = self._store.local_path(self._path(base))
         if path is None:
             data = self._store.read(self._path(base), begin - base, end - begin)
             if len(data) != end - begin:
-                raise CorruptRecordingError(f"{self._store.uri}/{self._path(base)}: was cut short meanwhile")
+                raise CorruptRecordingError(
+                    f"{self._store.uri}/{self._path(base)}: was truncated concurrently"
+                )
             return AtomicBuffer(data), 0
         try:
             return open_mapped_file(path, read_only=True), begin - base

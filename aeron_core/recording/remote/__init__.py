@@ -1,1 +1,1 @@
-"""Uploads finished segments to an archive elsewhere."""
+"""Upload of finished segments to a remote archive."""

@@ -1,4 +1,4 @@
-"""Runs an uploader beside the recorder, and the retention of the archive that it fills."""
+"""Upload thread: runs an uploader and the retention of its remote archive beside the recorder."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 from aeron_core.recording.remote.uploader import Uploader
 from aeron_core.recording.retention.retention import Retention
 
-#: Between two looks into the spool, where nobody says that a segment is finished. An invented number.
+#: Pause between two scans of the spool without a wake-up. An invented number.
 _PAUSE_S: Final = 1.0
 
 
 class UploadThread:
-    """A thread from `start` to `close`."""
+    """Runs from `start` to `close`."""
 
     def __init__(
         self, uploader: Uploader, retention: Retention, clock: Callable[[], int] = time.time_ns
@@ -26,22 +26,22 @@ class UploadThread:
         self._is_closing = False
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="aeron-recording-upload", daemon=True)
-        self._is_all_there = False
+        self._is_all_uploaded = False
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def wake(self, *_: object) -> None:
-        """Have it look into the spool at once."""
+        """Scan the spool at once."""
         self._wake.set()
 
     def close(self) -> bool:
-        """Upload what is left and end; return whether all is there."""
+        """Upload the rest, stop the thread, and return whether everything was uploaded."""
         self._is_closing = True
         self._wake.set()
         self._thread.join()
-        return self._is_all_there
+        return self._is_all_uploaded
 
     def _run(self) -> None:
         while not self._is_closing:
@@ -49,4 +49,4 @@ class UploadThread:
             if self._uploader.do_work(now_ns) + self._retention.do_work(now_ns) == 0:
                 self._wake.wait(_PAUSE_S)
                 self._wake.clear()
-        self._is_all_there = self._uploader.finish(self._clock())
+        self._is_all_uploaded = self._uploader.finish(self._clock())

@@ -1,11 +1,11 @@
-"""Moves what was recorded from a spool on this machine to an archive elsewhere, segment by segment.
+"""Uploader: moves recordings from a local spool to a remote archive, segment by segment.
 
 Not here: the thread that runs it (upload_thread).
-Invariant: a file is deleted here after it and a catalogue that knows of it are there. What is to be done is found
-in the spool itself, so that it survives the process.
+Invariant: a local file is deleted only after the file and a catalogue entry for it were uploaded. Pending work is
+derived from the spool itself, so it survives a crash.
 
-The catalogue there says of a recording that it was stopped where its last segment ends: readers see a whole
-recording that is longer each time they look.
+The remote catalogue describes a recording as stopped at the end of its last segment: readers always see a complete
+recording, which grows with each upload.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from aeron_core.recording.storage.file_store import LocalStore
 from aeron_core.recording.storage.recording import Recording
 
 _S: Final = 1_000_000_000
-#: Between two attempts that failed: doubled each time, up to the second. Invented numbers: a short trouble is over
-#: soon, and nobody counts attempts of one a minute.
+#: First and last delay between retries; it doubles in between. Invented numbers: short outages end soon, and one
+#: attempt per minute costs nothing.
 FIRST_RETRY_NS: Final = _S
 LAST_RETRY_NS: Final = 60 * _S
-#: How long the tail of a recording stays here that was stopped and may go on. An invented number: a recorder that
-#: comes back later begins another recording, and nothing is lost by that.
+#: How long the tail of a stopped recording stays in the spool, so that it can continue. An invented number: a recorder
+#: that returns later begins another recording, and no data is lost.
 _TAIL_LINGER_NS: Final = 3600 * _S
 
 Report = Callable[[AeronError], object]
@@ -37,22 +37,22 @@ Report = Callable[[AeronError], object]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A segment, or what there is of one, and where the recording ends with it."""
+    """A whole or partial segment, and the end of the recording with it."""
 
     recording: Recording
-    base_position: int | None  # None where there is no frame
+    base_position: int | None  # None if the recording has no frame
     end_position: int
     is_whole: bool
 
 
 class Uploader:
-    """One thread runs it. Times are nanoseconds since the epoch."""
+    """Uploads one spool; one thread runs it. Times are nanoseconds since the epoch."""
 
     def __init__(self, spool: Archive, remote: Archive, report: Report) -> None:
-        """Raise ConfigurationError where the archive elsewhere was not made from this spool."""
+        """Raise ConfigurationError if the remote archive was not created from this spool."""
         if spool.uuid != remote.uuid:
             raise ConfigurationError(
-                f"{remote.uri}: belongs to another spool than {spool.uri}; use that spool, or another place"
+                f"{remote.uri}: belongs to another spool than {spool.uri}; use that spool, or another archive"
             )
         assert isinstance(spool.store, LocalStore)
         self._spool = spool
@@ -62,10 +62,10 @@ class Uploader:
         self._reported = ""
         self._retry_ns = 0
         self._delay_ns = FIRST_RETRY_NS
-        self._stops: dict[int, tuple[int, bool]] = {}  # what the catalogue there says of a recording's end
+        self._stops: dict[int, tuple[int, bool]] = {}  # ends of recordings in the remote catalogue
 
     def do_work(self, now_ns: int) -> int:
-        """Upload one segment if there is one; return its bytes, 1 for a descriptor alone, 0 for nothing."""
+        """Upload one segment and return its bytes; 1 for a descriptor only, 0 if nothing is pending."""
         if now_ns < self._retry_ns:
             return 0
         try:
@@ -80,7 +80,7 @@ class Uploader:
         return length
 
     def finish(self, now_ns: int) -> bool:
-        """Upload all that is left, without waiting for trouble to pass; return whether all is there."""
+        """Upload all pending segments without retries; return whether all were uploaded."""
         self._retry_ns = 0
         while self.do_work(now_ns):
             pass
@@ -98,7 +98,7 @@ class Uploader:
         descriptor = recording.descriptor
         first = descriptor.start_position - descriptor.start_position % descriptor.term_length
         bases = [base for base in recording.segments() if base >= first]
-        if len(bases) > 1:  # a segment is begun when the one before it is on the disk
+        if len(bases) > 1:  # a segment is begun only after the previous one was flushed
             return _Piece(recording, bases[0], bases[0] + descriptor.segment_length, is_whole=True)
         stop_position = descriptor.stop_position
         if stop_position is None:
@@ -124,7 +124,7 @@ class Uploader:
         return length
 
     def _enter(self, local: RecordingDescriptor, piece: _Piece, now_ns: int) -> None:
-        """Put what is there now into the catalogue there, which keeps its own beginning."""
+        """Update the remote catalogue, which keeps its own start position."""
         is_end = local.is_end_of_stream and not piece.is_whole
         changes: dict[str, object] = {
             "stop_position": piece.end_position,
@@ -138,7 +138,7 @@ class Uploader:
         self._stops[local.recording_id] = piece.end_position, is_end
 
     def _forget_tail(self, recording: Recording, now_ns: int) -> None:
-        """Delete what is there, of a recording that was stopped and has not gone on for long."""
+        """Delete the local tail of a recording that was stopped long ago."""
         stop_time_ns = recording.descriptor.stop_time_ns
         if stop_time_ns is not None and now_ns - stop_time_ns > _TAIL_LINGER_NS:
             purge_recording(self._spool.store, recording.recording_id, now_ns)
@@ -162,5 +162,5 @@ class Uploader:
         if gist != self._reported:
             self._reported = gist
             self._report(
-                RecordingError(f"{text}; it is tried again, and stays in {self._spool.uri} until then")
+                RecordingError(f"{text}; retrying, and keeping the data in {self._spool.uri} until then")
             )

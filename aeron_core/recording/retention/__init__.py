@@ -1,1 +1,1 @@
-"""Which segments are kept, and how the others are purged."""
+"""Leases, retention policies, and purging of segments."""

@@ -1,6 +1,6 @@
-"""How far readers are: what they have not read yet is not purged.
+"""Leases: positions of readers, which hold back the purge of unread data.
 
-A reader writes its lease again and again; one that was not renewed for long holds nothing any more.
+A reader renews its lease regularly; a lease that was not renewed within the timeout is ignored.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from aeron_core.errors import ConfigurationError, CorruptRecordingError, Recordi
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import FileStore
 
-#: An invented number: a reader that breaks down on a Friday is mended by Monday, and one that is gone for good
-#: does not fill the disk for ever.
+#: An invented number: long enough to repair a reader that fails on a Friday, and bounded, so that an abandoned
+#: reader does not fill the disk.
 DEFAULT_LEASE_TIMEOUT_NS: Final = 7 * 86400 * 1_000_000_000
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -24,7 +24,7 @@ _SUFFIX: Final = ".json"
 
 
 class Lease(BaseModel):
-    """One reader's positions, by recording id: it needs all from there on."""
+    """One reader's positions by recording id: it needs everything from there on."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
@@ -39,14 +39,14 @@ class Lease(BaseModel):
 
 
 def write_lease(store: FileStore, name: str, positions: Mapping[int, int], now_ns: int) -> Lease:
-    """Say how far a reader is, in the place of what it said before; raises ConfigurationError for its name."""
+    """Write or renew the lease of a reader; raises ConfigurationError for an invalid name."""
     lease = Lease(name=_checked(name), positions=dict(positions), updated_ns=now_ns)
     store.write(_file(name), lease.model_dump_json().encode() + b"\n")
     return lease
 
 
 def read_lease(store: FileStore, name: str) -> Lease | None:
-    """Return a reader's lease, None where it has none; raises CorruptRecordingError."""
+    """Return the lease of a reader, None if it has none; raises CorruptRecordingError."""
     file = _file(_checked(name))
     try:
         return Lease.model_validate_json(store.read(file))
@@ -54,11 +54,11 @@ def read_lease(store: FileStore, name: str) -> Lease | None:
         return None
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]["msg"]
-        raise CorruptRecordingError(f"{store.uri}/{file}: {fault}; mend or delete it") from None
+        raise CorruptRecordingError(f"{store.uri}/{file}: {fault}; repair or delete it") from None
 
 
 def read_leases(store: FileStore) -> list[Lease]:
-    """Return all leases by name, those too that hold nothing any more; raises CorruptRecordingError."""
+    """Return all leases by name, expired ones too; raises CorruptRecordingError."""
     found = (
         read_lease(store, name.removesuffix(_SUFFIX))
         for name in store.names(names.CONSUMERS)
@@ -68,14 +68,14 @@ def read_leases(store: FileStore) -> list[Lease]:
 
 
 def delete_lease(store: FileStore, name: str) -> None:
-    """Let a reader hold nothing any more."""
+    """Delete the lease of a reader."""
     store.delete(_file(_checked(name)))
 
 
 def needed_from(
     leases: Iterable[Lease], recording_id: int, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS
 ) -> tuple[int, str] | None:
-    """Return from which position on a recording is needed, and by whom; None where nobody needs it."""
+    """Return the lowest position that a valid lease needs and the lease's name; None if no lease needs any."""
     held = [
         (lease.positions[recording_id], lease.name)
         for lease in leases

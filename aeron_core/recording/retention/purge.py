@@ -1,8 +1,8 @@
-"""Deletes the beginning of a recording, or all of it.
+"""Purge: deletes the beginning of a recording, or all of it.
 
-Not here: what may be deleted (leases, retention).
-Invariant: the catalogue lets go first, and files are deleted after: a crash in between leaves files that nobody
-reads, which the next purge of the recording deletes.
+Not here: the choice of segments to delete (leases, retention).
+Invariant: the catalogue is changed first, and files are deleted after that: a crash in between leaves unreferenced
+files, which the next purge of the recording deletes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from aeron_core.recording.storage.catalogue import (
 from aeron_core.recording.storage.file_store import FileStore
 from aeron_core.recording.storage.recording import Recording
 
-#: How the folder of a recording begins that is being deleted.
+#: Prefix of the folder of a recording that is being deleted.
 _PURGED: Final = ".purged-"
 
 
 def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_last: bool = True) -> int:
-    """Delete all segments that end at or before `position`, but not the last; return the bytes of the files.
+    """Delete all segments that end at or before `position`, except the last; return the bytes of the files.
 
-    Who knows that another was begun behind the last that readers see need not keep it. Raises
+    Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
     RecordingNotFoundError.
     """
     recording = Recording(store, recording_id)
@@ -49,7 +49,7 @@ def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_la
 
 
 def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
-    """Delete a recording and return the bytes of its files; raises RecordingError while a recorder writes it."""
+    """Delete a recording and return the bytes of its files; raises RecordingError if it is live."""
     recording = Recording(store, recording_id)
     with lock(store):
         state = state_of(recording, now_ns)
@@ -71,7 +71,7 @@ def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
 
 
 def delete_orphans(store: FileStore) -> None:
-    """Delete what earlier purges did not get to; for the one recorder of the archive, when it begins."""
+    """Delete files that interrupted purges left; for the recorder of the archive, when it starts."""
     for name in store.names():
         if name.startswith(_PURGED):
             store.delete_folder(name)

@@ -1,7 +1,7 @@
-"""Which segments of an archive have been kept long enough, and deletes them one at a time.
+"""Retention: finds segments that exceed the policy and deletes them one at a time.
 
-Not here: how a segment is deleted (purge), and what readers need (leases).
-Invariant: the last segment of a recording that may go on stays, and so does what a valid lease needs.
+Not here: deleting a segment (purge), and the positions of readers (leases).
+Invariant: the last segment of a recording that may continue is kept, and everything that a valid lease needs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aeron_core.recording.storage.archive import Archive
 from aeron_core.recording.storage.index import ENTRY, entries_of
 from aeron_core.recording.storage.recording import Recording
 
-#: How often to look. An invented number: what comes in that time is little beside what a disk holds.
+#: Interval of checks. An invented number: a disk does not fill up in that time.
 _LOOK_INTERVAL_NS: Final = 5_000_000_000
 
 
@@ -29,7 +29,7 @@ _GROWING: Final = (RecordingState.LIVE, RecordingState.ABANDONED)
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
-    """How much, or how long, is kept; None for without limit."""
+    """Limits of size and age of an archive; None: no limit."""
 
     max_bytes: int | None = None  # of all segment files of the archive
     max_age_ns: int | None = None  # since the last frame of a segment was recorded
@@ -46,7 +46,7 @@ class RetentionPolicy:
 
     @property
     def is_limited(self) -> bool:
-        """Whether anything is ever deleted."""
+        """Whether there is any limit."""
         return self.max_bytes is not None or self.max_age_ns is not None
 
 
@@ -58,11 +58,11 @@ class _Segment:
     end_position: int
     length: int  # bytes of the file
     is_last: bool
-    holder: str = ""  # the reader that needs it, the recorder, or nobody
+    holder: str = ""  # the reader or writer that needs it, or empty
 
 
 class Retention:
-    """Applies a policy to an archive; the recorder's thread calls it between its cycles."""
+    """Applies a policy to an archive; the recorder's thread calls it in each duty cycle."""
 
     def __init__(
         self, archive: Archive, policy: RetentionPolicy, report: Callable[[AeronError], object]
@@ -75,7 +75,7 @@ class Retention:
         self._reported = ""
 
     def do_work(self, now_ns: int) -> int:
-        """Delete at most one segment; return the bytes. Times are since the epoch."""
+        """Delete at most one segment and return its bytes. Times are since the epoch."""
         if not self._policy.is_limited or (not self._queue and now_ns < self._look_ns):
             return 0
         try:
@@ -89,7 +89,7 @@ class Retention:
             return 0
 
     def _find(self, now_ns: int) -> list[_Segment]:
-        """Return what is to be deleted, the oldest first."""
+        """Return the segments to delete, oldest first."""
         leases = read_leases(self._archive.store)
         segments = sorted(
             segment
@@ -98,7 +98,7 @@ class Retention:
         )
         found, held = [], set()
         excess = self._excess(segments)
-        blocked: set[int] = set()  # recordings of which an earlier segment stays
+        blocked: set[int] = set()  # recordings with an earlier segment that must stay
         for segment in segments:
             if excess <= 0 and not self._is_old(segment, now_ns):
                 continue
@@ -138,8 +138,8 @@ class Retention:
             elif is_last and state in _GROWING:
                 holder = "their recorder"
             elif is_last and recording.descriptor.appender is not None:
-                # With the recording would go the number of its last batch, which is then appended again.
-                holder = "who appends to them"
+                # Deleting the recording would lose the id of its last batch, which would then be appended again.
+                holder = "their appender"
             length = max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
             end_ns = self._end_ns(recording, base, now_ns)
             found.append(_Segment(end_ns, recording_id, base, end, length, is_last, holder))
@@ -159,7 +159,7 @@ class Retention:
         return purge_before(self._archive.store, segment.recording_id, segment.end_position)
 
     def _report_excess(self, excess: int, held: set[str]) -> None:
-        holders = ", ".join(sorted(held - {""})) or "what is recorded now"
+        holders = ", ".join(sorted(held - {""})) or "live recordings"
         self._report_once(
             RecordingError(f"{self._archive.uri}: cannot keep to {self._policy.max_bytes} bytes; {excess} more are "
                            f"needed by {holders}")

@@ -1,4 +1,4 @@
-"""Whether a recording grows, may go on, or has ended."""
+"""State of a recording: live, abandoned, stopped or ended."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Final
 
 from aeron_core.recording.storage.recording import Recording
 
-#: Silence after which a recorder counts as dead. An invented number: a hundred of its beats, which a disk that
-#: stalls may hold up, and as long as a driver waits for a silent client.
+#: Age of the last heartbeat after which a recorder counts as dead. An invented number: a hundred heartbeats, which a
+#: stalled disk may delay, and the same as the default client liveness timeout of a driver.
 RECORDER_TIMEOUT_NS: Final = 10_000_000_000
 
 _NS_PER_MS: Final = 1_000_000
 
 
 class RecordingState(StrEnum):
-    """As they are shown."""
+    """States by the names that commands print."""
 
     LIVE = "live"  # its recorder is alive
-    ABANDONED = "abandoned"  # its recorder has died; the next one goes on with it, or ends it
-    STOPPED = "stopped"  # its recorder was stopped; it goes on if the stream does
+    ABANDONED = "abandoned"  # its recorder died; the next one continues or stops it
+    STOPPED = "stopped"  # its recorder was stopped; it may continue if the stream does
     ENDED = "ended"  # its stream has ended
 
 
 def state_of(recording: Recording, now_ns: int) -> RecordingState:
-    """Return the state at `now_ns`, since the epoch. Recordings elsewhere are live until they are stopped."""
+    """Return the state at `now_ns`, since the epoch. A remote recording is live until it is stopped."""
     descriptor = recording.descriptor
     if descriptor.stop_position is not None:
         return RecordingState.ENDED if descriptor.is_end_of_stream else RecordingState.STOPPED

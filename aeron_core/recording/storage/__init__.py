@@ -1,1 +1,1 @@
-"""An archive on disk: its files, their names and formats, and the recordings in them."""
+"""The format of an archive on disk: its files, their names, and the recordings in them."""

@@ -1,7 +1,7 @@
-"""A folder of recordings.
+"""Archive: a folder of recordings.
 
-Not here: what is in a recording, and how it is written (recording_writer) and purged (retention).
-Invariant: an id is given once; what was under it never comes back under another one.
+Not here: the content of a recording (recording), writing (recording_writer) and purging (retention).
+Invariant: a recording id is assigned once and never reused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _ArchiveFile(BaseModel):
 
 
 class Archive:
-    """Recordings by number; any thread and any process may read it, one recorder writes."""
+    """Recordings by id; any thread and any process may read, one recorder writes."""
 
     def __init__(self, store: FileStore) -> None:
         self.store = store
@@ -44,12 +44,12 @@ class Archive:
 
     @classmethod
     def open(cls, where: str | Path) -> Archive:
-        """Return the archive at a path or URI; raises RecordingNotFoundError where there is none."""
+        """Return the archive at a path or URI; raises RecordingNotFoundError if there is none."""
         return cls(open_store(where))
 
     @classmethod
     def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
-        """Return the archive at a path or URI, made if it is not there."""
+        """Return the archive at a path or URI; create it if it does not exist."""
         store = open_store(where)
         if store.size(names.ARCHIVE) < 0:
             _check_is_free(store)
@@ -76,14 +76,16 @@ class Archive:
         return [self._recording(recording_id) for recording_id in found if self._is_there(recording_id)]
 
     def recording(self, recording_id: int) -> Recording:
-        """Return one recording; raises RecordingNotFoundError with the ids that there are."""
+        """Return one recording; raises RecordingNotFoundError, which lists the existing ids."""
         if self._is_there(recording_id):
             return self._recording(recording_id)
         known = ", ".join(str(recording.recording_id) for recording in self.recordings()) or "none"
-        raise RecordingNotFoundError(f"recording {recording_id} in {self.uri}: there is {known}")
+        raise RecordingNotFoundError(
+            f"recording {recording_id} in {self.uri}: does not exist; recordings: {known}"
+        )
 
     def next_recording_id(self) -> int:
-        """Return an id that nobody else will get."""
+        """Return a new recording id."""
         with lock(self.store):
             current = self._read()
             following = current.model_copy(update={"next_recording_id": current.next_recording_id + 1})
@@ -92,7 +94,7 @@ class Archive:
 
     @contextmanager
     def recorder_lock(self) -> Iterator[None]:
-        """Be the one recorder of a local archive; raises ArchiveInUseError where there is one."""
+        """Hold the recorder lock of a local archive; raises ArchiveInUseError if another recorder holds it."""
         with lock(self.store, names.RECORDER_LOCK, is_waiting=False):
             yield
 
@@ -109,7 +111,7 @@ class Archive:
             return _ArchiveFile.model_validate_json(self.store.read(names.ARCHIVE))
         except RecordingNotFoundError:
             raise RecordingNotFoundError(
-                f"{self.uri}: there is no archive of recordings; `aeron-core record` makes one"
+                f"{self.uri}: there is no archive of recordings; `aeron-core record` creates one"
             ) from None
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]["msg"]
@@ -117,7 +119,7 @@ class Archive:
 
 
 def _check_is_free(store: FileStore) -> None:
-    """Refuse a place that holds anything else: an archive deletes files by their names."""
+    """Raise ConfigurationError for a folder with other files: an archive deletes files by their names."""
     own = {names.ARCHIVE_LOCK, names.RECORDER_LOCK, names.APPENDER_LOCK, names.STAGING}
     held = [name for name in store.names() if name not in own and not name.startswith(f".{names.ARCHIVE}.")]
     if held:

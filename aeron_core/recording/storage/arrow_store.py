@@ -1,4 +1,4 @@
-"""Stores that `pyarrow.fs` reaches, such as S3, and the choice of a store by its URI."""
+"""File stores that `pyarrow.fs` supports, such as S3, and the choice of a store by URI."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from aeron_core.recording.storage.file_store import FileStore, LocalStore, missi
 if TYPE_CHECKING:
     from pyarrow import fs
 
-#: Age at which a file's time of change tells it from the one before. Object stores count in seconds; the rest of
-#: this invented number is what their clock and ours may differ.
+#: Age from which a file's modification time identifies its version. Object stores count in seconds; the rest of
+#: this invented number allows for a difference between their clock and ours.
 _SETTLED_NS: Final = 60_000_000_000
 
 
@@ -24,10 +24,10 @@ class ArrowStore(FileStore):
     def __init__(self, uri: str) -> None:
         self.uri = uri
         try:
-            from pyarrow import fs  # noqa: PLC0415 - optional
+            from pyarrow import fs  # noqa: PLC0415 - lazy: optional
         except ImportError:
             raise ConfigurationError(
-                f"{uri}: needs pyarrow, which comes with the extra aeron-core[arrow]"
+                f"{uri}: needs pyarrow, which is part of the extra aeron-core[arrow]"
             ) from None
         try:
             self._filesystem, self._folder = fs.FileSystem.from_uri(uri)
@@ -35,19 +35,19 @@ class ArrowStore(FileStore):
             raise ConfigurationError(f"{uri}: {error}") from None
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names in a folder, in order; none where it is not there."""
-        from pyarrow import fs  # noqa: PLC0415 - optional
+        """Return the sorted names in a folder; none if it does not exist."""
+        from pyarrow import fs  # noqa: PLC0415 - lazy: optional
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True)
         return sorted(info.base_name for info in self._filesystem.get_file_info(selector))
 
     def size(self, name: str) -> int:
-        """Return the bytes of a file, -1 where there is none."""
+        """Return the size of a file in bytes, -1 if it does not exist."""
         info = self._info(name)
         return -1 if info is None else int(info.size)
 
     def version(self, name: str) -> object:
-        """Return the file's time of change and size, or what it holds where it may change within that time."""
+        """Return the file's modification time and size, or its content while it is too new for that."""
         info = self._info(name)
         if info is None:
             return None
@@ -56,7 +56,7 @@ class ArrowStore(FileStore):
         return self.read(name)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
+        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
                 available = max(file.size() - offset, 0)
@@ -66,24 +66,24 @@ class ArrowStore(FileStore):
             raise missing(f"{self.uri}/{name}") from None
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a whole file in the place of the one that is there."""
+        """Write or replace a whole file."""
         path = self._path(name)
         self._filesystem.create_dir(path.rpartition("/")[0], recursive=True)
         with self._filesystem.open_output_stream(path) as file:
             file.write(data)
 
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; a missing file is no error."""
         if self._info(name) is not None:
             self._filesystem.delete_file(self._path(name))
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder and all that is in it."""
+        """Delete a folder and its content."""
         self._filesystem.delete_dir(self._path(folder))
 
     def upload(self, path: Path, name: str) -> None:
-        """Put a local file there under `name`, in the place of the one that is there."""
-        from pyarrow import fs  # noqa: PLC0415 - optional
+        """Copy a local file to `name`, replacing an existing file."""
+        from pyarrow import fs  # noqa: PLC0415 - lazy: optional
 
         target = self._path(name)
         self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
@@ -95,14 +95,14 @@ class ArrowStore(FileStore):
         return f"{self._folder}/{name}".rstrip("/")
 
     def _info(self, name: str) -> fs.FileInfo | None:
-        from pyarrow import fs  # noqa: PLC0415 - optional
+        from pyarrow import fs  # noqa: PLC0415 - lazy: optional
 
         info = self._filesystem.get_file_info(self._path(name))
         return info if info.type == fs.FileType.File else None
 
 
 def open_store(where: str | Path) -> FileStore:
-    """Return the store at a path or URI; raises ConfigurationError where it names no place."""
+    """Return the store at a path or URI; raises ConfigurationError for an unsupported URI."""
     text = str(where)
     if "://" not in text:
         return LocalStore(Path(text).expanduser().absolute())

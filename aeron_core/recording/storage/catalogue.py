@@ -1,6 +1,6 @@
-"""Changes to the files that several processes change: one at a time.
+"""Catalogue: the descriptors of an archive, and the locks that serialise changes to them.
 
-A recorder brings a recording to its end while somebody else purges its beginning.
+Several processes change a descriptor: a recorder stops a recording while another process purges its beginning.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from aeron_core.recording.storage import names
 from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_folder, write_failure
 
-#: Bytes of the reserve. An invented number: some blocks of any filesystem.
+#: Bytes of the reserve. An invented number: a few blocks of any filesystem.
 _RESERVE_LENGTH: Final = 64 * 1024
 
 
 def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
-    """Return what the catalogue of the archive in `store` says of one recording."""
+    """Return the descriptor of one recording of the archive in `store`."""
     name = f"{recording_id}/{names.DESCRIPTOR}"
     return RecordingDescriptor.parse(store.read(name), f"{store.uri}/{name}")
 
 
 def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Put a recording into the catalogue, in the place of what it said of it."""
+    """Write the descriptor of a recording, replacing the previous one."""
     store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
 
 
 def keep_reserve(store: FileStore) -> None:
-    """Set room aside for `write_descriptor_on_full_disk`, where there is any."""
+    """Reserve disk space for `write_descriptor_on_full_disk`, if any is free."""
     if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
         return
     try:
@@ -43,7 +43,7 @@ def keep_reserve(store: FileStore) -> None:
 
 
 def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
-    """Do as `write_descriptor` does, with the reserve where there is no room: a purge makes room after it."""
+    """Write a descriptor; on a full disk, free the reserve first: the purge that follows frees more space."""
     try:
         write_descriptor(store, descriptor)
     except RecordingError:
@@ -54,7 +54,7 @@ def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescrip
 
 
 def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
-    """Change some fields of what the catalogue says of one recording, and return all of it."""
+    """Change fields of the descriptor of one recording and return it."""
     with lock(store):
         descriptor = read_descriptor(store, recording_id).model_copy(update=changes)
         write_descriptor(store, descriptor)
@@ -62,7 +62,7 @@ def update_descriptor(store: FileStore, recording_id: int, **changes: object) ->
 
 
 def has_recorder(store: FileStore) -> bool:
-    """Return whether a recorder writes into a local archive."""
+    """Return whether a recorder holds the lock of a local archive."""
     try:
         with lock(store, names.RECORDER_LOCK, is_waiting=False):
             return False
@@ -72,12 +72,12 @@ def has_recorder(store: FileStore) -> bool:
 
 @contextmanager
 def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
-    """Hold one of the locks of an archive; raises ArchiveInUseError where not `is_waiting` for it.
+    """Hold one of the locks of an archive; unless `is_waiting`, raise ArchiveInUseError if it is taken.
 
-    Raises RecordingError where this user may not write there.
+    Raises RecordingError if the user lacks write permission.
     """
     if not isinstance(store, LocalStore):
-        yield  # one recorder at a time uploads there, and it holds the lock of its spool
+        yield  # the only writer is the uploader, and its recorder holds the lock of the spool
         return
     path = store.folder / name
     try:

@@ -1,4 +1,4 @@
-"""The check sum of a piece of a recording: CRC-32 of its frames, of padding of the header alone."""
+"""Check sum of a part of a recording: CRC-32 of its frames; of padding, only the header counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from aeron_core.recording.storage.frame_scanner import FrameScanner
 
 
 def check_sum(scanner: FrameScanner, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
-    """Return that of `length` bytes at `begin`, whose first frame stands at `position`.
+    """Return the check sum of `length` bytes at `begin`, with the first frame at `position`.
 
-    Raises CorruptRecordingError where they are not whole frames.
+    Raises CorruptRecordingError unless they are whole frames.
     """
     crc32 = 0
     with memoryview(data) as view:

@@ -1,4 +1,4 @@
-"""The catalogue's entry of one recording: which stream it holds, and from where to where."""
+"""Descriptor: the catalogue's entry of one recording, with its stream and its range of positions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aeron_core.errors import ConfigurationError, CorruptRecordingError
 from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
-#: Bytes of a segment file where nobody says otherwise. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
+#: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
 DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
 _MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
 
@@ -20,7 +20,7 @@ _Position = Annotated[int, Field(ge=0, multiple_of=wire.FRAME_ALIGNMENT)]
 
 
 class RecordingDescriptor(BaseModel):
-    """What stays the same while a stream is recorded, and where it begins and ends."""
+    """Constant properties of a recorded stream, and the positions where the recording begins and ends."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
@@ -34,13 +34,13 @@ class RecordingDescriptor(BaseModel):
     term_length: int  # bytes
     mtu_length: int  # bytes of the longest frame, header included
     segment_length: int  # bytes of a segment file, a power of two of terms
-    start_position: _Position  # of the first frame that is still held
-    stop_position: _Position | None = None  # None while it is being recorded, or its recorder has died
+    start_position: _Position  # of the first frame that was not purged
+    stop_position: _Position | None = None  # None while it is live, or if its recorder died
     start_time_ns: int  # since the epoch
     stop_time_ns: int | None = None
-    appender: str | None = None  # who appends batches to it; None where a stream is recorded
-    last_batch_id: int = -1  # of the batches that were appended
-    is_end_of_stream: bool = False  # whether the publication ended, so that nothing can follow
+    appender: str | None = None  # the writer that appends batches; None for a recorded stream
+    last_batch_id: int = -1  # id of the last appended batch
+    is_end_of_stream: bool = False  # whether the publication ended, so that the recording cannot continue
 
     @model_validator(mode="after")
     def _check(self) -> RecordingDescriptor:
@@ -55,7 +55,7 @@ class RecordingDescriptor(BaseModel):
 
     @classmethod
     def parse(cls, text: str | bytes, where: str) -> RecordingDescriptor:
-        """Return what a descriptor file says; raises CorruptRecordingError, naming `where`."""
+        """Parse a descriptor file; raises CorruptRecordingError, which names `where`."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -69,12 +69,12 @@ class RecordingDescriptor(BaseModel):
 
     @property
     def position_bits_to_shift(self) -> int:
-        """By how many bits a term count is shifted to give a position."""
+        """The shift that turns a term count into a position: log2 of the term length."""
         return self.term_length.bit_length() - 1
 
 
 def check_segment_length(segment_length: int, term_length: int) -> None:
-    """Raise ConfigurationError unless a segment of that length is made of whole terms."""
+    """Raise ConfigurationError unless a segment of that length holds whole terms."""
     if (
         segment_length & (segment_length - 1)
         or segment_length < term_length

@@ -1,6 +1,6 @@
-"""Where the files of an archive are: a folder, or any place that `pyarrow.fs` reaches.
+"""File stores: the interface to the files of an archive, and the store for local folders.
 
-Not here: what the files hold. Names are relative, with `/` between their parts.
+Not here: file formats (storage), remote stores (arrow_store). Names are relative, with `/` between their parts.
 """
 
 from __future__ import annotations
@@ -15,70 +15,70 @@ from typing import Final
 from aeron_core.errors import RecordingError, RecordingNotFoundError
 
 _NOT_THERE: Final = (FileNotFoundError, NotADirectoryError)
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class FileStore(ABC):
     """Files by name; any thread may use it.
 
-    A file that is missing raises RecordingNotFoundError, one that this user may not touch RecordingError.
+    A missing file raises RecordingNotFoundError, missing permissions raise RecordingError.
     """
 
     uri: str
 
     @abstractmethod
     def names(self, folder: str = "") -> list[str]:
-        """Return the names in a folder, in order; none where it is not there."""
+        """Return the sorted names in a folder; none if it does not exist."""
 
     @abstractmethod
     def size(self, name: str) -> int:
-        """Return the bytes of a file, -1 where there is none."""
+        """Return the size of a file in bytes, -1 if it does not exist."""
 
     @abstractmethod
     def version(self, name: str) -> object:
-        """Return what changes whenever the file is replaced, None where there is none."""
+        """Return a value that changes whenever the file is replaced, None if it does not exist."""
 
     @abstractmethod
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
+        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
-        """Fill `target` from `offset` on, as far as the file goes, and return the bytes."""
+        """Fill `target` from `offset` on, at most to the end of the file, and return the length."""
         data = self.read(name, offset, len(target))
         target[: len(data)] = data
         return len(data)
 
     @abstractmethod
     def write(self, name: str, data: bytes) -> None:
-        """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
+        """Write or replace a whole file atomically, so that readers never see a part of it."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; a missing file is no error."""
 
     @abstractmethod
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder and all that is in it."""
+        """Delete a folder and its content."""
 
     @abstractmethod
     def upload(self, path: Path, name: str) -> None:
-        """Put a local file there under `name`, in the place of the one that is there."""
+        """Copy a local file to `name`, replacing an existing file."""
 
     def local_path(self, name: str) -> Path | None:
-        """Return the path of a file of this machine, None where the store is elsewhere."""
+        """Return the local path of a file, None if the store is remote."""
         return None
 
 
 class LocalStore(FileStore):
-    """A folder of this machine."""
+    """A local folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.uri = str(folder)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names in a folder, in order; none where it is not there."""
+        """Return the sorted names in a folder; none if it does not exist."""
         try:
             return sorted(os.listdir(self.folder / folder))
         except _NOT_THERE:
@@ -87,17 +87,17 @@ class LocalStore(FileStore):
             raise _read_failure(self.folder / folder, error) from error
 
     def size(self, name: str) -> int:
-        """Return the bytes of a file, -1 where there is none."""
+        """Return the size of a file in bytes, -1 if it does not exist."""
         status = self._status(name)
         return -1 if status is None else status.st_size
 
     def version(self, name: str) -> object:
-        """Return the file's inode and time of change: it is replaced, never written again."""
+        """Return the file's inode and modification time: a file is replaced, never modified."""
         status = self._status(name)
         return None if status is None else (status.st_ino, status.st_mtime_ns)
 
     def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
-        """Return `length` bytes from `offset` on, fewer where the file ends before; all of them for -1."""
+        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
                 if offset:
@@ -109,7 +109,7 @@ class LocalStore(FileStore):
             raise _read_failure(self.folder / name, error) from error
 
     def read_into(self, name: str, offset: int, target: memoryview) -> int:
-        """Fill `target` from `offset` on, as far as the file goes, and return the bytes."""
+        """Fill `target` from `offset` on, at most to the end of the file, and return the length."""
         try:
             with (self.folder / name).open("rb", buffering=0) as file:
                 filled = 0
@@ -125,7 +125,7 @@ class LocalStore(FileStore):
             raise _read_failure(self.folder / name, error) from error
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a whole file in the place of the one that is there, so that nobody sees half of it."""
+        """Write or replace a whole file atomically, so that readers never see a part of it."""
         path = self.folder / name
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -141,22 +141,22 @@ class LocalStore(FileStore):
         sync_folder(path.parent)
 
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
+        """Delete a file; a missing file is no error."""
         (self.folder / name).unlink(missing_ok=True)
 
     def delete_folder(self, folder: str) -> None:
-        """Delete a folder and all that is in it."""
+        """Delete a folder and its content."""
         shutil.rmtree(self.folder / folder, ignore_errors=True)
 
     def upload(self, path: Path, name: str) -> None:
-        """Put a local file there under `name`, in the place of the one that is there."""
+        """Copy a local file to `name`, replacing an existing file."""
         target = self.folder / name
         make_folder(target.parent)
         draft = target.with_name(f".{target.name}.{os.getpid()}")
         with path.open("rb") as source, draft.open("wb") as copy:
             shutil.copyfileobj(source, copy)
             copy.flush()
-            # Who uploads deletes the original after this.
+            # The uploader deletes the original after this.
             os.fsync(copy.fileno())
         draft.replace(target)
         sync_folder(target.parent)
@@ -175,22 +175,22 @@ class LocalStore(FileStore):
 
 
 def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
-    """Return the exception that says which file could not be written, why, and what to do."""
+    """Return an exception with the file that could not be written, the cause and a remedy."""
     failure = f"cannot {verb} {path}: {error.strerror or error}"
     if error.errno in _NOT_ALLOWED:
         return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")
-    if error.errno not in _NO_ROOM:
-        return RecordingError(f"{failure}; mend that, or choose another folder")
+    if error.errno not in _DISK_FULL:
+        return RecordingError(f"{failure}; fix that, or choose another folder")
     place = next(parent for parent in path.parents if parent.exists())
     status = os.statvfs(place)
     free = status.f_bavail * status.f_frsize
     return RecordingError(
-        f"{failure}; {free} bytes are free on its filesystem. The stream waits: make room, or purge recordings"
+        f"{failure}; {free} bytes are free on its filesystem. The stream waits: free disk space, or purge recordings"
     )
 
 
 def make_folder(folder: Path) -> None:
-    """Make a local folder, and those above it, so that none is lost with the power; raises OSError."""
+    """Create a local folder and its parents, durably; raises OSError."""
     if folder.is_dir():
         return
     if folder.exists():
@@ -201,7 +201,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a local folder are on the disk."""
+    """Flush the directory entries of a local folder to disk."""
     fd = -1
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -214,7 +214,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _read_fully(fd: int, offset: int, length: int) -> bytes:
-    """Return `length` bytes, fewer only at the end of the file; one `read` gives at most 2 GiB."""
+    """Return `length` bytes, fewer only at the end of the file; one system call returns at most 2 GiB."""
     data = os.pread(fd, length, offset)
     while len(data) < length:
         more = os.pread(fd, length - len(data), offset + len(data))
@@ -225,7 +225,7 @@ def _read_fully(fd: int, offset: int, length: int) -> bytes:
 
 
 def missing(path: Path | str) -> RecordingNotFoundError:
-    """Return the exception for a file that is not there."""
+    """Return the exception for a missing file."""
     return RecordingNotFoundError(f"{path}: there is no such file")
 
 

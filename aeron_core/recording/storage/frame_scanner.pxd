@@ -12,11 +12,11 @@ cdef class FrameScanner:
     cdef readonly int32_t stream_id
     cdef readonly int32_t initial_term_id
     cdef readonly int32_t term_length              # bytes, a power of two
-    cdef readonly int64_t frame_count              # how many frames the last scan has passed
-    cdef readonly int64_t border_length            # bytes up to behind the last message that ended in it, or 0
-    cdef readonly int64_t padding_offset           # where the first padding stands, from `begin` on, or -1
-    cdef readonly int32_t fault                    # why it stopped before the end, 0 where it did not
-    cdef readonly int32_t found                    # what the field at fault holds
+    cdef readonly int64_t frame_count              # valid frames in the last scan
+    cdef readonly int64_t border_length            # bytes up to the last end of a message, or 0
+    cdef readonly int64_t padding_offset           # offset of the first padding from `begin`, or -1
+    cdef readonly int32_t fault                    # why it stopped before the end, 0 if it did not
+    cdef readonly int32_t found                    # value of the invalid field
     cdef int32_t _position_bits_to_shift
 
     @cython.locals(scanned=int64_t, frame_length=int64_t, available=int64_t, flags=uint8_t, frame_type=uint16_t)

@@ -1,6 +1,6 @@
-"""Passes over the frames of a recording, and stops at what cannot be one of them.
+"""Scanner that validates the frames of a recording and stops at the first invalid one.
 
-Not here: what the frames hold (message_scanner). The memory does not change while it is scanned.
+Not here: messages (message_scanner). The memory must not change during a scan.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TEXTS: Final = {
 
 
 class FrameScanner:
-    """Scans pieces of one recording; one thread uses it at a time."""
+    """Scans parts of one recording; one thread uses it at a time."""
 
     def __init__(self, session_id: int, stream_id: int, initial_term_id: int, term_length: int) -> None:
         self.session_id = session_id
@@ -39,10 +39,10 @@ class FrameScanner:
         self._position_bits_to_shift = positions.position_bits_to_shift(term_length)
 
     def scan(self, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
-        """Return the bytes of whole frames, of `length` at `begin`, whose first stands at `position`.
+        """Scan `length` bytes at `begin`, with the first frame at `position`; return the bytes of valid frames.
 
-        `border_length` says how many of them end with a message, `fault` why it has stopped, if it has. Of
-        padding the header alone need be there.
+        Sets `border_length` to the bytes up to the last end of a message, and `fault` to the reason for an early
+        stop. The body of padding may be missing.
         """
         data.check(begin, length)
         self.frame_count = 0
@@ -66,11 +66,11 @@ class FrameScanner:
         return scanned
 
     def fault_text(self) -> str:
-        """Return in words why the last scan stopped."""
+        """Return a description of the fault at which the last scan stopped."""
         return _TEXTS[self.fault].format(found=self.found)
 
     def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
-        """Return what is wrong with one frame, of which `available` bytes are there; for compiled callers."""
+        """Return the fault of one frame, of which `available` bytes are present; for compiled callers."""
         self.fault = faults.NO_FAULT
         if available < wire.DATA_HEADER_LENGTH:
             return self._blame(faults.CUT_SHORT, available)

@@ -1,7 +1,7 @@
-"""How far a recording is that is being written, in a page that the recorder and all readers map.
+"""Mark: the current position of a live recording, in a page that the recorder and all readers map.
 
-Invariant: the position in it is stored, with release, only after everything before it is as durable as the
-recorder promises; whoever loads it, with acquire, can read the files up to there.
+Invariant: the position is stored, with release, only after everything before it is as durable as the recorder's
+durability policy requires; a reader that loads it, with acquire, can read the files up to there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VERSION: Final = 1
 _MAGIC_OFFSET: Final = 0
 _VERSION_OFFSET: Final = 4
 _PID_OFFSET: Final = 8
-_POSITION_OFFSET: Final = 64  # each on a cache line of its own
+_POSITION_OFFSET: Final = 64  # each on its own cache line
 _HEARTBEAT_OFFSET: Final = 128
 _BOOT_ID_OFFSET: Final = 192
 _BOOT_ID_LENGTH: Final = 36
@@ -41,9 +41,9 @@ class RecordingMark:
 
     @classmethod
     def create(cls, path: Path, position: int, *, pid: int, now_ms: int) -> RecordingMark:
-        """Make the file anew, for a recorder that begins at `position`."""
-        # Beside the one that a dead recorder left, and then in its place: readers always find one that is whole.
-        # Those that have mapped the old page keep it, and look again.
+        """Create the file for a recorder that begins at `position`."""
+        # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
+        # Readers that mapped the old page keep it until they reopen the mark.
         unfinished = path.with_name(f"{path.name}.new")
         unfinished.unlink(missing_ok=True)
         buffer = create_mapped_file(unfinished, LENGTH, sparse=False)
@@ -52,17 +52,17 @@ class RecordingMark:
         buffer.put_bytes(_BOOT_ID_OFFSET, boot_id().encode("ascii")[:_BOOT_ID_LENGTH])
         buffer.put_i64(_POSITION_OFFSET, position)
         buffer.put_i64(_HEARTBEAT_OFFSET, now_ms)
-        # Release: who sees the magic number sees all of the above.
+        # Release: a reader that sees the magic number sees all fields above.
         buffer.put_i32_release(_MAGIC_OFFSET, _MAGIC)
         try:
             unfinished.replace(path)
         except OSError as error:
-            raise StorageError(error.errno, f"cannot put {path} in its place: {error.strerror}") from error
+            raise StorageError(error.errno, f"cannot replace {path}: {error.strerror}") from error
         return cls(buffer)
 
     @classmethod
     def open(cls, path: Path) -> RecordingMark | None:
-        """Return the mark that a recorder keeps or has left, None where there is none yet."""
+        """Return the mark of the current or last recorder, None if there is none."""
         try:
             return cls(open_mapped_file(path, read_only=True))
         except StorageError:
@@ -70,28 +70,28 @@ class RecordingMark:
 
     @property
     def position(self) -> int:
-        """How far the recording is."""
+        """The position up to which readers may read."""
         return self._buffer.get_i64_acquire(_POSITION_OFFSET)
 
     def move(self, position: int) -> None:
-        """Tell readers that they can read up to `position`."""
+        """Let readers read up to `position`."""
         self._buffer.put_i64_release(_POSITION_OFFSET, position)
 
     @property
     def heartbeat_ms(self) -> int:
-        """When the recorder last said that it is alive, in milliseconds since the epoch."""
+        """Time of the recorder's last heartbeat, in milliseconds since the epoch."""
         return self._buffer.get_i64_acquire(_HEARTBEAT_OFFSET)
 
     def beat(self, now_ms: int) -> None:
-        """Say that the recorder is alive."""
+        """Store a heartbeat."""
         self._buffer.put_i64_release(_HEARTBEAT_OFFSET, now_ms)
 
     @property
     def is_of_this_boot(self) -> bool:
-        """Whether the machine has been up since the mark was made: what was written then is still there."""
+        """Whether the mark was created since the last boot: then unflushed data is still in the page cache."""
         return self._buffer.get_bytes(_BOOT_ID_OFFSET, _BOOT_ID_LENGTH) == boot_id().encode("ascii")
 
 
 def boot_id() -> str:
-    """Return what Linux calls this time of being up."""
+    """Return the boot id of Linux."""
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -1,20 +1,20 @@
-"""What the files of an archive are called, and which segment holds a position.
+"""File names of an archive, and the segment that holds a position.
 
-    archive.json                    whose archive this is
-    archive.lock                    held while a recording is given its number
-    recorder.lock                   held by the one recorder of the archive
+    archive.json                    identity of the archive and next recording id
+    archive.lock                    held while archive.json or a descriptor is changed
+    recorder.lock                   held by the recorder of the archive
     appender.lock                   held while a batch is appended
-    staging/                        what tasks have written and no commit has appended
-    recorder.json                   by which client it records, for its successor
-    reserve                         room that a purge needs on a disk that is full
-    consumers/<name>.json           how far a reader is, so that nothing is purged before it
-    <id>/recording.json             the catalogue's entry of one recording
-    <id>/mark                       how far a recording is that is being written
-    <id>/<id>-<position>.rec        raw frames from that position on
-    <id>/<id>-<position>.idx        when which of them were recorded, and their check sums
+    staging/                        data that tasks have written and no commit has appended
+    recorder.json                   client ids of the recorder, for its successor
+    reserve                         reserved space that a purge needs on a full disk
+    consumers/<name>.json           lease: positions of a reader, which hold back the purge
+    <id>/recording.json             descriptor: the catalogue's entry of one recording
+    <id>/mark                       current position of a live recording
+    <id>/<id>-<position>.rec        segment: raw frames from that position on
+    <id>/<id>-<position>.idx        index: recording times and check sums of the frames
 
-Segment files are named and laid out as those of Aeron Archive: a segment begins at the start of a term, and
-the frame at position `p` stands at `p - base`. Source: AeronArchive, Archive.segmentFileName and
+Segment files have the names and layout of Aeron Archive: a segment begins at the start of a term, and the
+frame at position `p` has the file offset `p - base`. Source: AeronArchive, Archive.segmentFileName and
 AeronArchive.segmentFileBasePosition.
 """
 
@@ -55,14 +55,14 @@ def parse_segment_file(name: str) -> int | None:
 
 
 def parse_recording_folder(name: str) -> int | None:
-    """Return the recording id that a folder is named by, None for any other folder."""
+    """Return the recording id in the name of a folder, None for any other folder."""
     return int(name) if _RECORDING.fullmatch(name) else None
 
 
 def segment_base_position(start_position: int, position: int, term_length: int, segment_length: int) -> int:
-    """Return where the segment begins that holds `position` of a recording that began at `start_position`.
+    """Return the base position of the segment that holds `position`.
 
-    The first segment begins with the term of the first position; what lies before that position is a hole.
+    The first segment begins with the term of `start_position`; the file has a hole before that position.
     """
     first_base = start_position - start_position % term_length
     return first_base + (position - first_base) // segment_length * segment_length

@@ -1,6 +1,6 @@
-"""One recording, as its readers see it.
+"""Recording, for readers.
 
-Invariant: below its position, a recording never changes but by losing whole segments at its beginning.
+Invariant: below its position a recording never changes, except that whole segments are purged at its beginning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aeron_core.recording.storage.frame_scanner import FrameScanner
 from aeron_core.recording.storage.index import ENTRY, MESSAGE_BORDER, IndexEntries, entries_of, sound_entries
 from aeron_core.recording.storage.mark import RecordingMark
 
-#: Bytes that `read` hands out at once. An invented number: within the cache, and few system calls.
+#: Bytes of one chunk of `read`. An invented number: fits the cache and needs few system calls.
 CHUNK_LENGTH: Final = 4 * 1024 * 1024
 
 
@@ -34,7 +34,7 @@ class Recording:
 
     @property
     def descriptor(self) -> RecordingDescriptor:
-        """What the catalogue says now; raises RecordingNotFoundError once it was purged."""
+        """The current descriptor; raises RecordingNotFoundError after the recording was purged."""
         name = f"{self.recording_id}/{names.DESCRIPTOR}"
         version = self._store.version(name)
         if self._descriptor is None or version is None or version != self._version:
@@ -46,12 +46,12 @@ class Recording:
 
     @property
     def start_position(self) -> int:
-        """Where the first frame stands that is still held."""
+        """The position of the first frame that was not purged."""
         return self.descriptor.start_position
 
     @property
     def position(self) -> int:
-        """How far it can be read: behind a whole message, unless the recording ended within one."""
+        """The position up to which it can be read: behind a whole message, unless the recording ended within one."""
         descriptor = self.descriptor
         if descriptor.stop_position is not None:
             return descriptor.stop_position
@@ -60,12 +60,12 @@ class Recording:
 
     @property
     def is_live(self) -> bool:
-        """Whether it was not brought to its end: a recorder writes it, or has died."""
+        """Whether it was not stopped: a recorder writes it, or has died."""
         return self.descriptor.stop_position is None
 
     @property
     def heartbeat_ms(self) -> int:
-        """When its recorder last said that it was alive, 0 where it is not live."""
+        """Time of its recorder's last heartbeat, 0 if it is not live."""
         mark = self._open_mark()
         return 0 if mark is None else mark.heartbeat_ms
 
@@ -80,7 +80,7 @@ class Recording:
         )
 
     def segments(self) -> list[int]:
-        """Return the base positions of the segment files that are there, in order."""
+        """Return the base positions of the existing segment files, in order."""
         found = map(names.parse_segment_file, self._store.names(str(self.recording_id)))
         return sorted(base for base in found if base is not None)
 
@@ -96,10 +96,10 @@ class Recording:
         return self.position - self.start_position
 
     def read(self, begin: int, end: int, chunk_length: int = CHUNK_LENGTH) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, bytes) of pieces that together are the recording from `begin` up to `end`.
+        """Yield chunks (position, bytes) of the recording from `begin` up to `end`.
 
-        Pieces end where `chunk_length` is reached or a segment ends, within frames too. Raises DataLossError
-        where `begin` was purged, CorruptRecordingError where a file is missing or shorter than it must be.
+        A chunk ends at `chunk_length` or at the end of a segment, possibly within a frame. Raises DataLossError if
+        `begin` was purged or `end` was not recorded, CorruptRecordingError if a file is missing or too short.
         """
         self._check_range(begin, end)
         segment_length = self.descriptor.segment_length
@@ -111,7 +111,7 @@ class Recording:
             try:
                 data = self._store.read(name, position - base, length)
             except RecordingNotFoundError:
-                self._check_range(position, end)  # it may have been purged meanwhile
+                self._check_range(position, end)  # it may have been purged concurrently
                 raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
             if len(data) != length:
                 self._check_range(position, end)
@@ -123,9 +123,9 @@ class Recording:
             position += length
 
     def read_into(self, position: int, target: memoryview) -> int:
-        """Fill `target` from `position` on, at most to the end of the segment, and return the bytes.
+        """Fill `target` from `position` on, at most to the end of the segment, and return the length.
 
-        For readers that know the range to be held; raises what `read` raises where it is not.
+        For readers that have checked the range; raises the same errors as `read`.
         """
         base = self.segment_base(position)
         length = min(len(target), base + self.descriptor.segment_length - position)
@@ -143,7 +143,7 @@ class Recording:
         return read
 
     def index_entries(self, base_position: int) -> IndexEntries:
-        """Return what the index of one segment holds, up to the recording's position."""
+        """Return the index entries of one segment, up to the recording's position."""
         name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
         if self._store.size(name) < 0:
             return np.empty(0, ENTRY)
@@ -153,7 +153,7 @@ class Recording:
         return entries[entries["end_position"] <= self.position]
 
     def position_at(self, time_ns: int) -> int:
-        """Return the position behind all that was recorded before `time_ns`, since the epoch."""
+        """Return the last known message end that was recorded before `time_ns`, since the epoch."""
         position = self.start_position
         for base in self.segments():
             entries = self.index_entries(base)
@@ -166,9 +166,9 @@ class Recording:
         return position
 
     def time_behind(self, position: int) -> int:
-        """Return when the first message behind `position` was recorded, in nanoseconds since the epoch.
+        """Return the recording time of the first message behind `position`, in nanoseconds since the epoch.
 
-        Where the index does not know yet, when the last before it was.
+        If the index has no entry for it yet, the time of the last message before it.
         """
         entries = self.index_entries(self.segment_base(position))
         behind = entries[entries["end_position"] > position]
@@ -176,9 +176,9 @@ class Recording:
         return int(known["time_ns"][0]) if len(known) else self.descriptor.start_time_ns
 
     def border_before(self, position: int, floor: int) -> int:
-        """Return the last known end of a message at or before `position`, or `floor` where none is known behind it.
+        """Return the last known end of a message from `floor` up to `position`, or `floor` if none is known.
 
-        Every term begins with a message, and the index knows of others.
+        Ends are known from the index, and from terms: every term begins with a message.
         """
         descriptor = self.descriptor
         term_begin = position - position % descriptor.term_length

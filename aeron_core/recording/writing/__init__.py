@@ -1,1 +1,1 @@
-"""The one writer of an archive: recorder, recording writer, recovery, and the appender of batches."""
+"""Writing of recordings: recorder, recording writer, recovery, and batch appender."""

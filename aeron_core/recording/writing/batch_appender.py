@@ -1,10 +1,9 @@
-"""Appends numbered batches of messages to a recording, each of them once.
+"""Batch appender: appends numbered batches of messages to a recording, each exactly once.
 
-A batch is there with the one write that puts the recording's new end and the batch's number into the catalogue. What
-was written before that and died is cut off by the next who appends; a batch whose number is there is not appended
-again.
+A batch is committed by the single write that stores the recording's new end and the batch id in the catalogue. Data
+of an uncommitted batch is truncated by the next append; a batch with a committed id is not appended again.
 
-    begun -> written -> flushed -> there     an error or the end of the process anywhere before: not there
+    begun -> written -> flushed -> committed     an error or a crash before the last step: not committed
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ from aeron_core.recording.writing.recovery import cut_back
 from aeron_core.recording.writing.staging_log import StagingLog
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 
-#: An invented number: messages of up to 2 MiB, and pieces that tasks can share out.
+#: An invented number: allows messages of up to 2 MiB, and parts that tasks can process in parallel.
 DEFAULT_TERM_LENGTH: Final = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class MessageColumn:
-    """Messages one behind the other."""
+    """Messages without gaps between them."""
 
     data: AtomicBuffer
     boundaries: AtomicBuffer  # int64, one more than messages
     count: int
-    reserved_values: npt.NDArray[np.int64] | None = None  # 0 for all where None
+    reserved_values: npt.NDArray[np.int64] | None = None  # None: 0 for all
 
 
 @dataclass(frozen=True, slots=True)
 class AppenderParams:
-    """What the recording is to look like that an appender begins."""
+    """Properties of the recording that an appender creates."""
 
     channel: str
     stream_id: int = 0
@@ -58,23 +57,23 @@ class AppenderParams:
 
 
 class BatchAppender:
-    """Appends to the recording of one writer, such as a query; any number of processes may try, one at a time."""
+    """Appends to the recording of one writer, such as a query; processes take turns by a lock."""
 
     def __init__(self, archive: Archive, writer: str, params: AppenderParams) -> None:
         if not isinstance(archive.store, LocalStore):
-            raise ConfigurationError(f"{archive.uri}: batches are appended to a folder that is mounted here")
+            raise ConfigurationError(f"{archive.uri}: batches can only be appended to a local folder")
         self._archive = archive
         self._store = archive.store
         self._writer = writer
         self._params = params
 
     def append(self, batch_id: int, columns: Iterable[MessageColumn]) -> RecordingDescriptor:
-        """Append a batch unless it is there, and return what the catalogue says then.
+        """Append a batch unless it is committed already, and return the descriptor.
 
-        Batch ids only grow. Raises RecordingError where the disk fails, ConfigurationError for a message that is too
-        long; nothing of the batch is there then.
+        Batch ids must grow. Raises RecordingError if the disk fails, ConfigurationError for a message that is too
+        long; the batch is not committed then.
         """
-        # A process that was given up may still be at it.
+        # A process that its caller considers dead may still append.
         with lock(self._store, names.APPENDER_LOCK):
             descriptor = self._find() or self._begin()
             if batch_id <= descriptor.last_batch_id:

@@ -1,8 +1,8 @@
-"""Finds the recording that an image continues, after its recorder was away.
+"""Continuation: finds the recording that an image continues after a restart of the recorder.
 
-A recording goes on under its id where not one frame is missing: the image begins where it ends, or the log of the
-image still holds what lies between. A driver keeps a term of what was read, and more for a reader that died, until
-its client's liveness timeout.
+A recording continues under its id if no frame is missing: the image begins at its end, or the log of the image still
+holds the frames between. A driver keeps one term of consumed data, and more for a client that died, until its
+liveness timeout.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from aeron_core.recording.writing.recovery import Resumption, recover
 def find_continuation(
     archive: Archive, subscription: Subscription, image: Image, now_ns: int, taken: Collection[int] = ()
 ) -> tuple[RecordingDescriptor, Resumption] | None:
-    """Return the recording that `image` continues, and from where on, or None.
+    """Return the recording that `image` continues and its resumption, or None.
 
-    Not one of those that are `taken`, by their ids: they are being written.
+    `taken`: ids of recordings that are being written, which are skipped.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -38,19 +38,18 @@ def find_continuation(
         if _reaches_back_to(image, resumption.position):
             live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
             return live, resumption
-        if recording.is_live:  # its recorder has died, and nothing can follow now
+        if recording.is_live:  # its recorder died, and it cannot continue
             _end(store, recording, resumption, now_ns)
         return None
     return None
 
 
 def end_what_was_taken_down(archive: Archive, now_ns: int, *, is_same_driver: bool) -> None:
-    """Bring recordings to their end whose machine went down, or their driver.
+    """Stop live recordings that a crash of the machine, or the end of their driver, has interrupted.
 
-    After a machine they hold what was flushed, which may be less than their mark says. After a driver they hold all
-    that was written: their publishers may go on behind it, since nothing is added later unless the stream itself
-    comes back. Such a recording may go on as any that was stopped. `is_same_driver`: whether the last recorder had
-    the driver that there is now. For the one recorder of the archive; raises RecordingError where the disk fails.
+    After a crash of the machine a recording holds the flushed data, possibly less than its mark. After the end of a
+    driver it holds all written data. It may continue later like any stopped recording. `is_same_driver`: whether the
+    last recorder used the current driver. For the recorder of the archive; raises RecordingError if the disk fails.
     """
     store = archive.store
     assert isinstance(store, LocalStore)
@@ -89,9 +88,9 @@ def _is_same_stream(recording: Recording, subscription: Subscription, image: Ima
 
 
 def _reaches_back_to(image: Image, position: int) -> bool:
-    """Return whether all frames from `position` on are in the image, or are still to come."""
+    """Return whether the image holds, or will receive, all frames from `position` on."""
     if position > image.position:
-        # The image is read anew from a position before: what was recorded is in it, or comes soon.
+        # The image joined at an earlier position: the recorded frames between are in its log or will arrive.
         return position - image.position <= image.term_length
     while position < image.position:
         if image.position - position > image.term_length:

@@ -1,4 +1,4 @@
-"""When what was written counts as recorded."""
+"""Durability policies: when written data counts as recorded."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 
 from aeron_core.errors import ConfigurationError
 
-#: How often `interval` goes to the disk where nobody says otherwise. An invented number: what readers wait for, half
-#: of it on average, and what may be lost with the power, against the flushes that any disk can do.
+#: Default time between flushes of `interval`. An invented number: a compromise between the latency of readers, half of
+#: it on average, the data lost in a power failure, and the flush rate of any disk.
 DEFAULT_INTERVAL_NS: Final = 25_000_000
 
 
 class DurabilityPolicy(StrEnum):
-    """Names as they are written on the command line and in settings."""
+    """Policies by their names on the command line and in settings."""
 
-    BLOCK = "block"  # every block that was written is flushed to the disk before the stream may go on
-    INTERVAL = "interval"  # what was written is flushed after a time, or when the stream waits for it
-    NEVER = "never"  # written is recorded: it survives the process, not the machine
+    BLOCK = "block"  # each written block is flushed to disk before the sender may continue
+    INTERVAL = "interval"  # written data is flushed after an interval, or when the sender may wait for it
+    NEVER = "never"  # written data counts as recorded: it survives a crash of the process, not of the machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +34,5 @@ class Durability:
 
     @property
     def is_flushed(self) -> bool:
-        """Whether the disk is waited for at all."""
+        """Whether data is flushed to disk at all."""
         return self.policy is not DurabilityPolicy.NEVER

@@ -1,6 +1,6 @@
-"""Records one image: its frames go to the disk, and its position follows them.
+"""Recorder of one image: writes its frames to disk and moves its position after them.
 
-Invariant: the subscriber position, which lets the sender go on, never passes what counts as recorded.
+Invariant: the subscriber position, which lets the sender continue, never passes the recorded position.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor
 from aeron_core.recording.storage.index import MAX_COVERED_LENGTH
 from aeron_core.recording.writing.recording_writer import RecordingWriter
 
-# Bytes of one image that are written before another has its turn. An invented number: a millisecond of copying.
+# Bytes of one image that are written before the next image is served. An invented number: 1 ms of copying.
 _TURN_LENGTH: Final = 4 * 1024 * 1024
-#: Time after which a disk that failed is tried again. An invented number: an operator makes room within minutes.
+#: Time between retries after a disk error. An invented number: an operator frees space within minutes.
 RETRY_NS: Final = 1_000_000_000
-# Bytes that are written at once: what one check sum covers.
+# Bytes of one write: the maximum under one check sum.
 _BLOCK_LENGTH: Final = MAX_COVERED_LENGTH
-# Bytes that are flushed without waiting for the interval once nothing more comes: the stream may be waiting for
-# them. Invented numbers: half of the reference's initial receiver window, which is never more than half a term.
+# Unflushed bytes that are flushed before the interval is over if no more data arrives: the sender may be waiting for
+# them. Invented numbers: half of the reference's initial receiver window, which is at most half a term.
 _WAITING_LENGTH: Final = 64 * 1024
 _WAITING_PART_OF_TERM: Final = 4
 
-# The counter that shows how far a recording is, as Aeron Archive shows it.
+# The counter with the position of a recording, as in Aeron Archive.
 # Source: RecordingPos.java: type id, key and label.
 RECORDING_POSITION_TYPE_ID: Final = 100
 _RECORDING_ID_OFFSET: Final = 0
@@ -39,7 +39,7 @@ _SOURCE_IDENTITY_OFFSET: Final = 16
 
 
 class ImageRecorder:
-    """One image with its recording; the recorder's thread uses it. Times are nanoseconds since the epoch."""
+    """One image and its recording; the recorder's thread uses it. Times are nanoseconds since the epoch."""
 
     def __init__(
         self,
@@ -57,10 +57,10 @@ class ImageRecorder:
         self._has_failed = False
         self._retry_ns = 0
         self._reported = ""
-        self._advance()  # a recording that goes on may be further than the image
+        self._advance()  # a continued recording may be ahead of the image
 
     def do_work(self, now_ns: int) -> int:
-        """Write what has come and flush what is due; return the bytes, and stop with the stream."""
+        """Write new data, flush if due, and stop at the end of the stream; return the bytes written."""
         if self.is_stopped or now_ns < self._retry_ns:
             return 0
         try:
@@ -82,17 +82,17 @@ class ImageRecorder:
             return 0
         except AeronError as error:
             self._report_once(error)
-            self._has_failed = True  # the next cycle stops, as often as the disk makes it try
+            self._has_failed = True  # the next cycles stop the recording, with retries if the disk fails
             return 0
         self._reported = ""
         return copied
 
     def beat(self, now_ns: int) -> None:
-        """Tell readers that the recorder is alive."""
+        """Store a heartbeat for readers."""
         self.writer.beat(now_ns)
 
     def stop(self, now_ns: int) -> None:
-        """Bring the recording to its end, once; raises RecordingError where the disk fails."""
+        """Stop the recording, once; raises RecordingError if the disk fails."""
         if self.is_stopped:
             return
         is_end_of_stream = self.image.end_of_stream_position <= self.writer.written_position
@@ -116,7 +116,7 @@ class ImageRecorder:
         return self.writer.written_position - self.writer.recorded_position
 
     def _advance(self) -> None:
-        """Let the stream go on past what is recorded, a term at a time, as an image moves."""
+        """Move the image to the recorded position, one term at a time, because an image allows no more."""
         image, recorded = self.image, self.writer.recorded_position
         while not image.is_closed and image.position < recorded:
             position = image.position
@@ -129,7 +129,7 @@ class ImageRecorder:
             counter.value = recorded
 
     def _shown(self) -> Counter | None:
-        """Return the counter, None while the driver has not answered, or where it has none left."""
+        """Return the counter, None until the driver answers, or if it has no free counter."""
         if self._counter.state is not RegistrationState.REGISTERED:
             return None
         counter = self._counter.poll()
@@ -145,12 +145,12 @@ class ImageRecorder:
 
 
 def gist(error: AeronError) -> str:
-    """Return the part of a message that stays the same while the room on a disk changes."""
+    """Return the part of an error message that does not change with the free space of a disk."""
     return str(error).partition(";")[0]
 
 
 def recording_key(descriptor: RecordingDescriptor) -> bytes:
-    """Return the key: recording id, session id, and the length and text of the source identity."""
+    """Return the counter key: recording id, session id, and the length and text of the source identity."""
     identity = descriptor.source_identity.encode("ascii", "replace")[
         : wire.COUNTER_KEY_MAX_LENGTH - _SOURCE_IDENTITY_OFFSET
     ]
@@ -163,5 +163,5 @@ def recording_key(descriptor: RecordingDescriptor) -> bytes:
 
 
 def recording_label(descriptor: RecordingDescriptor) -> str:
-    """Return the text for humans."""
+    """Return the counter label."""
     return f"rec-pos: {descriptor.recording_id} {descriptor.session_id} {descriptor.stream_id} {descriptor.channel}"

@@ -1,6 +1,6 @@
-"""Records every image of some subscriptions into an archive.
+"""Recorder: records every image of some subscriptions into an archive.
 
-Not here: how one image is recorded (image_recorder), and which recording it continues (continuation).
+Not here: recording one image (image_recorder), and finding the recording it continues (continuation).
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ Report = Callable[[AeronError], object]
 
 _BEAT_NS: Final = 100_000_000
 
-# An image of one subscription: subscriptions of one driver may share what the driver knows it by.
+# Subscription and image ids: several subscriptions of one driver may share an image id.
 _Key = tuple[int, int]
 
 
 class EpochClock:
-    """Returns nanoseconds since the epoch, never fewer than before; one thread uses it.
+    """Returns nanoseconds since the epoch, never decreasing; one thread uses it.
 
-    After the system's clock was set back it counts on by itself: what is timed by it must not wait for an hour to
-    come again, and an index must not go backwards.
+    After the system clock was set back it continues with the monotonic clock: timers must not wait until the clock
+    catches up, and the times of an index must not decrease.
     """
 
     def __init__(
@@ -60,11 +60,11 @@ class EpochClock:
         self._last_steady_ns = steady_ns()
 
     def __call__(self) -> int:
-        """Return the time."""
+        """Return the time in nanoseconds since the epoch."""
         steady_ns = self._steady_ns()
         wall_ns = self._wall_ns()
         counted_ns = self._last_ns + steady_ns - self._last_steady_ns
-        # The wall is a little slower or faster where it is being corrected: that is followed forward.
+        # Follow the system clock while it is ahead, also when it is slewed.
         self._last_ns = wall_ns if wall_ns >= self._last_ns else counted_ns
         self._last_steady_ns = steady_ns
         return self._last_ns
@@ -72,24 +72,23 @@ class EpochClock:
 
 @dataclass(frozen=True, slots=True)
 class RecorderParams:
-    """How to record."""
+    """Parameters of a recorder."""
 
-    on_error: Report  # is told what goes wrong, once, while the recorder goes on
+    on_error: Report  # called once per error; the recorder continues
     segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
     durability: Durability = field(default_factory=Durability)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
     clock: Clock = field(default_factory=EpochClock)
-    on_segment_finished: Callable[[int], object] | None = None  # is told its base position
+    on_segment_finished: Callable[[int], object] | None = None  # called with its base position
     on_recording: Callable[[ImageRecorder], object] | None = (
-        None  # is told which recording has begun, or goes on
+        None  # called for each recording that begins or continues
     )
 
 
 class Recorder:
-    """An agent; one thread runs it, and nobody else polls its subscriptions.
+    """An agent; one thread runs it, and no other code may poll its subscriptions.
 
-    Raises ArchiveInUseError where the archive has another recorder, ConfigurationError where it is not in a folder
-    of this machine.
+    Raises ArchiveInUseError if the archive has another recorder, ConfigurationError if it is not a local folder.
     """
 
     role_name = "recorder"
@@ -102,7 +101,7 @@ class Recorder:
         params: RecorderParams,
     ) -> None:
         if not isinstance(archive.store, LocalStore):
-            raise ConfigurationError(f"{archive.uri}: a recorder writes into a folder of its own machine")
+            raise ConfigurationError(f"{archive.uri}: a recorder needs an archive in a local folder")
         _check_are_different(subscriptions)
         self.archive = archive
         self.recorded_length = 0
@@ -113,9 +112,11 @@ class Recorder:
         self._clock = params.clock
         self._on_error = params.on_error
         self._streams: dict[_Key, ImageRecorder] = {}
-        self._refused: dict[_Key, tuple[Subscription, Image]] = {}  # images that could not be recorded yet
+        self._refused: dict[
+            _Key, tuple[Subscription, Image]
+        ] = {}  # images without a recording after an error
         self._retry_ns = 0
-        self._spare_id: int | None = None  # that was given to a recording which could not begin
+        self._spare_id: int | None = None  # id of a recording that could not begin
         self._reported: set[str] = set()
         self._retention = Retention(archive, params.retention, params.on_error)
         self._succession: Succession | None = None
@@ -131,11 +132,11 @@ class Recorder:
 
     @property
     def streams(self) -> list[ImageRecorder]:
-        """The images that are being recorded."""
+        """The images with a recording."""
         return list(self._streams.values())
 
     def do_work(self) -> int:
-        """Record what has come; return the bytes."""
+        """Record new data and return the bytes."""
         now_ns = self._clock()
         self._follow_images(now_ns)
         copied = 0
@@ -152,10 +153,10 @@ class Recorder:
         return copied
 
     def on_close(self, *, leaves: bool = False) -> None:
-        """Stop all recordings where they are.
+        """Stop all recordings at their current positions.
 
-        A recorder whose client `leaves` without a word to the driver says so to its successor, which then has the
-        driver give that client up.
+        Pass `leaves` if the client closes without informing the driver (`Aeron.leave`): a note in the archive makes
+        the successor close that client in the driver.
         """
         now_ns = self._clock()
         for stream in self.streams:
@@ -172,12 +173,12 @@ class Recorder:
         try:
             delete_orphans(self._store)
             keep_reserve(self._store)
-            # Before this client is written down: who comes after a crash in between does it again.
+            # Before this client is stored: after a crash in between the next recorder repeats it.
             is_same_driver = last_driver(self._store) == self._aeron.driver_identity
             end_what_was_taken_down(self.archive, self._clock(), is_same_driver=is_same_driver)
             self._succession = Succession(self._store, self._aeron, self._clock())
         except AeronError as error:
-            self._on_error(error)  # what is left untidy does not keep streams from being recorded
+            self._on_error(error)  # a failed cleanup must not prevent recording
 
     def _succeed(self, succession: Succession, now_ns: int) -> None:
         try:
@@ -186,7 +187,7 @@ class Recorder:
             self._on_error(error)
 
     def _follow_images(self, now_ns: int) -> None:
-        """Begin to record images that are new; forget those whose recording has ended."""
+        """Begin to record new images; stop the recordings of removed ones."""
         images = [subscription.images for subscription in self._subscriptions]
         if images != self._images:
             self._images = images
@@ -196,7 +197,7 @@ class Recorder:
                 for image in several
             }
             for key in self._streams.keys() - found.keys():
-                # First: the stream may be back already, and goes on where this recording ends.
+                # First: if the stream is back already, it continues at the end of this recording.
                 self._stop(self._streams.pop(key), now_ns)
             for key in self._refused.keys() - found.keys():
                 del self._refused[key]
@@ -215,7 +216,7 @@ class Recorder:
         try:
             writer = self._open(subscription, image, now_ns)
         except AeronError as error:
-            # Nobody reads the image meanwhile, so that its stream waits.
+            # The image is not read until the retry, so its stream waits.
             self._refused[key] = subscription, image
             if gist(error) not in self._reported:
                 self._reported.add(gist(error))
@@ -230,7 +231,7 @@ class Recorder:
             self._params.on_recording(stream)
 
     def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
-        """Return the writer of the recording that the image continues, or of a new one."""
+        """Return a writer for the recording that the image continues, or for a new one."""
         taken = {stream.writer.descriptor.recording_id for stream in self.streams if not stream.is_stopped}
         found = find_continuation(self.archive, subscription, image, now_ns, taken)
         if found is not None:
@@ -275,14 +276,14 @@ class Recorder:
         try:
             stream.stop(now_ns)
         except RecordingError as error:
-            self._on_error(error)  # what is not recorded is found by the recovery
+            self._on_error(error)  # recovery finds the end of the recording
 
 
 def _check_are_different(subscriptions: Sequence[Subscription]) -> None:
-    """Refuse a stream that is there twice: both would write one recording."""
+    """Raise ConfigurationError for a duplicate stream: both images would continue one recording."""
     seen: set[tuple[str, int]] = set()
     for subscription in subscriptions:
         stream = subscription.channel, subscription.stream_id
         if stream in seen:
-            raise ConfigurationError(f"{stream[0]} stream {stream[1]}: is to be recorded twice; name it once")
+            raise ConfigurationError(f"{stream[0]} stream {stream[1]}: is listed twice; list it once")
         seen.add(stream)

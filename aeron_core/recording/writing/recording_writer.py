@@ -1,10 +1,11 @@
-"""Appends the frames of one stream to its recording.
+"""Recording writer: appends the frames of one stream to its recording.
 
-Not here: where frames come from (image_recorder), and where an interrupted recording goes on (recovery).
+Not here: the source of the frames (image_recorder), and the end of an interrupted recording (recovery).
 
-    written position     behind the last frame handed over
-    recorded position    behind the last frame that is as durable as was promised: the stream may go on past it
-    the mark             behind the last message before the recorded position: readers may go up to it
+    written position     behind the last appended frame
+    recorded position    behind the last frame that is as durable as the policy requires: flow control lets the
+                         sender pass it
+    mark                 behind the last message before the recorded position: readers may read up to it
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from aeron_core.recording.writing.segment_writer import SegmentWriter
 class RecordingWriter:
     """Writes one recording; one thread uses it. Times are nanoseconds since the epoch."""
 
-    def __init__(  # noqa: PLR0913 - a folder and what is to be in it
+    def __init__(  # noqa: PLR0913 - all but three have defaults or names
         self,
         store: LocalStore,
         descriptor: RecordingDescriptor,
@@ -43,10 +44,10 @@ class RecordingWriter:
         on_segment_finished: Callable[[int], object] | None = None,
         is_shown: bool = True,
     ) -> None:
-        """Begin a recording, or go on with it where `resumption` says.
+        """Begin a recording, or continue it at `resumption`.
 
-        `on_segment_finished` is called with the base position of each. Where not `is_shown`, readers and the
-        catalogue are told nothing: that is the caller's to do.
+        `on_segment_finished` is called with the base position of each finished segment. Unless `is_shown`, the mark
+        and the catalogue are not written, and the caller publishes the result.
         """
         self.descriptor = descriptor
         start = descriptor.start_position
@@ -86,10 +87,10 @@ class RecordingWriter:
         return self._border_position
 
     def append(self, block: memoryview, now_ns: int) -> None:
-        """Write whole frames that follow the written position, or one of padding, whose body is left out.
+        """Write whole data frames that follow the written position, or one padding frame without its body.
 
-        Raises ProtocolError for what cannot be frames of this stream, RecordingError where the disk fails; what
-        comes next is always what follows the written position.
+        Raises ProtocolError for invalid frames, RecordingError if the disk fails. In both cases the next block must
+        still follow the written position.
         """
         data = AtomicBuffer(block)
         length = self._scanner.scan(data, 0, len(block), self.written_position)
@@ -113,7 +114,7 @@ class RecordingWriter:
         self._cover(now_ns)
 
     def is_due(self, now_ns: int, *, is_waited_for: bool) -> bool:
-        """Return whether what was written is to be flushed now."""
+        """Return whether unflushed data must be flushed now."""
         if self.written_position == self.recorded_position:
             return False
         policy = self._durability.policy
@@ -122,9 +123,9 @@ class RecordingWriter:
         return is_waited_for or now_ns - self._flushed_ns >= self._durability.interval_ns
 
     def flush(self, now_ns: int) -> None:
-        """Make what was written as durable as was promised, and tell readers.
+        """Make written data as durable as the policy requires, and publish it to readers.
 
-        Raises RecordingError where the disk fails; the written position is the recorded one then.
+        Raises RecordingError if the disk fails; the written position is then reset to the recorded position.
         """
         if self._durability.is_flushed:
             self._cover(now_ns, is_forced=True)
@@ -140,12 +141,12 @@ class RecordingWriter:
             self._mark.move(self._border_position)
 
     def beat(self, now_ns: int) -> None:
-        """Tell readers that the recorder is alive."""
+        """Store a heartbeat for readers."""
         if self._mark is not None:
             self._mark.beat(now_ns // 1_000_000)
 
     def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
-        """Flush, and say in the catalogue where the recording ends: behind the last whole message."""
+        """Flush, and store the end of the recording, behind the last whole message, in the catalogue."""
         self._cover(now_ns, is_forced=True)
         self.flush(now_ns)
         self.descriptor = update_descriptor(
@@ -158,33 +159,33 @@ class RecordingWriter:
         self._segment.close()
 
     def abandon(self) -> None:
-        """Close the files and leave the rest as if the recorder had died."""
+        """Close the files and leave the recording as if the recorder had died."""
         self._segment.close()
 
     def _state(self) -> tuple[int, int, int, int]:
         return self._border_position, self._covered_position, self._segment.index_length, self._crc32
 
     def _rewind(self) -> None:
-        """Have all that was not flushed written once more.
+        """Reset to the state of the last flush, so that all later data is written again.
 
-        Linux forgets pages that it could not write: the next flush succeeds, and they are not on the disk.
+        Linux drops dirty pages that it could not write: the next flush would succeed without them on disk.
         """
         self._border_position, self._covered_position, index_length, self._crc32 = self._flushed
         self.written_position = self.recorded_position
         self._segment.cut_index(index_length)
 
     def _enter(self, *, is_new: bool) -> None:
-        """Put the recording into the catalogue, or say there that it goes on."""
+        """Add the recording to the catalogue, or mark it live there."""
         if is_new:
             write_descriptor(self._store, self.descriptor)
         else:
-            # Somebody may have purged its beginning since it was found.
+            # Its beginning may have been purged since it was found: keep the stored start position.
             self.descriptor = update_descriptor(
                 self._store, self.descriptor.recording_id, stop_position=None, stop_time_ns=None
             )
 
     def _cover(self, now_ns: int, *, is_forced: bool = False) -> None:
-        """Add an entry to the index, where it is time for one."""
+        """Add an entry to the index if one is due."""
         length = self.written_position - self._covered_position
         if length == 0:
             return

@@ -1,7 +1,7 @@
-"""Finds where a recording ends that its recorder did not bring to an end, and cuts off what is no whole frame.
+"""Recovery: finds the end of a recording that was not stopped, and truncates an incomplete last frame.
 
-What the index covers, with the right check sum, was flushed as was promised. What lies behind it was written,
-and is there unless the machine went down since.
+Data that the index covers with a correct check sum was flushed. Data behind it was written and is present unless
+the machine has crashed since.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from aeron_core.recording.writing.segment_writer import SegmentWriter
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """Where a recording goes on."""
+    """The positions at which a recording continues."""
 
     position: int  # behind the last whole frame
     border_position: int  # behind the last whole message
 
 
 def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
-    """Return where the recording ends, after cutting its last segment and that one's index there.
+    """Truncate the last segment and its index at the end of valid frames and return that end.
 
-    What the index did not cover yet gets an entry of the time `now_ns`, since the epoch. Nobody else may be
-    writing the recording. Raises RecordingError where the disk fails.
+    Data that the index does not cover gets an entry with the time `now_ns`, since the epoch. No recorder may be
+    writing the recording. Raises RecordingError if the disk fails.
     """
     recording = Recording(store, recording_id)
     start = read_descriptor(store, recording_id).start_position
@@ -49,7 +49,7 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
     try:
         writer.cut(resumption.position - tail.base)
         tail.cover(writer, resumption, now_ns)
-        writer.flush()  # readers, and the stream, may go up to here now
+        writer.flush()  # readers and the sender may pass this position from now on
     finally:
         writer.close()
     return resumption
@@ -57,12 +57,12 @@ def recover(store: LocalStore, recording_id: int, now_ns: int) -> Resumption:
 
 @dataclass(slots=True)
 class _Tail:
-    """The last segment."""
+    """The last segment of a recording."""
 
     segment: Path
     index: Path
     base: int
-    first_position: int  # that may hold a frame
+    first_position: int  # of the first possible frame
     data: AtomicBuffer | None  # None for an empty file
     entries: IndexEntries
     scanner: FrameScanner
@@ -95,7 +95,7 @@ class _Tail:
         return Resumption(max(border + scanned, covered), border + self.scanner.border_length)
 
     def cover(self, writer: SegmentWriter, resumption: Resumption, now_ns: int) -> None:
-        """Add what the index has not covered yet."""
+        """Add an index entry for uncovered data."""
         covered = self._end_of(len(self.entries) - 1)
         if resumption.position > covered:
             is_border = resumption.position == resumption.border_position
@@ -125,15 +125,15 @@ class _Tail:
 
 
 def _is_all_there(store: LocalStore, recording_id: int) -> bool:
-    """Return whether what was written but not flushed is still there."""
+    """Return whether data that was written but not flushed is still present."""
     mark = RecordingMark.open(store.folder / f"{recording_id}/{names.MARK}")
     return mark is not None and mark.is_of_this_boot
 
 
 def cut_back(store: LocalStore, recording_id: int, position: int) -> Resumption:
-    """Forget what stands behind `position`, the end of a message that was flushed, and return that as the end.
+    """Truncate the recording at `position`, the end of a flushed message, and return that position.
 
-    Nobody else may be writing the recording. Raises RecordingError where the disk fails.
+    No recorder may be writing the recording. Raises RecordingError if the disk fails.
     """
     recording = Recording(store, recording_id)
     folder = store.folder / str(recording_id)

@@ -1,8 +1,8 @@
-"""Writes one segment file and its index.
+"""Segment writer: writes one segment file and its index.
 
-Not here: when to flush, and what follows what (recording_writer).
-Invariant: bytes before the written position are never written again. An error leaves the position where it
-was; the same bytes may then be written once more.
+Not here: the time of flushes, and the order of frames (recording_writer).
+Invariant: bytes before the written position are never written again. An error does not move the position; the
+same bytes may then be written once more.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _MODE: Final = 0o644
 
 
 class SegmentWriter:
-    """The files of one segment, open for writing. Errors are RecordingErrors that name the file and the room left."""
+    """The files of one segment, open for writing. Errors are RecordingErrors with the file and the free space."""
 
     def __init__(self, segment: Path, index: Path, *, index_entries: int | None = None) -> None:
-        """Open the files, made if they are not there; of the index `index_entries` stay, all where None."""
+        """Open or create the files; keep the first `index_entries` of the index, all if None."""
         self._segment = segment
         self._index = index
         is_new = not segment.exists()
@@ -41,11 +41,11 @@ class SegmentWriter:
 
     @property
     def index_length(self) -> int:
-        """The bytes of the index."""
+        """Length of the index in bytes."""
         return self._index_length
 
     def write(self, offset: int, data: memoryview | bytes) -> None:
-        """Put all of `data` at `offset` of the segment."""
+        """Write all of `data` at `offset` of the segment."""
         written = 0
         with memoryview(data) as view:
             try:
@@ -55,25 +55,27 @@ class SegmentWriter:
                 raise write_failure("write", self._segment, error) from error
 
     def cut(self, length: int) -> None:
-        """Make the segment end at `length`; where that lies behind its end, there is a hole."""
+        """Set the length of the segment; growing it leaves a hole."""
         try:
             os.ftruncate(self._fd, length)
         except OSError as error:
             raise write_failure("resize", self._segment, error) from error
 
     def add_entry(self, end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> None:
-        """Append to the index."""
+        """Append an entry to the index."""
         data = entry_bytes(end_position, time_ns, crc32, is_border=is_border)
         try:
             written = os.pwrite(self._index_fd, data, self._index_length)
         except OSError as error:
             raise write_failure("write", self._index, error) from error
-        if written < len(data):  # the next attempt writes all of it again
-            raise RecordingError(f"cannot write {self._index}: {written} of {len(data)} bytes had room")
+        if written < len(data):  # the next attempt writes the whole entry again
+            raise RecordingError(
+                f"cannot write {self._index}: only {written} of {len(data)} bytes were written"
+            )
         self._index_length += written
 
     def cut_index(self, length: int) -> None:
-        """Forget the entries behind the first `length` bytes of the index."""
+        """Truncate the index to `length` bytes."""
         self._index_length = length
         try:
             os.ftruncate(self._index_fd, length)
@@ -81,7 +83,7 @@ class SegmentWriter:
             raise write_failure("resize", self._index, error) from error
 
     def flush(self) -> None:
-        """Wait until all of it is on the disk, the frames before what the index says of them."""
+        """Flush to disk: the frames first, then the index that describes them."""
         for fd, path in ((self._fd, self._segment), (self._index_fd, self._index)):
             try:
                 os.fdatasync(fd)

@@ -1,6 +1,6 @@
-"""A log in the memory of this process, in which messages become the frames of a recording.
+"""Staging log: an in-memory log that turns messages into the frames of a recording.
 
-Not here: where the frames go. Invariant: a term is written again only after its frames were taken.
+Not here: writing the frames. Invariant: a term is reused only after its frames were taken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from aeron_core.recording.storage.descriptor import RecordingDescriptor
 
 
 class StagingLog:
-    """Goes on at `position` of the recording that is described; one thread uses it."""
+    """Begins at `position` of the described recording; one thread uses it."""
 
     def __init__(self, descriptor: RecordingDescriptor, position: int) -> None:
         shift = descriptor.position_bits_to_shift
@@ -51,15 +51,15 @@ class StagingLog:
         count: int,
         reserved_values: npt.NDArray[np.int64] | None,
     ) -> Iterator[memoryview]:
-        """Yield blocks with the frames of `count` messages, padding as a block of its own.
+        """Yield blocks with the frames of `count` messages, padding as a separate block.
 
-        `boundaries`: int64, one more than messages. Each block is to be used before the next is asked for. Raises
-        ConfigurationError for a message that is longer than a term allows.
+        `boundaries`: int64, one more than messages. A block is valid until the next is requested. Raises
+        ConfigurationError for a message that is too long for the term length.
         """
         if reserved_values is None:
             yield from self._frames_of_run(data, boundaries, 0, count, 0)
             return
-        # One call appends messages of one reserved value.
+        # One call appends messages with one reserved value.
         borders = [0, *(np.flatnonzero(np.diff(reserved_values)) + 1).tolist(), count]
         for first, end in pairwise(borders):
             if end > first:
@@ -71,7 +71,7 @@ class StagingLog:
     ) -> Iterator[memoryview]:
         done = 0
         while done < count:
-            # A term ahead of what was taken, so that nothing is overwritten.
+            # At most one term ahead of the taken position, so that no frame is overwritten.
             self._limit.put_i64_release(0, self._taken + self._log.term_length)
             result = self._appender.offer_batch(data, boundaries, first + done, count - done, reserved_value)
             if result == wire.RESULT_ERROR:

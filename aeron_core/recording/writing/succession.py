@@ -1,7 +1,7 @@
-"""Lets a recorder take over from one that has died, or left, without waiting until the driver takes that for dead.
+"""Succession: lets a recorder replace one that died or left, without waiting for the client liveness timeout.
 
-The archive says which clients of which driver have recorded into it and have not ended in order. Who holds the
-archive's lock knows that none of them records any more, and that their processes have ended or say so themselves.
+The archive stores the ids of clients that recorded into it and did not close in order, with their driver. The holder
+of the archive's recorder lock can rely on it that none of them records any more.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from aeron_core.errors import RecordingNotFoundError
 from aeron_core.recording.storage import names
 from aeron_core.recording.storage.file_store import FileStore
 
-#: Until then the driver has told a new recorder of the images that there are. An invented number: some duty cycles
-#: of driver and client; too early would only mean that frames are read from behind the window.
+#: Time until the driver has sent all existing images to a new recorder. An invented number: some duty cycles of driver
+#: and client; if it is too short, frames that the sender may overwrite are read from behind the window.
 _SETTLE_NS: Final = 200_000_000
 
 
@@ -24,15 +24,15 @@ class _RecorderFile(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
 
     version: Literal[1] = 1
-    driver: str  # of which the ids are, and since when it runs
+    driver: str  # identity of the driver process of the ids
     client_ids: list[int]
 
 
 class Succession:
-    """The recorder of an archive, and those before it; for the holder of the archive's lock."""
+    """The client of the recorder and those of its predecessors; for the holder of the recorder lock."""
 
     def __init__(self, store: FileStore, aeron: Aeron, now_ns: int) -> None:
-        """Say in the archive that this client records; raises RecordingError where the disk fails."""
+        """Store the id of this client in the archive; raises RecordingError if the disk fails."""
         self._store = store
         self._aeron = aeron
         self._driver = aeron.driver_identity
@@ -42,7 +42,7 @@ class Succession:
         self._write([*self._before, aeron.client_id])
 
     def do_work(self, now_ns: int) -> None:
-        """Have the driver give up those before, once it is time; raises AeronError."""
+        """Close the clients of predecessors in the driver once the settle time is over; raises AeronError."""
         if not self._before or now_ns < self._due_ns:
             return
         before, self._before = self._before, []
@@ -51,7 +51,7 @@ class Succession:
         self._write([self._aeron.client_id])
 
     def end(self) -> None:
-        """Say that this client lives on and records no more; raises RecordingError where the disk fails."""
+        """Remove the id of this client, which stays open; raises RecordingError if the disk fails."""
         self._write(self._before)
 
     def _write(self, client_ids: list[int]) -> None:
@@ -60,7 +60,7 @@ class Succession:
 
 
 def last_driver(store: FileStore) -> str | None:
-    """Return which driver the last recorder of the archive had, None where nobody knows."""
+    """Return the identity of the last recorder's driver, None if unknown."""
     known = _read(store)
     return None if known is None else known.driver
 
@@ -69,4 +69,4 @@ def _read(store: FileStore) -> _RecorderFile | None:
     try:
         return _RecorderFile.model_validate_json(store.read(names.RECORDER))
     except (RecordingNotFoundError, ValidationError):
-        return None  # without it a successor waits
+        return None  # without it, a successor waits for the liveness timeout

@@ -1,4 +1,4 @@
-"""What becomes of clients and embedded drivers of programs that end without closing them."""
+"""Clients and embedded drivers of programs that exit without closing them."""
 
 import gc
 import subprocess
@@ -25,7 +25,7 @@ publication = aeron.add_publication("aeron:ipc", 1)
 
 @pytest.fixture
 def patient_driver():
-    """A driver that gives no client up while a test lasts."""
+    """A driver that times no client out during a test."""
     settings = {
         "client_liveness_timeout_ns": "600s",
         "publication_unblock_timeout_ns": "1200s",
@@ -59,7 +59,7 @@ def await_no_client_but(aeron):
 @pytest.mark.parametrize(
     ("end", "code"), [("", 0), ("sys.exit(3)", 3), ("raise ValueError", 1), ("del aeron", 0)]
 )
-def test_the_driver_drops_a_client_at_once_whose_program_has_ended(patient_driver, end, code):
+def test_the_driver_removes_the_client_of_a_program_that_exits_at_once(patient_driver, end, code):
     with aeron_core.connect(patient_driver.aeron_dir) as aeron:
         done = run(CONNECT + end, patient_driver.aeron_dir)
 
@@ -68,13 +68,13 @@ def test_the_driver_drops_a_client_at_once_whose_program_has_ended(patient_drive
         await_no_client_but(aeron)
 
 
-def test_the_handlers_of_a_client_hear_of_the_end(patient_driver):
+def test_close_handlers_run_when_the_program_exits(patient_driver):
     done = run(CONNECT + "aeron.add_close_handler(lambda: print('closed'))", patient_driver.aeron_dir)
 
     assert (done.stdout, done.stderr) == ("closed\n", "")
 
 
-def test_a_handler_that_never_returns_does_not_keep_the_program(patient_driver):
+def test_a_handler_that_never_returns_does_not_block_the_exit(patient_driver):
     done = run(
         "import threading\n" + CONNECT + "entered = threading.Event()\n"
         "def wait(*_):\n    entered.set()\n    threading.Event().wait()\n"
@@ -87,7 +87,7 @@ def test_a_handler_that_never_returns_does_not_keep_the_program(patient_driver):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_fork_that_ends_leaves_the_clients_of_its_parent_alone(patient_driver):
+def test_the_exit_of_a_fork_keeps_the_clients_of_its_parent_open(patient_driver):
     done = run(
         CONNECT + "child = os.fork()\n"
         "if child == 0:\n    sys.exit(0)\n"
@@ -99,7 +99,7 @@ def test_a_fork_that_ends_leaves_the_clients_of_its_parent_alone(patient_driver)
     assert done.stdout == "x False\n", done.stderr
 
 
-def test_an_embedded_driver_ends_after_its_clients_and_leaves_nothing():
+def test_an_embedded_driver_shuts_down_after_its_clients_and_deletes_its_directory():
     done = run(
         """
 import aeron_core, os
@@ -119,7 +119,7 @@ publication = aeron.add_publication("aeron:udp?endpoint=127.0.0.1:20121|term-len
     assert not list(Path("/dev/shm").glob(f"aeron-core-{process_id}-*"))
 
 
-def test_clients_that_are_gone_are_not_kept(patient_driver):
+def test_closed_clients_are_not_kept_alive(patient_driver):
     gc.collect()
     before = len(_open)
 
@@ -130,7 +130,7 @@ def test_clients_that_are_gone_are_not_kept(patient_driver):
     assert len(_open) == before
 
 
-def test_a_client_that_has_left_is_given_up_at_once_where_somebody_knows(patient_driver):
+def test_a_client_that_has_left_is_removed_at_once_by_retire_client(patient_driver):
     left = aeron_core.connect(patient_driver.aeron_dir)
     left.add_subscription("aeron:ipc", 1)
     left.leave()

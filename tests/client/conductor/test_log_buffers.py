@@ -1,4 +1,4 @@
-"""Mappings that are shared and linger."""
+"""Shared and lingering mappings of log buffers."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_log_lingers_after_its_last_user(log_buffers):
     assert len(log_buffers) == 0
 
 
-def test_a_log_that_is_added_again_in_time_is_not_mapped_again(log_buffers, opened):
+def test_a_lingering_log_is_reused_without_mapping_it_again(log_buffers, opened):
     log_buffers.acquire(1, "a")
     log_buffers.release(1, 0)
 
@@ -55,7 +55,7 @@ def test_a_log_that_is_added_again_in_time_is_not_mapped_again(log_buffers, open
     assert opened == ["a"]
 
 
-def test_releasing_what_is_not_there_does_nothing(log_buffers):
+def test_releasing_an_unknown_log_does_nothing(log_buffers):
     log_buffers.release(5, 0)
 
     assert len(log_buffers) == 0

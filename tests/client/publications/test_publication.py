@@ -41,20 +41,20 @@ def test_any_contiguous_buffer_and_any_list_of_them_is_a_message(stream, data):
 
 
 @pytest.mark.parametrize("data", ["text", 5, None, memoryview(b"hello")[::2]])
-def test_what_is_no_contiguous_buffer_is_refused_and_nothing_is_appended(stream, data):
+def test_data_that_is_not_contiguous_raises_and_nothing_is_appended(stream, data):
     with pytest.raises((TypeError, BufferError)):
         stream.publication.offer(data)
 
     assert stream.publication.position == 0
 
 
-def test_an_empty_message_is_a_message(stream):
+def test_an_empty_message_is_delivered(stream):
     assert stream.publication.offer(b"") == 32
 
     assert stream.read() == [b""]
 
 
-def test_a_reserved_value_travels_with_the_message(stream):
+def test_a_reserved_value_is_delivered_with_the_message(stream):
     stream.publication.offer(b"hello", reserved_value=-5)
 
     seen = []
@@ -62,7 +62,7 @@ def test_a_reserved_value_travels_with_the_message(stream):
     assert seen == [-5]
 
 
-def test_a_message_longer_than_allowed_raises_with_the_maximum(stream):
+def test_a_message_that_is_too_long_raises_with_the_maximum_length(stream):
     for data in (bytes(MAX_MESSAGE_LENGTH + 1), [bytes(MAX_MESSAGE_LENGTH), b"x"]):
         with pytest.raises(ValueError, match=f"{MAX_MESSAGE_LENGTH + 1} bytes: must be from 0 to 8192"):
             stream.publication.offer(data)
@@ -78,7 +78,7 @@ def test_an_offer_is_back_pressured_at_the_limit_and_not_connected_without_a_rec
     assert stream.publication.offer(b"x") == NOT_CONNECTED
 
 
-def test_a_closed_publication_answers_closed_to_everything(stream):
+def test_all_calls_of_a_closed_publication_return_closed(stream):
     publication = stream.publication
     publication.mark_closed()
 
@@ -89,7 +89,7 @@ def test_a_closed_publication_answers_closed_to_everything(stream):
     assert not publication.is_connected
 
 
-def test_a_publication_tells_how_far_it_is_and_how_far_it_may_go(stream):
+def test_a_publication_has_a_position_a_limit_and_an_available_window(stream):
     stream.publication.offer(b"x")
 
     assert stream.publication.position == 64
@@ -149,7 +149,7 @@ def test_a_claim_is_aborted_by_an_exception_and_readers_skip_it(stream):
     assert stream.image.position == 128
 
 
-def test_a_claim_that_failed_is_false_says_why_and_cannot_be_filled(stream):
+def test_a_failed_claim_is_false_has_the_reason_and_cannot_be_filled(stream):
     stream.set_limit(0)
 
     with stream.publication.try_claim(5) as claim:
@@ -159,7 +159,7 @@ def test_a_claim_that_failed_is_false_says_why_and_cannot_be_filled(stream):
             _ = claim.buffer
 
 
-def test_several_claims_may_be_open_at_once_and_the_first_holds_the_reader_back(stream):
+def test_several_claims_may_be_open_and_readers_wait_for_the_first(stream):
     first = stream.publication.try_claim(1)
     second = stream.publication.try_claim(1)
     first.buffer[:] = b"1"
@@ -172,7 +172,7 @@ def test_several_claims_may_be_open_at_once_and_the_first_holds_the_reader_back(
     assert stream.read() == [b"1", b"2"]
 
 
-def test_a_claim_longer_than_a_frame_raises_with_the_maximum(stream):
+def test_a_claim_longer_than_a_frame_raises_with_the_maximum_length(stream):
     with pytest.raises(ValueError, match="1377 bytes: must be from 0 to 1376 to be claimed"):
         stream.publication.try_claim(1377)
 
@@ -185,7 +185,7 @@ def test_a_batch_appends_each_message_between_its_offsets(stream):
     assert stream.read() == [b"a", b"", b"bcd"]
 
 
-def test_a_batch_that_meets_back_pressure_goes_on_later_where_it_stopped(stream):
+def test_a_batch_continues_after_back_pressure_where_it_stopped(stream):
     stream.set_limit(128)
     data, offsets = b"abcd", np.arange(5, dtype=np.int64)
 
@@ -201,13 +201,13 @@ def test_a_batch_that_meets_back_pressure_goes_on_later_where_it_stopped(stream)
 @pytest.mark.parametrize(
     "offsets", [np.arange(3, dtype=np.int32), np.array([0.0, 1.0]), array.array("H", [0, 1])]
 )
-def test_offsets_that_are_no_64_bit_integers_are_refused(stream, offsets):
+def test_offsets_that_are_not_64_bit_integers_raise(stream, offsets):
     with pytest.raises(TypeError, match="must be 64-bit integers"):
         stream.publication.offer_batch(b"ab", offsets)
 
 
 @pytest.mark.parametrize("offsets", [[1, 0], [0, 99], [-1, 1]])
-def test_offsets_that_point_outside_of_the_data_are_refused(stream, offsets):
+def test_offsets_outside_of_the_data_raise(stream, offsets):
     with pytest.raises(ValueError, match=r"boundaries|bytes"):
         stream.publication.offer_batch(b"abcd", np.array(offsets, dtype=np.int64))
 
@@ -215,21 +215,21 @@ def test_offsets_that_point_outside_of_the_data_are_refused(stream, offsets):
 
 
 @pytest.mark.parametrize("count", [2**63, -(2**63) - 1])
-def test_a_batch_of_more_messages_than_a_number_can_say_is_refused(stream, count):
+def test_a_batch_count_outside_of_int64_raises(stream, count):
     with pytest.raises(ValueError, match=f"^count={count}: must be from 0 to 1$"):
         stream.publication.offer_batch(b"abcd", np.array([0, 4]), count=count)
 
 
 @pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 2**200])
 @pytest.mark.parametrize("data", [b"hello", bytearray(b"hello"), [b"hel", b"lo"]])
-def test_a_reserved_value_that_64_bits_cannot_hold_is_refused(stream, data, value):
+def test_a_reserved_value_outside_of_int64_raises(stream, data, value):
     with pytest.raises(ValueError, match=f"^reserved_value={value}: must be from -{2**63} to {2**63 - 1}$"):
         stream.publication.offer(data, reserved_value=value)
 
     assert stream.publication.position == 0
 
 
-def test_numbers_that_no_batch_and_no_claim_can_have_are_refused(stream):
+def test_invalid_counts_of_batches_and_lengths_of_claims_raise(stream):
     offsets = np.array([0, 4])
 
     with pytest.raises(ValueError, match=f"^first={2**63}: must be from 0 to "):
@@ -240,7 +240,7 @@ def test_numbers_that_no_batch_and_no_claim_can_have_are_refused(stream):
         claim.buffer[:] = b"next"
 
 
-def test_a_batch_lets_other_threads_run(stream):
+def test_a_batch_releases_the_gil(stream):
     data, offsets = bytes(200 * 32), np.arange(0, 201 * 32, 32, dtype=np.int64)
     accepted = []
 
@@ -256,7 +256,7 @@ def test_a_batch_lets_other_threads_run(stream):
     assert len(stream.read()) == sum(accepted) == 200 * len(threads)
 
 
-def test_an_offer_goes_on_in_the_next_term(stream):
+def test_an_offer_at_the_end_of_a_term_continues_in_the_next_term(stream):
     stream.set_limit(1 << 40)
     accepted = 0
     for _ in range(100):
@@ -267,7 +267,7 @@ def test_an_offer_goes_on_in_the_next_term(stream):
     assert fragments == accepted
 
 
-def test_the_last_position_ends_the_stream(stream):
+def test_offers_beyond_the_maximum_position_fail(stream):
     log = stream.log
     last_term_id = 7 + (1 << 31) - 1 - (1 << 32)
     last_index = ((1 << 31) - 1) % 3
@@ -299,7 +299,7 @@ def test_padding_is_skipped_by_readers(exclusive_stream):
     assert exclusive_stream.read() == [b"x"]
 
 
-def test_a_block_of_frames_that_fit_is_taken_as_it_is(exclusive_stream):
+def test_a_block_of_matching_frames_is_appended_unchanged(exclusive_stream):
     source = exclusive_stream.log
     exclusive_stream.publication.offer(b"first")
     frame = bytearray(source.buffer.get_bytes(0, 64))
@@ -310,7 +310,7 @@ def test_a_block_of_frames_that_fit_is_taken_as_it_is(exclusive_stream):
     assert exclusive_stream.read() == [b"first", b"first"]
 
 
-def test_a_block_made_for_another_place_is_refused(exclusive_stream):
+def test_a_block_for_another_position_raises(exclusive_stream):
     exclusive_stream.publication.offer(b"first")
     frame = exclusive_stream.log.buffer.get_bytes(0, 64)
 
@@ -318,7 +318,7 @@ def test_a_block_made_for_another_place_is_refused(exclusive_stream):
         exclusive_stream.publication.offer_block(frame)
 
 
-def test_the_limit_of_another_stream_does_not_matter(stream):
+def test_the_limit_of_another_stream_has_no_effect(stream):
     Counter(stream.values, 1).set(0)
 
     assert stream.publication.offer(b"x") == 64

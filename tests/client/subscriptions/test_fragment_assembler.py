@@ -1,4 +1,4 @@
-"""Assemblers over a stream whose messages need several frames."""
+"""Assemblers with messages of several frames."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_fragments_become_one_message_with_one_header(stream, assembler, receive
     assert header.position == stream.publication.position
 
 
-def test_a_message_of_one_fragment_goes_straight_through(stream, assembler, received):
+def test_an_unfragmented_message_is_passed_through(stream, assembler, received):
     stream.publication.offer(b"short")
 
     stream.subscription.poll(assembler)
@@ -41,7 +41,7 @@ def test_a_message_of_one_fragment_goes_straight_through(stream, assembler, rece
     assert [message for message, _ in received] == [b"short"]
 
 
-def test_fragments_may_come_in_several_polls(stream, assembler, received):
+def test_fragments_of_several_polls_are_reassembled(stream, assembler, received):
     stream.publication.offer(LONG)
     stream.publication.offer(LONG[::-1])
 
@@ -51,7 +51,7 @@ def test_fragments_may_come_in_several_polls(stream, assembler, received):
     assert [message for message, _ in received] == [LONG, LONG[::-1]]
 
 
-def test_a_message_with_a_gap_is_dropped_and_the_next_one_comes(stream, assembler, received):
+def test_a_message_with_a_gap_is_dropped_and_the_next_one_is_delivered(stream, assembler, received):
     stream.publication.offer(LONG)
     stream.publication.offer(b"next")
     stream.log.buffer.put_u16(1408 + 6, 0)  # the second frame is padding now
@@ -61,7 +61,7 @@ def test_a_message_with_a_gap_is_dropped_and_the_next_one_comes(stream, assemble
     assert [message for message, _ in received] == [b"next"]
 
 
-def test_a_message_whose_beginning_was_missed_is_dropped(stream, assembler, received):
+def test_a_message_without_its_first_fragment_is_dropped(stream, assembler, received):
     stream.publication.offer(LONG)
     stream.publication.offer(b"next")
     stream.position_counter.set(1408)
@@ -71,7 +71,7 @@ def test_a_message_whose_beginning_was_missed_is_dropped(stream, assembler, rece
     assert [message for message, _ in received] == [b"next"]
 
 
-def test_sessions_are_kept_apart(images, assembler, received):
+def test_sessions_are_reassembled_separately(images, assembler, received):
     subscription, logs = images(2)
     limit = AtomicBuffer.allocate(8)
     limit.put_i64(0, 1 << 40)
@@ -85,7 +85,7 @@ def test_sessions_are_kept_apart(images, assembler, received):
     assert sorted(message for message, _ in received) == [bytes(4000), b"\1" * 4000]
 
 
-def test_a_session_can_be_forgotten_in_the_middle_of_a_message(stream, assembler, received):
+def test_free_session_drops_an_incomplete_message(stream, assembler, received):
     stream.publication.offer(LONG)
     stream.subscription.poll(assembler, 2)
 
@@ -96,7 +96,7 @@ def test_a_session_can_be_forgotten_in_the_middle_of_a_message(stream, assembler
     assert received == []
 
 
-def test_a_handler_that_raises_has_had_its_message(stream, received):
+def test_a_message_whose_handler_raises_counts_as_delivered(stream, received):
     def on_message(buffer, header):
         received.append(bytes(buffer))
         raise RuntimeError("handler")
@@ -112,7 +112,7 @@ def test_a_handler_that_raises_has_had_its_message(stream, received):
     assert received == [LONG, b"next"]
 
 
-def test_an_aborted_message_comes_again_whole(stream):
+def test_an_aborted_message_is_delivered_again_whole(stream):
     answers = iter([Action.ABORT, Action.ABORT, Action.CONTINUE, Action.CONTINUE])
     received = []
 

@@ -25,7 +25,7 @@ def test_a_poll_delivers_fragments_in_order_and_publishes_the_position_behind_th
     assert stream.position_counter.get() == stream.image.position == 128
 
 
-def test_the_header_says_where_the_fragment_comes_from(stream):
+def test_the_header_has_the_session_and_position_of_the_fragment(stream):
     stream.publication.offer(b"abc", reserved_value=5)
     seen = []
 
@@ -41,7 +41,7 @@ def test_the_header_says_where_the_fragment_comes_from(stream):
     assert seen == [(11, 22, 7, 0, 35), (0xC0, 1, 5, 7), stream.image]
 
 
-def test_a_copy_of_a_header_stays_when_the_poll_goes_on(stream):
+def test_a_copy_of_a_header_stays_valid_after_the_poll(stream):
     offer_all(stream, b"a", b"b")
     kept = []
 
@@ -50,7 +50,7 @@ def test_a_copy_of_a_header_stays_when_the_poll_goes_on(stream):
     assert [header.position for header in kept] == [64, 128]
 
 
-def test_a_view_that_was_kept_stays_at_its_fragment(stream):
+def test_a_referenced_view_keeps_its_fragment(stream):
     offer_all(stream, b"first", b"second", b"third")
     kept = []
 
@@ -59,7 +59,7 @@ def test_a_view_that_was_kept_stays_at_its_fragment(stream):
     assert [bytes(view) for view in kept] == [b"first", b"second", b"third"]
 
 
-def test_a_view_that_nobody_kept_is_moved_with_its_length_and_hash(stream):
+def test_an_unreferenced_view_is_reused_with_a_new_length_and_hash(stream):
     offer_all(stream, b"first", b"x", b"third")
     seen = []
 
@@ -104,7 +104,7 @@ def test_a_view_and_a_numpy_array_of_it_outlive_stream_and_log(stream):
     assert [bytes(view) for view, _ in kept] == [array.tobytes() for _, array in kept] == [b"kept", b"more"]
 
 
-def test_an_exception_of_a_handler_comes_out_and_its_fragment_counts_as_delivered(stream):
+def test_an_exception_of_a_handler_propagates_and_its_fragment_counts_as_delivered(stream):
     offer_all(stream, b"a", b"b", b"c")
 
     def on_fragment(buffer, header):
@@ -118,7 +118,7 @@ def test_an_exception_of_a_handler_comes_out_and_its_fragment_counts_as_delivere
     assert stream.read() == [b"c"]
 
 
-def test_a_bounded_poll_begins_no_fragment_at_the_limit(stream):
+def test_a_bounded_poll_delivers_no_fragment_at_the_limit(stream):
     offer_all(stream, b"a", b"b", b"c")
 
     assert stream.subscription.bounded_poll(lambda buffer, header: None, 128) == 2
@@ -129,7 +129,7 @@ def test_a_bounded_poll_begins_no_fragment_at_the_limit(stream):
 
 
 def controlled(stream, actions, limit=10):
-    """Return fragments with the published position that the handler saw, for a list of answers."""
+    """Return each fragment with the published position at its delivery, for a list of actions."""
     seen = []
     answers = iter(actions)
 
@@ -140,7 +140,7 @@ def controlled(stream, actions, limit=10):
     return stream.subscription.controlled_poll(on_fragment, limit), seen
 
 
-def test_abort_takes_the_fragment_back(stream):
+def test_abort_delivers_the_fragment_again(stream):
     offer_all(stream, b"a", b"b")
 
     assert controlled(stream, [Action.CONTINUE, Action.ABORT]) == (1, [(b"a", 0), (b"b", 0)])
@@ -148,7 +148,7 @@ def test_abort_takes_the_fragment_back(stream):
     assert controlled(stream, [None]) == (1, [(b"b", 64)])
 
 
-def test_break_stops_behind_the_fragment(stream):
+def test_break_stops_after_the_fragment(stream):
     offer_all(stream, b"a", b"b")
 
     assert controlled(stream, [Action.BREAK]) == (1, [(b"a", 0)])
@@ -191,7 +191,7 @@ def test_a_block_holds_whole_frames_and_ends_before_padding(exclusive_stream):
     assert exclusive_stream.image.position == 192
 
 
-def test_a_length_that_runs_out_of_its_term_is_a_fault_of_the_publisher(stream):
+def test_a_frame_length_beyond_its_term_raises_protocol_error(stream):
     stream.log.buffer.put_i32(0, stream.log.term_length + 32)
 
     for poll in (stream.subscription.poll, stream.subscription.controlled_poll):
@@ -218,7 +218,7 @@ def test_a_closed_image_delivers_nothing_and_keeps_its_last_state(stream):
     assert stream.position_counter.get() == 12345
 
 
-def test_an_image_that_its_handler_closes_leaves_the_position_alone(stream):
+def test_an_image_closed_by_its_handler_does_not_move_the_position(stream):
     offer_all(stream, b"a", b"b")
 
     def on_fragment(buffer, header):
@@ -238,7 +238,7 @@ def test_the_end_of_a_stream_is_reached_with_its_last_fragment(stream):
     assert stream.image.is_end_of_stream
 
 
-def test_revocation_is_seen_at_once(stream):
+def test_a_revoked_publication_is_detected_at_once(stream):
     assert not stream.image.is_revoked
 
     stream.log.set_is_revoked(True)
@@ -246,7 +246,7 @@ def test_revocation_is_seen_at_once(stream):
     assert stream.image.is_revoked
 
 
-def test_an_image_begins_where_its_counter_stands(stream):
+def test_an_image_begins_at_the_value_of_its_counter(stream):
     offer_all(stream, b"a", b"b")
     stream.position_counter.set(64)
 
@@ -262,7 +262,7 @@ def test_padding_frames_are_never_delivered(exclusive_stream):
     assert exclusive_stream.log.buffer.get_u16(wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
 
 
-def test_a_peek_shows_whole_frames_and_leaves_the_position(stream):
+def test_a_peek_returns_whole_frames_and_does_not_move_the_position(stream):
     offer_all(stream, b"a", b"bb")
 
     block = stream.image.block_peek(0, 4096)
@@ -271,7 +271,7 @@ def test_a_peek_shows_whole_frames_and_leaves_the_position(stream):
     assert stream.image.position == 0
 
 
-def test_the_position_moves_to_what_a_peek_has_shown_and_the_next_poll_goes_on_there(stream):
+def test_the_position_can_be_moved_behind_a_peeked_block_and_the_next_poll_continues_there(stream):
     offer_all(stream, b"a", b"bb")
     seen = []
 
@@ -281,7 +281,7 @@ def test_the_position_moves_to_what_a_peek_has_shown_and_the_next_poll_goes_on_t
     assert (seen, stream.position_counter.get()) == ([b"bb"], 128)
 
 
-def test_a_peek_may_look_at_what_was_read_and_at_what_is_not_there_yet(stream):
+def test_a_peek_may_begin_before_or_behind_the_position(stream):
     offer_all(stream, b"a", b"bb")
     stream.image.position = 128
 
@@ -289,7 +289,7 @@ def test_a_peek_may_look_at_what_was_read_and_at_what_is_not_there_yet(stream):
     assert len(stream.image.block_peek(128, 4096)) == 0
 
 
-def test_a_peek_shows_nothing_of_a_term_that_is_not_there_yet(stream):
+def test_a_peek_into_a_term_that_has_not_begun_is_empty(stream):
     offer_all(stream, b"a")
     term_length = stream.image.term_length
 
@@ -297,18 +297,18 @@ def test_a_peek_shows_nothing_of_a_term_that_is_not_there_yet(stream):
 
 
 @pytest.mark.parametrize("position", [-32, 16, 1 << 40])
-def test_a_position_to_which_an_image_cannot_move_is_refused_with_those_it_can(stream, position):
+def test_an_invalid_position_raises_with_the_valid_range(stream, position):
     with pytest.raises(ConfigurationError, match=f"position={position}: must be a multiple of 32 from 0 to "):
         stream.image.position = position
 
 
 @pytest.mark.parametrize("position", [1 << 40, 48, -32])
-def test_a_peek_elsewhere_than_within_a_term_of_the_position_is_refused(stream, position):
+def test_a_peek_farther_than_a_term_from_the_position_raises(stream, position):
     with pytest.raises(ConfigurationError, match=f"initial_position={position}: must be a multiple of 32"):
         stream.image.block_peek(position, 4096)
 
 
-def test_a_closed_image_stays_where_it_is_and_shows_nothing(stream):
+def test_a_closed_image_keeps_its_position_and_peeks_are_empty(stream):
     offer_all(stream, b"a")
     stream.image.close()
 

@@ -1,4 +1,4 @@
-"""Several images in one subscription, and batches."""
+"""Subscriptions with several images, and batches."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_each_poll_begins_with_the_next_image(images):
     assert [sessions_of(subscription, 1) for _ in range(6)] == [[0], [1], [2], [0], [1], [2]]
 
 
-def test_a_poll_goes_round_all_images_until_its_limit(images):
+def test_a_poll_reads_all_images_until_its_limit(images):
     subscription, logs = images(3)
     for session_id, log in enumerate(logs):
         fill(log, session_id, b"x", b"y")
@@ -41,7 +41,7 @@ def test_a_poll_goes_round_all_images_until_its_limit(images):
     assert sessions_of(subscription, 5) == [2]
 
 
-def test_an_image_that_goes_does_not_stop_the_round(images):
+def test_removing_an_image_keeps_the_round_robin(images):
     subscription, logs = images(3)
     for session_id, log in enumerate(logs):
         fill(log, session_id, *[b"x"] * 4)
@@ -67,7 +67,7 @@ def test_a_subscription_is_connected_while_it_has_an_open_image(images):
     assert subscription.poll(lambda buffer, header: None) == 0
 
 
-def test_a_batch_holds_messages_of_all_images_with_where_they_come_from(images):
+def test_a_batch_holds_messages_of_all_images_with_their_sessions_and_positions(images):
     subscription, logs = images(2)
     fill(logs[0], 0, b"a", b"bb")
     fill(logs[1], 1, b"ccc")
@@ -84,7 +84,7 @@ def test_a_batch_holds_messages_of_all_images_with_where_they_come_from(images):
     assert [image.position for image in subscription.images] == [128, 64]
 
 
-def test_a_batch_takes_no_more_than_it_was_asked_for(images):
+def test_a_batch_holds_at_most_the_requested_number_of_messages(images):
     subscription, logs = images(2)
     fill(logs[0], 0, b"a", b"b", b"c")
 
@@ -93,7 +93,7 @@ def test_a_batch_takes_no_more_than_it_was_asked_for(images):
     assert len(subscription.poll_batch(2)) == 0
 
 
-def test_a_batch_stays_as_it_is_when_the_next_one_is_polled(images):
+def test_a_batch_is_not_changed_by_the_next_poll(images):
     subscription, logs = images(1)
     fill(logs[0], 0, b"first", b"second")
 
@@ -103,7 +103,7 @@ def test_a_batch_stays_as_it_is_when_the_next_one_is_polled(images):
     assert (list(first), list(second)) == ([b"first"], [b"second"])
 
 
-def test_a_batch_puts_fragments_together(stream):
+def test_a_batch_reassembles_fragments(stream):
     long = bytes(range(256)) * 20
     stream.publication.offer(b"before")
     stream.publication.offer(long, reserved_value=7)
@@ -130,7 +130,7 @@ def test_a_message_that_is_not_complete_is_consumed_and_delivered_by_a_later_bat
     assert list(stream.subscription.poll_batch()) == [long]
 
 
-def test_messages_can_be_picked_out_of_a_batch_by_their_index(stream):
+def test_messages_of_a_batch_are_read_by_index(stream):
     for message in (b"a", b"bb", b"ccc"):
         stream.publication.offer(message)
 
@@ -156,7 +156,7 @@ def test_a_batch_becomes_an_arrow_record_batch(stream):
     }
 
 
-def test_a_message_longer_than_the_room_of_a_batch_gets_the_room_it_needs(images, make_log):
+def test_a_message_longer_than_a_batch_enlarges_the_batch(images, make_log):
     log = make_log(0, term_length=16 * 1024 * 1024)
     subscription, _ = images(0)
     image = Image(subscription, 0, log, Counter(AtomicBuffer.allocate(128), 0), "aeron:ipc", 1)
@@ -168,7 +168,7 @@ def test_a_message_longer_than_the_room_of_a_batch_gets_the_room_it_needs(images
     assert image.position == log.producer_position()
 
 
-def test_a_broken_image_costs_no_message_of_another_or_of_its_own(images):
+def test_an_invalid_frame_loses_no_message_of_its_own_or_another_image(images):
     subscription, logs = images(2)
     fill(logs[0], 0, b"a")
     fill(logs[1], 1, b"b", b"c")
@@ -191,7 +191,7 @@ def test_a_broken_image_costs_no_message_of_another_or_of_its_own(images):
         ("max_messages", lambda subscription, value: subscription.poll_batch(value)),
     ],
 )
-def test_a_limit_that_is_no_int32_is_told_with_its_range(stream, name, call, value):
+def test_a_limit_outside_of_int32_raises_with_the_range(stream, name, call, value):
     with pytest.raises(ValueError, match=f"^{name}={value}: must be from 0 to 2147483647$"):
         call(stream.subscription, value)
 
@@ -203,18 +203,18 @@ def test_a_limit_that_is_no_int32_is_told_with_its_range(stream, name, call, val
         ("block_length_limit", lambda subscription, value: subscription.block_poll(print, value)),
     ],
 )
-def test_a_position_or_length_that_is_no_int64_is_told_with_its_range(stream, name, call):
+def test_a_position_or_length_outside_of_int64_raises_with_the_range(stream, name, call):
     with pytest.raises(ValueError, match=f"^{name}={2**63}: must be from 0 to {2**63 - 1}$"):
         call(stream.subscription, 2**63)
 
 
 @pytest.mark.parametrize("value", [None, 1.5, "1"])
-def test_a_limit_that_is_no_number_is_a_type_error(stream, value):
+def test_a_limit_that_is_not_an_integer_raises_type_error(stream, value):
     with pytest.raises(TypeError):
         stream.subscription.poll(print, value)
 
 
-def test_what_a_handler_raises_is_not_taken_for_a_wrong_limit(stream):
+def test_an_overflow_error_of_a_handler_is_not_reported_as_a_wrong_limit(stream):
     def overflow(buffer, header):
         raise OverflowError("of the handler's own")
 

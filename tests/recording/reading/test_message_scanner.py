@@ -1,4 +1,4 @@
-"""Messages out of frames, as columns."""
+"""Messages of frames as columns."""
 
 from itertools import pairwise
 
@@ -44,14 +44,14 @@ def positions(columns):
     return np.frombuffer(columns.positions, np.int64, columns.count).tolist()
 
 
-def test_messages_come_with_the_position_behind_them():
+def test_messages_have_the_position_behind_them():
     scanned, columns, _ = scan(frames_at(64, [b"a", b"", b"ccc"]), 64)
 
     assert (payloads(columns), positions(columns)) == ([b"a", b"", b"ccc"], [128, 160, 224])
     assert scanned == 160
 
 
-def test_columns_that_were_cleared_hold_nothing_of_what_was_there():
+def test_cleared_columns_are_empty():
     _, columns, scanner = scan(frame_at(0, b"abc", flags=0xD0))
 
     columns.clear()
@@ -78,7 +78,7 @@ def fragments(position=0):
     )
 
 
-def test_fragments_are_put_together():
+def test_fragments_are_reassembled():
     scanned, columns, _ = scan(fragments() + frame_at(192, b"f"))
 
     assert (payloads(columns), positions(columns), scanned) == ([b"abcde", b"f"], [192, 256], 256)
@@ -86,21 +86,21 @@ def test_fragments_are_put_together():
     assert np.frombuffer(columns.flags, np.int32, 1).tolist() == [WHOLE]
 
 
-def test_fragments_stay_as_they_are_where_that_is_asked_for():
+def test_fragments_are_kept_unless_assembling():
     _, columns, _ = scan(fragments(), is_assembling=False)
 
     assert payloads(columns) == [b"ab", b"cd", b"e"]
     assert np.frombuffer(columns.flags, np.int32, 3).tolist() == [BEGIN, MIDDLE, END]
 
 
-def test_a_message_whose_end_is_not_there_waits():
+def test_an_incomplete_message_is_left_for_the_next_scan():
     scanned, columns, scanner = scan(frame_at(0, b"a") + fragments(64)[:128])
 
     assert (payloads(columns), scanned, scanner.frames.fault) == ([b"a"], 64, 0)
 
 
 @pytest.mark.parametrize("cut", [1, 31, 33, 63])
-def test_a_frame_that_is_cut_short_waits(cut):
+def test_an_incomplete_frame_is_left_for_the_next_scan(cut):
     scanned, columns, scanner = scan(frame_at(0, b"a") + frame_at(64, b"b" * 30)[:cut])
 
     assert (payloads(columns), scanned, scanner.frames.fault_text()[:9]) == ([b"a"], 64, "a frame t")
@@ -121,7 +121,7 @@ def test_fragments_without_a_beginning_or_an_end_are_dropped():
     assert (payloads(columns), scanned, scanner.dropped) == ([b"whole"], len(data), 4)
 
 
-def test_columns_that_are_full_end_the_scan():
+def test_full_columns_end_the_scan():
     data = frames_at(0, [b"a", b"b", b"c"])
 
     scanned, columns, scanner = scan(data, capacity=2)
@@ -129,7 +129,7 @@ def test_columns_that_are_full_end_the_scan():
     assert (payloads(columns), scanned, scanner.required_length) == ([b"a", b"b"], 128, 1)
 
 
-def test_an_empty_message_for_which_there_is_no_room_is_told_from_none():
+def test_an_empty_message_that_does_not_fit_is_distinguished_from_no_message():
     _, _, scanner = scan(frames_at(0, [b"a", b""]), capacity=1)
     assert scanner.required_length == 0
 
@@ -137,7 +137,7 @@ def test_an_empty_message_for_which_there_is_no_room_is_told_from_none():
     assert scanner.required_length == -1
 
 
-def test_a_message_for_which_there_is_no_room_says_how_much_it_needs():
+def test_a_message_that_does_not_fit_sets_the_required_length():
     scanned, _, scanner = scan(frame_at(0, bytes(20)), payload_capacity=19)
     assert (scanned, scanner.required_length) == (0, 20)
 
@@ -153,19 +153,19 @@ def test_a_frame_of_another_stream_ends_the_scan_with_a_fault():
     assert scanner.frames.fault_text() == "session id=99: must be that of the recording"
 
 
-def test_padding_whose_body_is_not_there_is_passed():
+def test_padding_without_its_body_is_skipped():
     scanned, _, _ = scan(frame_at(0, b"a") + padding_at(64, TERM_LENGTH - 64)[:32])
 
     assert scanned == TERM_LENGTH
 
 
 @pytest.mark.parametrize(("capacity", "payload_capacity"), [(0, 1), (1, 0), (2**31, 1), (1, 2**31)])
-def test_columns_of_an_impossible_size_are_refused(capacity, payload_capacity):
+def test_columns_of_an_invalid_size_raise(capacity, payload_capacity):
     with pytest.raises(ValueError, match="must be from 1 to"):
         MessageColumns(capacity, payload_capacity)
 
 
-def test_hostile_bytes_never_lead_outside_of_the_memory():
+def test_random_bytes_never_cause_reads_outside_of_the_buffer():
     random = np.random.default_rng(11)
     for _ in range(300):
         data = bytearray(frames_at(0, [bytes(int(n)) for n in random.integers(0, 300, 20)]) + fragments(0))

@@ -1,4 +1,4 @@
-"""The messages of a recording, and files of them."""
+"""Messages of a recording, and their export."""
 
 import io
 
@@ -27,7 +27,7 @@ def recording(written):
     return written.archive.recording(0)
 
 
-def test_messages_are_whole_with_their_place_and_time(recording):
+def test_messages_are_whole_with_their_position_and_time(recording):
     found = list(messages(recording, 0, recording.position))
 
     assert [message.payload for message in found] == [b"one", b"t" * 32 + b"w" * 32 + b"o", b"three"]
@@ -39,27 +39,27 @@ def test_messages_are_whole_with_their_place_and_time(recording):
 
 
 @pytest.mark.parametrize("chunk_length", [32, 64, 96, 1000 * 32])
-def test_where_a_piece_ends_does_not_matter(recording, monkeypatch, chunk_length):
+def test_the_chunk_length_does_not_change_the_messages(recording, monkeypatch, chunk_length):
     whole = list(messages(recording, 0, recording.position))
     monkeypatch.setattr(module, "_CHUNK_LENGTH", chunk_length)
 
     assert list(messages(recording, 0, recording.position)) == whole
 
 
-def test_a_message_of_which_the_beginning_is_left_out_is_left_out(recording):
+def test_a_message_that_begins_before_the_range_is_skipped(recording):
     assert [message.payload for message in messages(recording, 128, recording.position)] == [b"three"]
 
 
-def test_a_message_of_which_the_end_is_left_out_is_left_out(recording):
+def test_a_message_that_ends_behind_the_range_is_skipped(recording):
     assert [message.payload for message in messages(recording, 0, 192)] == [b"one"]
 
 
-def test_a_begin_within_a_frame_is_refused(recording):
+def test_a_range_that_begins_within_a_frame_raises(recording):
     with pytest.raises(ConfigurationError, match="position 32: no frame begins there"):
         list(messages(recording, 32, recording.position))
 
 
-def test_what_is_no_frame_is_told_with_its_place(written, recording):
+def test_an_invalid_frame_raises_with_its_position(written, recording):
     with (written.folder / "0-0.rec").open("r+b") as file:
         file.seek(64)
         file.write(b"\xff\xff")
@@ -74,7 +74,7 @@ def exported(recording, form):
     return count, file.getvalue()
 
 
-def test_lines_are_messages_and_line_ends(recording):
+def test_lines_are_messages_and_newlines(recording):
     assert exported(recording, ExportFormat.LINES) == (3, b"one\n" + b"t" * 32 + b"w" * 32 + b"o\nthree\n")
 
 
@@ -85,7 +85,7 @@ def test_length_prefixes_are_little_endian(recording):
 
 
 @pytest.mark.parametrize("form", [ExportFormat.ARROW, ExportFormat.PARQUET])
-def test_tables_say_where_each_message_came_from(recording, form):
+def test_tables_have_the_stream_and_position_of_each_message(recording, form):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
 

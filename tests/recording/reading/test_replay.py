@@ -1,4 +1,4 @@
-"""Recordings that are published again, on a simulated network and a manual clock."""
+"""Replay on a simulated network and a manual clock."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def pair(tmp_path):
 
 @pytest.fixture
 def recorded(written):
-    """Terms full of messages with padding behind them, fragments, padding amid a term, and half a term."""
+    """Terms with messages and padding at the end, fragments, padding within a term, and half a term."""
     written.fill_term(700)
     written.append_block(
         frame_at(TERM_LENGTH, b"a" * 100, flags=BEGIN) + frame_at(TERM_LENGTH + 160, b"b", flags=END)
@@ -71,7 +71,7 @@ def test_a_subscriber_sees_the_same_bytes_at_the_same_positions(pair, recorded):
 
 
 @pytest.mark.parametrize("begin", [736, TERM_LENGTH, TERM_LENGTH + 160, 3 * TERM_LENGTH])
-def test_a_replay_may_begin_with_any_frame(pair, recorded, begin):
+def test_a_replay_may_begin_at_any_frame(pair, recorded, begin):
     replayed = Replayed(pair, recorded, begin=begin)
 
     assert replayed.first == begin
@@ -79,13 +79,13 @@ def test_a_replay_may_begin_with_any_frame(pair, recorded, begin):
 
 
 @pytest.mark.parametrize(("end", "reached"), [(TERM_LENGTH, TERM_LENGTH), (736 + 64, 736)])
-def test_a_replay_ends_behind_the_last_whole_frame(pair, recorded, end, reached):
+def test_a_replay_ends_after_the_last_whole_frame(pair, recorded, end, reached):
     replayed = Replayed(pair, recorded, end=end)
 
     assert replayed.image.position == reached
 
 
-def test_with_another_session_and_stream_all_else_stays(pair, recorded):
+def test_a_replay_with_another_session_and_stream_changes_nothing_else(pair, recorded):
     replayed = Replayed(pair, recorded, keeps_session=False, stream_id=7)
 
     data, whole = bytes(replayed.data), recorded.data()
@@ -94,7 +94,7 @@ def test_with_another_session_and_stream_all_else_stays(pair, recorded):
     assert data[:12] + data[20:736] == whole[:12] + whole[20:736]
 
 
-def test_padding_that_stands_alone_and_is_longer_than_a_message_takes_several(pair, written):
+def test_padding_longer_than_a_message_is_replayed_in_several_frames(pair, written):
     written.append_block(padding_at(0, TERM_LENGTH))
     written.append(b"a")
 
@@ -104,12 +104,12 @@ def test_padding_that_stands_alone_and_is_longer_than_a_message_takes_several(pa
     assert bytes(replayed.data[-64:]) == frame_at(TERM_LENGTH, b"a")
 
 
-def test_a_replay_cannot_begin_within_a_frame(pair, recorded):
+def test_a_replay_that_begins_within_a_frame_raises(pair, recorded):
     with pytest.raises(ConfigurationError, match="position 32: no frame begins there"):
         Replayed(pair, recorded, begin=32)
 
 
-def test_a_publication_that_stands_elsewhere_is_refused(pair, recorded):
+def test_a_publication_at_another_position_raises(pair, recorded):
     publication = pair.add_exclusive_publication(UDP, STREAM_ID)
 
     with pytest.raises(ConfigurationError, match=r"initial term id .*: must be 7 as in the recording"):

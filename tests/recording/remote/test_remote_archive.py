@@ -1,4 +1,4 @@
-"""An archive on a server that speaks S3."""
+"""Archives on an S3 server."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ DEADLINE_S = 60
 
 @pytest.fixture(scope="module")
 def s3():
-    """A server that forgets all at its end; returns its address."""
+    """Return the address of a server with storage in memory."""
     pytest.importorskip("pyarrow.fs")
     pytest.importorskip("moto.server")
     program = (
@@ -48,7 +48,7 @@ def s3():
 
 @pytest.fixture
 def uri(s3, request, monkeypatch):
-    """A bucket of the test's own."""
+    """A new bucket."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -58,7 +58,7 @@ def uri(s3, request, monkeypatch):
 
 
 def uploaded(written, uri):
-    """Upload what there is, and return the archive there."""
+    """Upload everything and return the remote archive."""
     remote = Archive.create(uri, written.archive.uuid)
     errors = []
     uploader = Uploader(written.archive, remote, errors.append)
@@ -68,7 +68,7 @@ def uploaded(written, uri):
     return Archive.open(uri)
 
 
-def test_a_recording_in_a_bucket_reads_as_one_here(written, uri):
+def test_a_recording_in_a_bucket_reads_like_a_local_one(written, uri):
     for _ in range(5):
         written.fill_term()
     whole = written.data()
@@ -82,7 +82,7 @@ def test_a_recording_in_a_bucket_reads_as_one_here(written, uri):
     assert recording.position_at(written.now_ns + 1) == 5 * TERM_LENGTH
 
 
-def test_readers_follow_a_recording_that_grows_there(written, uri):
+def test_readers_follow_a_growing_remote_recording(written, uri):
     written.fill_term()
     written.fill_term()
     written.append(b"a")
@@ -97,7 +97,7 @@ def test_readers_follow_a_recording_that_grows_there(written, uri):
     assert recording.position == 2 * SEGMENT
 
 
-def test_what_is_there_is_purged_as_here(written, uri):
+def test_a_remote_recording_is_purged_like_a_local_one(written, uri):
     for _ in range(5):
         written.fill_term()
     written.stop()
@@ -111,7 +111,7 @@ def test_what_is_there_is_purged_as_here(written, uri):
     assert archive.recordings() == []
 
 
-def test_leases_are_kept_there(uri):
+def test_leases_work_in_a_remote_archive(uri):
     archive = Archive.create(uri)
 
     lease = write_lease(archive.store, "spark", {0: 64}, 7)
@@ -119,12 +119,12 @@ def test_leases_are_kept_there(uri):
     assert read_lease(archive.store, "spark") == lease
 
 
-def test_a_place_without_an_archive_has_none(uri):
+def test_opening_a_bucket_without_an_archive_raises(uri):
     with pytest.raises(RecordingNotFoundError, match="there is no archive of recordings"):
         Archive.open(uri)
 
 
-def test_an_archive_elsewhere_needs_a_spool(uri):
+def test_a_remote_archive_needs_a_spool(uri):
     params = RecorderParams(on_error=print)
 
     with (
@@ -134,7 +134,7 @@ def test_an_archive_elsewhere_needs_a_spool(uri):
         pass
 
 
-def test_what_is_recorded_by_way_of_a_spool_is_there_at_the_end(uri, tmp_path):
+def test_everything_recorded_through_a_spool_is_uploaded_at_the_end(uri, tmp_path):
     errors = []
     params = RecorderParams(on_error=errors.append)
     with recording_place(uri, str(tmp_path / "spool"), RetentionPolicy(), params) as place:
@@ -149,7 +149,7 @@ def test_what_is_recorded_by_way_of_a_spool_is_there_at_the_end(uri, tmp_path):
     assert b"".join(data for _, data in recording.read(0, recording.position)) == whole
 
 
-def test_a_server_that_went_away_leaves_all_in_the_spool(uri, tmp_path, monkeypatch):
+def test_an_unreachable_server_leaves_all_data_in_the_spool(uri, tmp_path, monkeypatch):
     errors = []
     params = RecorderParams(on_error=errors.append, clock=time.time_ns)
     with recording_place(uri, str(tmp_path / "spool"), RetentionPolicy(), params):

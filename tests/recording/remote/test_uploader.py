@@ -1,4 +1,4 @@
-"""Recordings on their way from a spool to an archive elsewhere."""
+"""Upload of recordings from a spool to a remote archive."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ S = 1_000_000_000
 
 
 class RemoteStore(LocalStore):
-    """A place that cannot be mapped or locked, and that fails when it is told to."""
+    """A store without mapping and locks, with injected failures."""
 
     failures = 0
 
@@ -74,7 +74,7 @@ def upload(tmp_path):
     return Upload(tmp_path)
 
 
-def test_finished_segments_are_uploaded_and_deleted_here(upload):
+def test_finished_segments_are_uploaded_and_deleted_locally(upload):
     for _ in range(5):
         upload.written.fill_term()
     whole = upload.written.data()
@@ -88,7 +88,7 @@ def test_finished_segments_are_uploaded_and_deleted_here(upload):
     assert upload.is_sound()
 
 
-def test_what_is_deleted_here_is_on_the_disk_there(upload, monkeypatch):
+def test_a_local_file_is_deleted_after_the_upload_was_flushed(upload, monkeypatch):
     flushed, fsync = set(), os.fsync
 
     def note(fd):
@@ -106,7 +106,7 @@ def test_what_is_deleted_here_is_on_the_disk_there(upload, monkeypatch):
     assert {there / f".0-0.{kind}.{os.getpid()}" for kind in ("rec", "idx")} <= flushed
 
 
-def test_a_recording_without_a_finished_segment_is_not_there_yet(upload):
+def test_a_recording_without_a_finished_segment_is_not_uploaded(upload):
     upload.written.append(b"a")
 
     upload.run()
@@ -114,7 +114,7 @@ def test_a_recording_without_a_finished_segment_is_not_there_yet(upload):
     assert upload.remote.recordings() == []
 
 
-def test_a_segment_whose_end_readers_do_not_see_yet_is_deleted_too(upload):
+def test_an_uploaded_segment_is_deleted_before_readers_see_its_end(upload):
     for _ in range(2):
         upload.written.fill_term()
     block = frame_at(SEGMENT, b"a")
@@ -127,7 +127,7 @@ def test_a_segment_whose_end_readers_do_not_see_yet_is_deleted_too(upload):
     assert upload.written.data() == block
 
 
-def test_the_rest_follows_at_the_end_of_the_stream_and_nothing_stays_here(upload):
+def test_the_tail_is_uploaded_at_the_end_of_the_stream_and_deleted_locally(upload):
     for _ in range(3):
         upload.written.fill_term()
     whole = upload.written.data()
@@ -141,7 +141,7 @@ def test_the_rest_follows_at_the_end_of_the_stream_and_nothing_stays_here(upload
     assert upload.is_sound()
 
 
-def test_a_recording_that_was_stopped_is_all_there_and_can_go_on_here(upload):
+def test_a_stopped_recording_is_uploaded_completely_and_can_continue_locally(upload):
     upload.written.fill_term()
     upload.written.stop(is_end_of_stream=False)
     upload.run()
@@ -150,7 +150,7 @@ def test_a_recording_that_was_stopped_is_all_there_and_can_go_on_here(upload):
     assert recover(upload.written.store, 0, upload.written.now_ns).position == TERM_LENGTH
 
 
-def test_the_tail_of_a_recording_that_did_not_go_on_is_deleted_here_in_the_end(upload):
+def test_the_local_tail_of_a_stopped_recording_is_deleted_after_its_linger_time(upload):
     upload.written.fill_term()
     upload.written.stop(is_end_of_stream=False)
 
@@ -163,7 +163,7 @@ def test_the_tail_of_a_recording_that_did_not_go_on_is_deleted_here_in_the_end(u
 
 
 @pytest.mark.parametrize("failures", range(1, 10))
-def test_trouble_loses_nothing_wherever_it_strikes(upload, failures):
+def test_an_error_at_any_step_loses_no_data(upload, failures):
     for _ in range(5):
         upload.written.fill_term()
     whole = upload.written.data()
@@ -184,7 +184,7 @@ def test_trouble_loses_nothing_wherever_it_strikes(upload, failures):
     assert upload.written.archive.recordings() == []
 
 
-def test_trouble_is_reported_once_and_tried_again_less_and_less_often(upload):
+def test_an_error_is_reported_once_and_retried_with_growing_delays(upload):
     for _ in range(3):
         upload.written.fill_term()
     upload.remote_store.failures = 1000
@@ -195,11 +195,11 @@ def test_trouble_is_reported_once_and_tried_again_less_and_less_often(upload):
     assert 10 < 1000 - upload.remote_store.failures < 20
     (error,) = upload.errors
     assert "cannot upload to" in str(error)
-    assert "no route to host; it is tried again, and stays in" in str(error)
+    assert "no route to host; retrying, and keeping the data in" in str(error)
     assert upload.spooled() == ["0-0.rec", "0-131072.rec"]
 
 
-def test_another_recorder_goes_on_with_what_is_left_in_the_spool(upload):
+def test_another_recorder_continues_with_the_data_in_the_spool(upload):
     for _ in range(5):
         upload.written.fill_term()
     upload.uploader.do_work(upload.written.now_ns)
@@ -211,7 +211,7 @@ def test_another_recorder_goes_on_with_what_is_left_in_the_spool(upload):
     assert upload.data()[SEGMENT:] == whole_rest[:SEGMENT]
 
 
-def test_what_was_purged_there_stays_purged(upload):
+def test_remotely_purged_data_stays_purged(upload):
     for _ in range(5):
         upload.written.fill_term()
     upload.run()
@@ -227,7 +227,7 @@ def test_what_was_purged_there_stays_purged(upload):
     assert (recording.start_position, recording.position) == (SEGMENT, 3 * SEGMENT)
 
 
-def test_an_archive_of_another_spool_is_refused(upload, tmp_path):
+def test_an_archive_of_another_spool_raises(upload, tmp_path):
     with pytest.raises(ConfigurationError, match="belongs to another spool than"):
         Uploader(Archive.create(tmp_path / "other"), upload.remote, print)
 
@@ -245,7 +245,7 @@ def test_a_thread_uploads_the_rest_when_it_is_closed(upload):
     assert upload.data() == whole
 
 
-def test_a_thread_that_cannot_upload_ends_and_says_so(upload):
+def test_a_thread_that_cannot_upload_ends_and_reports_it(upload):
     upload.written.stop()
     upload.remote_store.failures = 10**9
     retention = Retention(upload.remote, RetentionPolicy(), upload.errors.append)

@@ -1,4 +1,4 @@
-"""What readers say they still need."""
+"""Leases of readers."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_a_reader_without_a_lease_has_none(written):
     assert (read_lease(written.store, "spark"), read_leases(written.store)) == (None, [])
 
 
-def test_the_reader_that_is_furthest_behind_says_what_is_needed(written):
+def test_the_slowest_reader_determines_the_needed_position(written):
     leases = [
         write_lease(written.store, name, {0: position}, NOW_NS)
         for name, position in (("fast", 8192), ("slow", 64))
@@ -41,7 +41,7 @@ def test_the_reader_that_is_furthest_behind_says_what_is_needed(written):
     assert needed_from(leases, 1, NOW_NS) is None
 
 
-def test_a_lease_that_was_not_renewed_for_its_timeout_holds_nothing(written):
+def test_an_expired_lease_is_ignored(written):
     leases = [write_lease(written.store, "gone", {0: 64}, NOW_NS)]
 
     assert needed_from(leases, 0, NOW_NS + DEFAULT_LEASE_TIMEOUT_NS - 1) == (64, "gone")
@@ -49,16 +49,16 @@ def test_a_lease_that_was_not_renewed_for_its_timeout_holds_nothing(written):
 
 
 @pytest.mark.parametrize("name", ["", "../escape", "a/b", ".hidden", "x" * 129, "a b"])
-def test_a_name_that_cannot_be_a_file_is_refused(written, name):
+def test_an_invalid_consumer_name_raises(written, name):
     with pytest.raises(ConfigurationError, match="consumer name"):
         write_lease(written.store, name, {}, NOW_NS)
 
 
-def test_a_lease_that_cannot_be_read_is_named(written):
+def test_a_corrupt_lease_raises_with_its_file(written):
     write_lease(written.store, "spark", {0: 1}, NOW_NS)
     (written.store.folder / "consumers" / "spark.json").write_text("{")
 
     with pytest.raises(
-        CorruptRecordingError, match=r"consumers/spark\.json: Invalid JSON.*mend or delete it"
+        CorruptRecordingError, match=r"consumers/spark\.json: Invalid JSON.*repair or delete it"
     ):
         read_leases(written.store)

@@ -1,4 +1,4 @@
-"""What is deleted, when, and what is kept for readers."""
+"""Purge and retention."""
 
 import pytest
 
@@ -22,7 +22,7 @@ HOUR_NS = 3600 * S
 
 @pytest.fixture
 def three(written):
-    """A recording of two and a half segments that is being written."""
+    """A live recording of two and a half segments."""
     for _ in range(5):
         written.fill_term()
     written.writer.beat(written.now_ns)
@@ -34,7 +34,7 @@ def names_in(written):
 
 
 def apply(written, policy, now_ns=None):
-    """Apply a policy until there is nothing left to do; return what was reported."""
+    """Apply a policy until it is idle; return the reported errors."""
     errors = []
     retention = Retention(written.archive, policy, lambda error: errors.append(str(error)))
     now_ns = now_ns or written.now_ns
@@ -57,7 +57,7 @@ def test_a_purge_deletes_whole_segments_before_a_position(three):
         list(recording.read(0, SEGMENT))
 
 
-def test_a_purge_keeps_the_last_segment_and_the_recording_goes_on(three):
+def test_a_purge_keeps_the_last_segment_and_the_recording_continues(three):
     purge_before(three.store, 0, 2**62)
     three.fill_term()
     three.append(b"a")
@@ -67,7 +67,7 @@ def test_a_purge_keeps_the_last_segment_and_the_recording_goes_on(three):
     assert len(three.data()) == SEGMENT + 64
 
 
-def test_a_recording_that_begins_within_a_term_keeps_its_first_segment_until_it_is_over(begin):
+def test_a_first_segment_that_begins_within_a_term_is_kept_until_its_end(begin):
     written = begin(start_position=TERM_LENGTH + 96)
     for _ in range(3):
         written.fill_term()
@@ -86,7 +86,7 @@ def test_purging_twice_changes_nothing(three):
     assert three.archive.recording(0).start_position == SEGMENT
 
 
-def test_a_recorder_deletes_what_a_purge_has_left_that_died(three):
+def test_a_recorder_deletes_the_files_of_an_interrupted_purge(three):
     left = {name: (three.folder / name).read_bytes() for name in ("0-0.rec", "0-0.idx")}
     purge_before(three.store, 0, SEGMENT)
     for name, data in left.items():
@@ -99,12 +99,12 @@ def test_a_recorder_deletes_what_a_purge_has_left_that_died(three):
     assert not (three.store.folder / ".purged-7").exists()
 
 
-def test_a_whole_recording_is_purged_but_not_while_it_is_recorded(three):
+def test_a_recording_is_purged_unless_it_is_live(three):
     with pytest.raises(RecordingError, match=r"recording 0 in .*: is being recorded"):
         purge_recording(three.store, 0, three.now_ns)
 
     with three.archive.recorder_lock(), pytest.raises(RecordingError, match="is being recorded"):
-        purge_recording(three.store, 0, three.now_ns + HOUR_NS)  # its disk may be slow
+        purge_recording(three.store, 0, three.now_ns + HOUR_NS)  # its disk may be stalled
     three.stop()
 
     assert purge_recording(three.store, 0, three.now_ns) == 5 * TERM_LENGTH
@@ -122,14 +122,14 @@ def test_a_whole_recording_is_purged_but_not_while_it_is_recorded(three):
         (TERM_LENGTH, 2 * SEGMENT),
     ],
 )
-def test_the_oldest_segments_go_while_there_are_too_many_bytes(three, max_bytes, start):
+def test_the_oldest_segments_are_deleted_while_the_archive_is_too_large(three, max_bytes, start):
     errors = apply(three, RetentionPolicy(max_bytes=max_bytes))
 
     assert three.archive.recording(0).start_position == start
     assert errors == []
 
 
-def test_bytes_that_cannot_go_are_reported_once(three):
+def test_bytes_that_cannot_be_deleted_are_reported_once(three):
     errors = []
     retention = Retention(
         three.archive, RetentionPolicy(max_bytes=1), lambda error: errors.append(str(error))
@@ -143,7 +143,7 @@ def test_bytes_that_cannot_go_are_reported_once(three):
     assert "cannot keep to 1 bytes; 65535 more are needed by their recorder" in errors[0]
 
 
-def test_segments_go_when_their_last_frame_is_too_old(three):
+def test_segments_are_deleted_when_their_last_frame_is_too_old(three):
     policy = RetentionPolicy(max_age_ns=HOUR_NS)
     segment_ns = int(three.archive.recording(0).index_entries(0)["time_ns"][-1])
 
@@ -153,7 +153,7 @@ def test_segments_go_when_their_last_frame_is_too_old(three):
     assert three.archive.recording(0).start_position == SEGMENT
 
 
-def test_a_recording_that_has_ended_goes_with_its_last_segment(three):
+def test_an_ended_recording_is_deleted_with_its_last_segment(three):
     three.stop()
 
     apply(three, RetentionPolicy(max_age_ns=HOUR_NS), three.now_ns + 2 * HOUR_NS)
@@ -161,7 +161,7 @@ def test_a_recording_that_has_ended_goes_with_its_last_segment(three):
     assert three.archive.recordings() == []
 
 
-def test_a_recording_that_batches_are_appended_to_keeps_its_last_segment_and_the_number_of_its_last_batch(
+def test_a_recording_of_batches_keeps_its_last_segment_and_last_batch_id(
     begin,
 ):
     appended = begin(appender="query-1", last_batch_id=7)
@@ -175,7 +175,7 @@ def test_a_recording_that_batches_are_appended_to_keeps_its_last_segment_and_the
     assert (descriptor.last_batch_id, descriptor.start_position) == (7, SEGMENT)
 
 
-def test_what_a_lease_needs_stays(three):
+def test_segments_that_a_lease_needs_are_kept(three):
     write_lease(three.store, "spark", {0: SEGMENT + 64}, three.now_ns)
 
     errors = apply(three, RetentionPolicy(max_bytes=1))
@@ -184,7 +184,7 @@ def test_what_a_lease_needs_stays(three):
     assert "needed by consumer 'spark'" in errors[0]
 
 
-def test_a_lease_that_has_run_out_holds_nothing(three):
+def test_an_expired_lease_does_not_hold_segments(three):
     write_lease(three.store, "spark", {0: 0}, three.now_ns - 2 * HOUR_NS)
 
     apply(three, RetentionPolicy(max_bytes=1, lease_timeout_ns=HOUR_NS))
@@ -193,7 +193,7 @@ def test_a_lease_that_has_run_out_holds_nothing(three):
 
 
 @pytest.mark.parametrize(("is_end_of_stream", "count"), [(True, 0), (False, 1)])
-def test_a_reader_at_the_end_holds_what_may_go_on(three, is_end_of_stream, count):
+def test_a_reader_at_the_end_holds_a_recording_that_may_continue(three, is_end_of_stream, count):
     three.stop(is_end_of_stream=is_end_of_stream)
     write_lease(three.store, "spark", {0: 5 * TERM_LENGTH}, three.now_ns + HOUR_NS)
 
@@ -202,7 +202,7 @@ def test_a_reader_at_the_end_holds_what_may_go_on(three, is_end_of_stream, count
     assert len(three.archive.recordings()) == count
 
 
-def test_of_several_recordings_the_oldest_segments_go(tmp_path):
+def test_the_oldest_segments_of_several_recordings_are_deleted(tmp_path):
     first, second = (RecordingUnderTest.begin(tmp_path / "archive") for _ in range(2))
     second.now_ns = first.now_ns + S
     for written in (first, second):
@@ -215,13 +215,13 @@ def test_of_several_recordings_the_oldest_segments_go(tmp_path):
     assert [recording.start_position for recording in first.archive.recordings()] == [SEGMENT, 0]
 
 
-def test_a_cycle_deletes_one_segment_at_most(three):
+def test_a_duty_cycle_deletes_at_most_one_segment(three):
     retention = Retention(three.archive, RetentionPolicy(max_bytes=1), lambda error: None)
 
     assert [retention.do_work(three.now_ns) for _ in range(3)] == [SEGMENT, SEGMENT, 0]
 
 
-def test_nothing_is_purged_while_a_lease_cannot_be_read(three):
+def test_nothing_is_purged_while_a_lease_is_unreadable(three):
     write_lease(three.store, "spark", {0: 0}, three.now_ns)
     (three.store.folder / "consumers" / "spark.json").write_text("{")
 
@@ -237,7 +237,7 @@ def test_limits_must_be_positive(field):
         RetentionPolicy(**{field: 0})
 
 
-def test_on_a_full_disk_a_purge_takes_from_the_reserve_and_keeps_one_again(three, monkeypatch):
+def test_a_purge_on_a_full_disk_uses_the_reserve_and_restores_it(three, monkeypatch):
     keep_reserve(three.store)
     reserve = three.store.folder / "reserve"
     assert reserve.stat().st_size == 65536
@@ -255,7 +255,7 @@ def test_on_a_full_disk_a_purge_takes_from_the_reserve_and_keeps_one_again(three
     assert reserve.exists()
 
 
-def test_a_reader_that_is_overtaken_by_a_purge_is_told_so(three):
+def test_a_reader_that_is_overtaken_by_a_purge_gets_a_data_loss_error(three):
     pieces = three.archive.recording(0).read(0, 5 * TERM_LENGTH, TERM_LENGTH)
     next(pieces)
 
@@ -265,7 +265,7 @@ def test_a_reader_that_is_overtaken_by_a_purge_is_told_so(three):
         next(pieces)
 
 
-def test_a_reader_that_is_not_overtaken_reads_on(three):
+def test_a_reader_that_is_not_overtaken_continues(three):
     pieces = three.archive.recording(0).read(SEGMENT, 5 * TERM_LENGTH, TERM_LENGTH)
     next(pieces)
 
@@ -274,7 +274,7 @@ def test_a_reader_that_is_not_overtaken_reads_on(three):
     assert sum(len(data) for _, data in pieces) == 2 * TERM_LENGTH
 
 
-def test_a_segment_that_is_missing_is_no_purge(three):
+def test_a_missing_segment_is_not_reported_as_purged(three):
     (three.folder / "0-0.rec").unlink()
 
     with pytest.raises(CorruptRecordingError, match=r"0-0\.rec: is missing"):

@@ -18,13 +18,13 @@ def test_an_archive_keeps_its_identity(tmp_path):
     assert Archive.create(tmp_path / "archive").uuid == made.uuid
 
 
-def test_a_number_is_given_once(tmp_path):
+def test_a_recording_id_is_assigned_once(tmp_path):
     first, second = (Archive.create(tmp_path / "archive") for _ in range(2))
 
     assert [first.next_recording_id(), second.next_recording_id(), first.next_recording_id()] == [0, 1, 2]
 
 
-def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path):
+def test_a_folder_with_other_files_is_rejected_and_not_changed(tmp_path):
     (tmp_path / "thesis.tex").touch()
 
     with pytest.raises(
@@ -33,12 +33,12 @@ def test_a_folder_that_holds_anything_else_is_left_alone(tmp_path):
         Archive.create(tmp_path)
 
 
-def test_a_place_without_an_archive_is_said_to_have_none(tmp_path):
+def test_opening_a_folder_without_an_archive_raises(tmp_path):
     with pytest.raises(RecordingNotFoundError, match="there is no archive of recordings"):
         Archive.open(tmp_path)
 
 
-def test_an_archive_of_a_later_version_is_refused(tmp_path):
+def test_an_archive_of_a_later_version_raises(tmp_path):
     Archive.create(tmp_path)
     (tmp_path / "archive.json").write_text('{"version": 2, "uuid": "x"}')
 
@@ -46,12 +46,12 @@ def test_an_archive_of_a_later_version_is_refused(tmp_path):
         Archive.open(tmp_path)
 
 
-def test_a_recording_that_is_not_there_is_named_with_those_that_are(written):
-    with pytest.raises(RecordingNotFoundError, match=r"recording 7 in .*: there is 0"):
+def test_a_missing_recording_raises_with_the_existing_ids(written):
+    with pytest.raises(RecordingNotFoundError, match=r"recording 7 in .*: does not exist; recordings: 0"):
         written.archive.recording(7)
 
 
-def test_recordings_come_and_go(written):
+def test_recordings_are_added_and_removed(written):
     assert [recording.recording_id for recording in written.archive.recordings()] == [0]
 
     written.archive.store.delete_folder("0")
@@ -69,7 +69,7 @@ def test_an_archive_has_one_recorder(tmp_path):
         pass
 
 
-def test_a_uri_of_a_filesystem_reads_as_the_folder_does(written):
+def test_a_file_uri_opens_the_same_archive_as_its_folder(written):
     written.append(b"a")
     written.stop()
 

@@ -13,7 +13,7 @@ def test_a_descriptor_reads_back_as_it_was_written():
     assert RecordingDescriptor.parse(written.format(), "x") == written
 
 
-def test_fields_of_later_versions_are_left_out():
+def test_fields_of_later_versions_are_ignored():
     text = describe().format().replace(b'"version": 1', b'"version": 1, "colour": "red"')
 
     assert RecordingDescriptor.parse(text, "x") == describe()
@@ -30,7 +30,7 @@ def test_fields_of_later_versions_are_left_out():
         (b"{", b"[", "x: descriptor: Invalid JSON"),
     ],
 )
-def test_a_descriptor_that_cannot_be_one_says_where_and_why(old, new, message):
+def test_an_invalid_descriptor_raises_with_the_field_and_the_cause(old, new, message):
     text = describe().format().replace(old, new, 1)
 
     with pytest.raises(CorruptRecordingError, match=message):

@@ -1,4 +1,4 @@
-"""Places that `pyarrow.fs` reaches, and what is said of folders that cannot be used."""
+"""Stores of `pyarrow.fs`, and errors of folders that cannot be used."""
 
 import errno
 import os
@@ -29,7 +29,7 @@ def write(tmp_path, data, time_s):
     os.utime(tmp_path / "x", (time_s, time_s))
 
 
-def test_a_file_that_is_replaced_within_a_second_by_one_of_its_size_is_another(store, tmp_path):
+def test_a_file_replaced_within_a_second_by_one_of_equal_size_has_another_version(store, tmp_path):
     now_s = int(time.time())
     write(tmp_path, b"one", now_s)
     before = store.version("x")
@@ -39,20 +39,20 @@ def test_a_file_that_is_replaced_within_a_second_by_one_of_its_size_is_another(s
     assert store.version("x") != before
 
 
-def test_a_file_that_has_not_changed_for_long_is_not_read_to_know_that(store, tmp_path, monkeypatch):
+def test_the_version_of_an_old_file_needs_no_read(store, tmp_path, monkeypatch):
     write(tmp_path, b"one", int(time.time()) - HOUR_S)
     monkeypatch.setattr(store, "read", None)
 
     assert store.version("x") == store.version("x") is not None
 
 
-def test_a_file_that_is_not_there_has_no_version(store):
+def test_a_missing_file_has_no_version(store):
     assert store.version("x") is None
 
 
 @contextmanager
 def as_anybody():
-    """Take the rights of root from this process, which may have them."""
+    """Drop the permissions of root from this process."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(NOBODY)
@@ -65,7 +65,7 @@ def as_anybody():
 
 @pytest.fixture
 def folder():
-    """Return a folder below none that only its owner may pass."""
+    """Return a folder that every user may enter."""
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
         Path(name).chmod(0o700)
@@ -76,18 +76,21 @@ def folder():
     [
         (errno.EACCES, rf"Permission denied; let user {os.geteuid()} write there, or choose another folder"),
         (errno.EROFS, rf"Read-only file system; let user {os.geteuid()} write there, or choose another"),
-        (errno.ENOSPC, r"No space left on device; \d+ bytes are free .* make room, or purge recordings"),
-        (errno.EIO, r"Input/output error; mend that, or choose another folder"),
+        (
+            errno.ENOSPC,
+            r"No space left on device; \d+ bytes are free .* free disk space, or purge recordings",
+        ),
+        (errno.EIO, r"Input/output error; fix that, or choose another folder"),
     ],
 )
-def test_what_cannot_be_written_is_said_with_what_helps(tmp_path, number, advice):
+def test_a_write_failure_names_a_remedy(tmp_path, number, advice):
     failure = write_failure("write", tmp_path / "x", OSError(number, os.strerror(number)))
 
     with pytest.raises(RecordingError, match=rf"cannot write .*/x: {advice}"):
         raise failure
 
 
-def test_who_may_not_write_into_an_archive_is_told(folder):
+def test_an_archive_without_write_permission_raises_with_a_remedy(folder):
     archive = Archive.create(folder)
     folder.chmod(0o555)
     (folder / "archive.lock").chmod(0o444)
@@ -101,7 +104,7 @@ def test_who_may_not_write_into_an_archive_is_told(folder):
         archive.next_recording_id()
 
 
-def test_who_may_not_make_an_archive_is_told(folder):
+def test_creating_an_archive_without_permission_raises_with_a_remedy(folder):
     folder.chmod(0o555)
 
     with (
@@ -111,7 +114,7 @@ def test_who_may_not_make_an_archive_is_told(folder):
         Archive.create(folder / "made")
 
 
-def test_who_may_not_read_an_archive_is_told(folder):
+def test_an_archive_without_read_permission_raises_with_a_remedy(folder):
     Archive.create(folder)
     folder.chmod(0)
 
@@ -122,7 +125,7 @@ def test_who_may_not_read_an_archive_is_told(folder):
         Archive.open(folder)
 
 
-def test_a_file_is_no_archive(tmp_path):
+def test_opening_a_file_as_an_archive_raises(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(RecordingNotFoundError, match="file: there is no archive of recordings"):

@@ -1,4 +1,4 @@
-"""What passes as a frame of a recording."""
+"""Validation of frames of a recording."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def scan(data, position=0):
     return scanner.scan(AtomicBuffer(data), 0, len(data), position), scanner
 
 
-def test_whole_frames_are_passed_and_counted():
+def test_whole_frames_are_scanned_and_counted():
     data = frames_at(64, [b"a", b"bb" * 40, b""])
 
     scanned, scanner = scan(data, 64)
@@ -30,14 +30,14 @@ def test_whole_frames_are_passed_and_counted():
     assert (scanned, scanner.frame_count, scanner.fault, scanner.padding_offset) == (len(data), 3, 0, -1)
 
 
-def test_the_border_is_behind_the_last_message_that_ended():
+def test_the_border_is_behind_the_last_complete_message():
     data = frame_at(0, b"a") + frame_at(64, b"b", flags=BEGIN) + frame_at(128, b"c", flags=MIDDLE)
 
     assert scan(data)[1].border_length == 64
     assert scan(data + frame_at(192, b"d", flags=END))[1].border_length == 256
 
 
-def test_of_padding_the_header_is_enough():
+def test_padding_needs_only_its_header():
     data = frame_at(0, b"a") + padding_at(64, TERM_LENGTH - 64)[:32]
 
     scanned, scanner = scan(data)
@@ -62,14 +62,14 @@ def test_of_padding_the_header_is_enough():
         (frame_at(64, stream_id=-1), "stream id=-1: must be that of the recording"),
     ],
 )
-def test_a_scan_stops_at_what_is_no_frame_of_the_recording_and_says_why(second, message):
+def test_a_scan_stops_at_an_invalid_frame_with_the_reason(second, message):
     scanned, scanner = scan(frame_at(0, b"a") + second)
 
     assert scanned == 64
     assert scanner.fault_text().startswith(message)
 
 
-def test_a_scan_outside_of_the_memory_is_refused():
+def test_a_scan_outside_of_the_buffer_raises():
     scanner = FrameScanner(SESSION_ID, STREAM_ID, INITIAL_TERM_ID, TERM_LENGTH)
 
     with pytest.raises(IndexError):

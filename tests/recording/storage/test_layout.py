@@ -1,4 +1,4 @@
-"""Segment files, read by nothing but the rules of Aeron Archive.
+"""Segment files, read by the rules of Aeron Archive only.
 
 Source: AeronArchive.segmentFileBasePosition, Archive.segmentFileName; DataHeaderFlyweight for the frames.
 """
@@ -36,7 +36,7 @@ def frames(folder, recording_id, start, stop):
 
 
 @pytest.mark.parametrize("start", [0, 96, TERM_LENGTH, TERM_LENGTH + 4096, 7 * TERM_LENGTH])
-def test_each_frame_stands_where_its_position_says(begin, start):
+def test_each_frame_is_at_the_file_offset_of_its_position(begin, start):
     written = begin(start_position=start)
     for _ in range(6):
         written.fill_term()
@@ -65,7 +65,7 @@ def test_each_frame_stands_where_its_position_says(begin, start):
     ]
 
 
-def test_a_purge_leaves_a_beginning_that_the_rules_lead_to(begin):
+def test_a_purge_leaves_a_start_that_follows_the_naming_rules(begin):
     written = begin(start_position=TERM_LENGTH + 4096)
     for _ in range(6):
         written.fill_term()
@@ -78,7 +78,7 @@ def test_a_purge_leaves_a_beginning_that_the_rules_lead_to(begin):
     assert sorted(path.name for path in written.folder.glob("*.rec")) == [f"0-{start}.rec"]
 
 
-def test_finished_segments_are_as_long_as_they_say(written):
+def test_finished_segments_have_the_full_segment_length(written):
     for _ in range(6):
         written.fill_term()
     written.append(b"a")

@@ -1,4 +1,4 @@
-"""Names of files and the segments that positions are in."""
+"""Names of files, and the segments of positions."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from aeron_core.recording.storage import names
 K = 1024
 
 
-def test_segments_are_named_as_aeron_archive_names_them():
+def test_segments_have_the_names_of_aeron_archive():
     assert names.segment_file(3, 134217728) == "3-134217728.rec"
     assert names.parse_segment_file("3-134217728.rec") == 134217728
 
 
 @pytest.mark.parametrize("name", ["3.rec", "3-1.idx", "recording.json", "3-x.rec", ".3-0.rec"])
-def test_other_files_are_no_segments(name):
+def test_other_files_are_not_segments(name):
     assert names.parse_segment_file(name) is None
 
 

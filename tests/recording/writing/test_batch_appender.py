@@ -1,4 +1,4 @@
-"""Batches of messages, appended to a recording once each."""
+"""Batches of messages that are appended exactly once."""
 
 import os
 
@@ -52,14 +52,14 @@ def payloads(archive, recording_id=0):
     return [payload for payload, _ in rows(archive, recording_id)]
 
 
-def test_batches_follow_one_another(archive, appender):
+def test_batches_are_appended_in_order(archive, appender):
     appender.append(0, [column(b"a", b"bb"), column(b"")])
     appender.append(1, [column(b"c")])
 
     assert payloads(archive) == [b"a", b"bb", b"", b"c"]
 
 
-def test_a_batch_that_is_there_is_not_appended_again(archive, appender):
+def test_a_committed_batch_is_not_appended_again(archive, appender):
     appender.append(0, [column(b"a")])
     appender.append(1, [column(b"b")])
 
@@ -69,7 +69,7 @@ def test_a_batch_that_is_there_is_not_appended_again(archive, appender):
     assert (payloads(archive), again.last_batch_id) == ([b"a", b"b"], 1)
 
 
-def test_every_writer_has_a_recording_of_its_own(archive, appender):
+def test_every_writer_has_its_own_recording(archive, appender):
     appender.append(0, [column(b"a")])
     BatchAppender(archive, "query-2", PARAMS).append(0, [column(b"b")])
 
@@ -93,7 +93,7 @@ def test_messages_fill_terms_and_segments_and_may_be_long(archive, appender):
     assert len(archive.recording(0).segments()) > 2
 
 
-def test_a_message_that_is_too_long_leaves_nothing_behind(archive, appender):
+def test_a_message_that_is_too_long_leaves_no_data(archive, appender):
     appender.append(0, [column(b"a")])
 
     with pytest.raises(
@@ -106,11 +106,13 @@ def test_a_message_that_is_too_long_leaves_nothing_behind(archive, appender):
 
 
 class DeathError(BaseException):
-    """The end of the process."""
+    """A crash of the process."""
 
 
 @pytest.mark.parametrize("where", ["append", "flush", "update_descriptor"])
-def test_a_batch_whose_process_died_is_not_there_and_comes_once(archive, appender, monkeypatch, where):
+def test_a_batch_whose_process_died_is_not_committed_and_can_be_appended_once(
+    archive, appender, monkeypatch, where
+):
     appender.append(0, [column(b"a" * 100)])
     many = [column(*[bytes([index]) * 1000 for index in range(200)])]
 
@@ -141,7 +143,7 @@ def test_a_batch_whose_process_died_is_not_there_and_comes_once(archive, appende
     assert payloads(archive) == [b"a" * 100, *[bytes([index]) * 1000 for index in range(200)]]
 
 
-def test_a_full_disk_refuses_the_batch_and_keeps_what_is_there(archive, appender, monkeypatch):
+def test_a_full_disk_rejects_the_batch_and_keeps_earlier_ones(archive, appender, monkeypatch):
     appender.append(0, [column(b"a")])
 
     def fail(fd, data, offset):
@@ -156,6 +158,6 @@ def test_a_full_disk_refuses_the_batch_and_keeps_what_is_there(archive, appender
     assert payloads(archive) == [b"a", b"b"]
 
 
-def test_an_empty_batch_is_there_too(archive, appender):
+def test_an_empty_batch_is_committed(archive, appender):
     assert appender.append(0, []).last_batch_id == 0
     assert payloads(archive) == []

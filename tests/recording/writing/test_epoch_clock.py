@@ -1,4 +1,4 @@
-"""The time of a recorder."""
+"""The clock of a recorder."""
 
 from aeron_core.recording.writing.recorder import EpochClock
 
@@ -17,25 +17,25 @@ class Times:
         return self.clock()
 
 
-def test_it_is_the_time_of_the_system():
+def test_the_clock_returns_the_system_time():
     assert Times().pass_ns(5) == 100 * HOUR_NS + 5
 
 
-def test_it_goes_on_where_the_system_clock_is_set_back():
+def test_the_clock_continues_when_the_system_clock_is_set_back():
     times = Times()
     times.wall_ns -= HOUR_NS
 
     assert [times.pass_ns(5), times.pass_ns(5)] == [100 * HOUR_NS + 5, 100 * HOUR_NS + 10]
 
 
-def test_it_follows_the_system_clock_forward():
+def test_the_clock_follows_the_system_clock_forward():
     times = Times()
     times.wall_ns += HOUR_NS
 
     assert times.pass_ns(5) == 101 * HOUR_NS + 5
 
 
-def test_it_is_the_time_of_the_system_again_once_that_has_caught_up():
+def test_the_clock_returns_the_system_time_again_once_that_has_caught_up():
     times = Times()
     times.wall_ns -= HOUR_NS
     times.pass_ns(5)

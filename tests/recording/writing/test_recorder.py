@@ -1,4 +1,4 @@
-"""Recording streams that arrive, on a simulated network and a manual clock."""
+"""Recorder on a simulated network and a manual clock."""
 
 import errno
 import os
@@ -49,16 +49,16 @@ class RecordedPair(DriverPair):
         self.subscription.close()
 
     def kill_recorder(self):
-        """Do what the end of its process does: its client is silent, its files are closed."""
+        """Simulate a crash of its process: no heartbeats, closed files."""
         self.receiver.forsake(self.subscriber)
         for stream in self.recorder.streams:
             stream.writer.abandon()
-        self.recorder._stack.close()  # as the kernel gives up the lock of a process
+        self.recorder._stack.close()  # as the kernel releases the lock of a process
         self.recorder = None
         self.subscriber = self.receiver.connect()
 
     def leave(self):
-        """Do what the command does at its end: its recordings are stopped, and the driver is told nothing."""
+        """Stop the recordings and leave without informing the driver, as the command does at its end."""
         self.recorder.on_close(leaves=True)
         self.recorder = None
         self.receiver.forsake(self.subscriber)
@@ -75,7 +75,7 @@ class RecordedPair(DriverPair):
 
     def offer(self, publication, *messages):
         for message in messages:
-            # A recorder that died holds the stream up until its client's liveness timeout.
+            # A recorder that died blocks the stream until its client's liveness timeout.
             self.run_until(lambda message=message: publication.offer(message) > 0, within_ns=30 * S)
 
     def run_until_recorded(self, publication, recording_id=0):
@@ -83,7 +83,7 @@ class RecordedPair(DriverPair):
         self.run_until(lambda: recording.position == publication.position, within_ns=60 * S)
 
     def recorded(self, recording_id=0):
-        """Return the payloads of a recording, with fragments as they are."""
+        """Return the payloads of all frames of a recording."""
         recording = self.archive.recording(recording_id)
         data = b"".join(piece for _, piece in recording.read(recording.start_position, recording.position))
         payloads, at = [], 0
@@ -123,7 +123,7 @@ def messages(count, length=200):
     return [index.to_bytes(4, "little") + bytes(length - 4) for index in range(count)]
 
 
-def test_what_is_published_is_recorded(pair):
+def test_published_messages_are_recorded(pair):
     publication = pair.connected_publication()
     sent = messages(2000)
 
@@ -135,7 +135,7 @@ def test_what_is_published_is_recorded(pair):
     assert pair.errors == []
 
 
-def test_loss_leaves_no_hole(make_pair):
+def test_network_loss_leaves_no_gap(make_pair):
     pair = make_pair(link=Link(loss=0.1), seed=5)
     publication = pair.connected_publication()
     sent = messages(1000)
@@ -146,7 +146,7 @@ def test_loss_leaves_no_hole(make_pair):
     assert pair.recorded() == sent
 
 
-def test_a_counter_shows_how_far_the_recording_is(pair):
+def test_a_counter_has_the_position_of_the_recording(pair):
     publication = pair.connected_publication()
     pair.offer(publication, b"a" * 100)
     pair.run_until_recorded(publication)
@@ -181,7 +181,7 @@ def test_the_stream_waits_for_the_disk(make_pair, monkeypatch):
     assert pair.image.position == publication.position
 
 
-def test_a_stream_that_has_no_room_to_begin_waits_and_begins_when_there_is(make_pair, monkeypatch):
+def test_a_recording_that_cannot_begin_on_a_full_disk_begins_when_space_is_free(make_pair, monkeypatch):
     pair = make_pair()
     publication = pair.add_exclusive_publication(CHANNEL, STREAM_ID)
 
@@ -205,7 +205,7 @@ def test_a_stream_that_has_no_room_to_begin_waits_and_begins_when_there_is(make_
     assert pair.recorded(recording.recording_id) == [b"first"]
 
 
-def test_an_interval_lets_a_stream_that_waits_go_on(make_pair):
+def test_data_that_the_sender_waits_for_is_flushed_before_the_interval(make_pair):
     pair = make_pair(durability=Durability(DurabilityPolicy.INTERVAL, 3600 * S))
     publication = pair.connected_publication()
     sent = messages(4000)
@@ -215,7 +215,7 @@ def test_an_interval_lets_a_stream_that_waits_go_on(make_pair):
     assert pair.archive.recording(0).position > 0
 
 
-def test_an_interval_passes_before_little_is_flushed(make_pair):
+def test_little_data_is_flushed_after_the_interval(make_pair):
     pair = make_pair(durability=Durability(DurabilityPolicy.INTERVAL, S))
     publication = pair.connected_publication()
     pair.run_for(2 * S)
@@ -259,7 +259,7 @@ def test_another_publication_is_another_recording(pair):
         assert pair.recorded(recording_id) == [payload]
 
 
-def test_a_stream_by_two_channels_is_two_recordings_and_neither_waits_for_the_other(pair):
+def test_one_stream_on_two_channels_is_recorded_twice_and_independently(pair):
     other = f"{CHANNEL}|alias=other"
     pair.recorder.on_close()
     subscription = pair.result(pair.subscriber.add_subscription_async(other, STREAM_ID))
@@ -280,10 +280,10 @@ def test_a_stream_by_two_channels_is_two_recordings_and_neither_waits_for_the_ot
         assert pair.recorded(recording_id) == sent
 
 
-def test_a_stream_that_is_named_twice_is_refused(pair):
+def test_a_stream_that_is_listed_twice_raises(pair):
     pair.recorder.on_close()
 
-    with pytest.raises(ConfigurationError, match="stream 1001: is to be recorded twice; name it once"):
+    with pytest.raises(ConfigurationError, match="stream 1001: is listed twice; list it once"):
         Recorder(
             pair.subscriber,
             pair.archive,
@@ -292,7 +292,7 @@ def test_a_stream_that_is_named_twice_is_refused(pair):
         )
 
 
-def test_what_is_no_frame_of_the_stream_ends_its_recording_even_where_the_disk_fails(pair, monkeypatch):
+def test_an_invalid_frame_ends_the_recording_even_if_the_disk_fails(pair, monkeypatch):
     publication = pair.connected_publication()
     pair.offer(publication, b"a")
     pair.run_until_recorded(publication)
@@ -315,12 +315,12 @@ def test_what_is_no_frame_of_the_stream_ends_its_recording_even_where_the_disk_f
     assert pair.archive.recording(0).position == 64
 
 
-def test_an_archive_takes_no_second_recorder(pair):
+def test_an_archive_rejects_a_second_recorder(pair):
     with pytest.raises(ArchiveInUseError):
         pair.start_recorder()
 
 
-def test_a_recorder_that_is_stopped_and_started_goes_on_under_the_same_id(pair):
+def test_a_restarted_recorder_continues_under_the_same_id(pair):
     publication = pair.connected_publication()
     sent = messages(300)
     pair.offer(publication, *sent[:100])
@@ -337,7 +337,7 @@ def test_a_recorder_that_is_stopped_and_started_goes_on_under_the_same_id(pair):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_recorder_that_was_killed_goes_on_with_nothing_lost_or_twice(make_pair, seed):
+def test_a_killed_recorder_continues_without_loss_or_duplicates(make_pair, seed):
     pair = make_pair(seed=seed, link=Link(loss=0.05))
     publication = pair.connected_publication()
     sent = messages(3000)
@@ -352,7 +352,7 @@ def test_a_recorder_that_was_killed_goes_on_with_nothing_lost_or_twice(make_pair
     assert len(pair.archive.recordings()) == 1
 
 
-def test_what_came_while_no_recorder_was_there_is_taken_from_the_log(pair):
+def test_messages_sent_while_no_recorder_ran_are_read_from_the_log(pair):
     publication = pair.connected_publication()
     sent = messages(200)
     pair.offer(publication, *sent[:100])
@@ -367,7 +367,7 @@ def test_what_came_while_no_recorder_was_there_is_taken_from_the_log(pair):
     assert pair.recorded() == sent
 
 
-def test_what_came_while_a_recorder_was_away_that_left_is_taken_from_the_log(pair):
+def test_messages_sent_after_a_recorder_left_are_read_from_the_log(pair):
     publication = pair.connected_publication()
     sent = messages(200)
     pair.offer(publication, *sent[:100])
@@ -384,7 +384,7 @@ def test_what_came_while_a_recorder_was_away_that_left_is_taken_from_the_log(pai
     assert pair.recorded() == sent
 
 
-def test_a_recorder_that_left_holds_its_stream_up_until_the_liveness_timeout_of_its_client(pair):
+def test_a_recorder_that_left_blocks_its_stream_until_the_liveness_timeout_of_its_client(pair):
     publication = pair.connected_publication()
 
     pair.leave()
@@ -396,7 +396,7 @@ def test_a_recorder_that_left_holds_its_stream_up_until_the_liveness_timeout_of_
 
 
 @pytest.mark.parametrize("end", ["kill_recorder", "leave"])
-def test_a_successor_lets_a_stream_that_waits_go_on_before_the_liveness_timeout(pair, end):
+def test_a_successor_unblocks_the_stream_before_the_liveness_timeout(pair, end):
     publication = pair.connected_publication()
     sent = messages(1000)
     pair.offer(publication, *sent[:100])
@@ -417,7 +417,7 @@ def test_a_successor_lets_a_stream_that_waits_go_on_before_the_liveness_timeout(
     assert len(pair.archive.recordings()) == 1
 
 
-def test_a_client_that_stops_recording_in_order_is_not_given_up_by_its_successor(pair):
+def test_a_client_that_stops_recording_in_order_is_not_closed_by_its_successor(pair):
     client = pair.subscriber
     pair.recorder.on_close()
     pair.recorder = None
@@ -431,7 +431,7 @@ def test_a_client_that_stops_recording_in_order_is_not_given_up_by_its_successor
     assert len(pair.receiver.find_counters("client-heartbeat")) == 2
 
 
-def test_clients_of_another_driver_are_left_alone(pair):
+def test_clients_of_another_driver_are_not_closed(pair):
     other = pair.sender.connect()
     pair.kill_recorder()
     (pair.archive.store.folder / "recorder.json").write_text(
@@ -447,7 +447,7 @@ def test_clients_of_another_driver_are_left_alone(pair):
 
 
 @pytest.mark.parametrize(("driver", "is_live"), [("1-1", False), (None, True)])
-def test_what_the_recorder_of_a_dead_driver_left_has_ended_when_the_next_one_begins(pair, driver, is_live):
+def test_recordings_of_a_dead_driver_are_stopped_when_the_next_recorder_starts(pair, driver, is_live):
     pair.kill_recorder()
     left = RecordingUnderTest.begin(pair.archive.store.folder)
     left.append(b"a")
@@ -465,7 +465,7 @@ def test_what_the_recorder_of_a_dead_driver_left_has_ended_when_the_next_one_beg
     assert recording.position == (64 if is_live else 128)
 
 
-def test_a_stream_with_a_gap_goes_on_as_another_recording(pair):
+def test_a_stream_with_a_gap_continues_as_another_recording(pair):
     publication = pair.connected_publication()
     pair.offer(publication, b"a")
     pair.run_until_recorded(publication)

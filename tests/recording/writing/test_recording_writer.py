@@ -1,4 +1,4 @@
-"""Writing a recording, and what its readers see meanwhile."""
+"""Writing a recording, and its view for concurrent readers."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ from aeron_core.testing.recordings import (
 BEGIN, END = 0x80, 0x40
 
 
-def test_readers_see_what_was_flushed_and_no_more(written):
+def test_readers_see_flushed_data_only(written):
     block = frames_at(0, [b"a", b"bb"])
 
     written.writer.append(memoryview(block), NOW_NS)
@@ -34,7 +34,7 @@ def test_readers_see_what_was_flushed_and_no_more(written):
     assert (before, written.position, written.data()) == (0, 128, block)
 
 
-def test_readers_see_whole_messages_only_while_the_stream_goes_on_with_every_frame(written):
+def test_readers_see_whole_messages_only_and_the_stream_continues_with_every_frame(written):
     written.append_block(frame_at(0, b"a") + frame_at(64, b"b", flags=BEGIN))
 
     assert (written.position, written.writer.recorded_position) == (64, 128)
@@ -55,7 +55,7 @@ def test_segments_hold_whole_terms_of_raw_frames(written):
     assert len(written.data()) == 3 * TERM_LENGTH
 
 
-def test_of_padding_only_the_header_is_written(written):
+def test_only_the_header_of_padding_is_written(written):
     written.append(b"a")
     written.append_block(padding_at(64, TERM_LENGTH - 64)[:32] + b"x" * (TERM_LENGTH - 96))
 
@@ -72,7 +72,7 @@ def test_a_recording_that_begins_within_a_term_leaves_a_hole_before_it(begin):
     assert written.data() == frame_at(start, b"a")
 
 
-def test_what_is_no_frame_of_the_stream_is_refused_and_nothing_of_it_written(written):
+def test_an_invalid_frame_raises_and_is_not_written(written):
     written.append(b"a")
 
     with pytest.raises(ProtocolError, match="recording 0 position 128: no frame"):
@@ -81,7 +81,7 @@ def test_what_is_no_frame_of_the_stream_is_refused_and_nothing_of_it_written(wri
     assert (written.position, written.writer.written_position) == (64, 64)
 
 
-def test_the_index_says_when_what_was_recorded(written):
+def test_the_index_has_recording_times_of_positions(written):
     written.append(b"a")
     written.append(b"b", b"c")
 
@@ -92,7 +92,7 @@ def test_the_index_says_when_what_was_recorded(written):
     assert entries["flags"].tolist() == [MESSAGE_BORDER, MESSAGE_BORDER]
 
 
-def test_a_time_leads_to_the_position_behind_what_was_recorded_before(written):
+def test_position_at_returns_the_end_of_data_recorded_before_a_time(written):
     for _ in range(4):
         written.fill_term()
     recording = written.archive.recording(0)
@@ -123,7 +123,7 @@ def test_a_stopped_recording_ends_behind_its_last_whole_message(written):
     assert recording.descriptor.stop_time_ns == written.now_ns
 
 
-def test_a_reader_that_asks_for_what_is_not_there_is_told_what_is(written):
+def test_reading_outside_of_the_recording_raises_with_the_range(written):
     written.append(b"a")
     recording = written.archive.recording(0)
 
@@ -133,7 +133,7 @@ def test_a_reader_that_asks_for_what_is_not_there_is_told_what_is(written):
         list(recording.read(-32, 64))
 
 
-def test_a_segment_that_is_shorter_than_it_must_be_is_no_end(written):
+def test_a_truncated_segment_raises_instead_of_ending_the_recording(written):
     written.append(b"a", b"b")
     os.truncate(written.folder / "0-0.rec", 64)
 
@@ -142,7 +142,7 @@ def test_a_segment_that_is_shorter_than_it_must_be_is_no_end(written):
 
 
 class FullDisk:
-    """A disk that takes so many bytes, and no more until it is enlarged."""
+    """A disk with a limited capacity, which can be enlarged."""
 
     def __init__(self, monkeypatch, room):
         self.room = room
@@ -158,9 +158,7 @@ class FullDisk:
 
 
 @pytest.mark.parametrize("room", [0, 1, 31, 64, 100, 127])
-def test_a_full_disk_stops_the_recording_and_room_makes_it_go_on_with_nothing_lost(
-    written, monkeypatch, room
-):
+def test_a_full_disk_stops_the_recording_and_free_space_continues_it_without_loss(written, monkeypatch, room):
     disk = FullDisk(monkeypatch, room)
     block = frames_at(0, [b"a", b"bb"])
 
@@ -179,7 +177,7 @@ def test_a_full_disk_stops_the_recording_and_room_makes_it_go_on_with_nothing_lo
     ("policy", "due_at_once"),
     [(DurabilityPolicy.BLOCK, True), (DurabilityPolicy.NEVER, True), (DurabilityPolicy.INTERVAL, False)],
 )
-def test_what_was_written_is_due_as_the_policy_says(tmp_path, policy, due_at_once):
+def test_written_data_is_due_as_the_policy_requires(tmp_path, policy, due_at_once):
     written = RecordingUnderTest.begin(tmp_path / "archive", policy=policy)
     assert not written.writer.is_due(NOW_NS + 10**12, is_waited_for=True)
 
@@ -190,7 +188,7 @@ def test_what_was_written_is_due_as_the_policy_says(tmp_path, policy, due_at_onc
     assert written.writer.is_due(NOW_NS + 100_000_000, is_waited_for=False)
 
 
-def test_only_a_policy_that_promises_it_waits_for_the_disk(tmp_path, monkeypatch):
+def test_only_a_policy_with_flushes_waits_for_the_disk(tmp_path, monkeypatch):
     flushed = []
     monkeypatch.setattr(os, "fdatasync", flushed.append)
     for name, policy in (("a", DurabilityPolicy.NEVER), ("b", DurabilityPolicy.BLOCK)):
@@ -202,13 +200,13 @@ def test_only_a_policy_that_promises_it_waits_for_the_disk(tmp_path, monkeypatch
     assert len(flushed) == 4  # the frames and the index
 
 
-def test_what_the_disk_did_not_take_is_written_once_more(tmp_path, monkeypatch):
+def test_data_of_a_failed_flush_is_written_again(tmp_path, monkeypatch):
     written = RecordingUnderTest.begin(tmp_path / "archive", policy=DurabilityPolicy.BLOCK)
     written.append(b"a")
     lost = frames_at(64, [b"b"])
 
     def fail(fd):
-        os.pwrite(fd, bytes(len(lost)), 64)  # as pages are forgotten that could not be written
+        os.pwrite(fd, bytes(len(lost)), 64)  # like pages that the kernel drops after a failed write
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     with monkeypatch.context() as patch:
@@ -222,7 +220,7 @@ def test_what_the_disk_did_not_take_is_written_once_more(tmp_path, monkeypatch):
     assert written.archive.recording(0).index_entries(0)["end_position"].tolist() == [64, 128]
 
 
-def test_a_recording_that_goes_on_keeps_the_beginning_that_was_purged_meanwhile(written):
+def test_a_continued_recording_keeps_the_start_position_of_a_concurrent_purge(written):
     for _ in range(3):
         written.fill_term()
     found = written.writer.descriptor

@@ -1,4 +1,4 @@
-"""Where a recording goes on whose recorder died."""
+"""Recovery after the death of a recorder."""
 
 import os
 
@@ -25,7 +25,7 @@ BEGIN, END = 0x80, 0x40
 
 
 def die(written):
-    """Leave all as a process leaves it that is killed."""
+    """Leave the files as a killed process does."""
     written.writer.abandon()
 
 
@@ -43,7 +43,7 @@ def tear(written, data, at):
         file.write(data)
 
 
-def test_a_recording_goes_on_where_it_was(written):
+def test_a_recording_continues_at_its_position(written):
     written.append(b"a", b"b")
     die(written)
 
@@ -53,7 +53,7 @@ def test_a_recording_goes_on_where_it_was(written):
     assert written.data() == frames_at(0, [b"a", b"b", b"c"])
 
 
-def test_a_recording_without_a_frame_goes_on_at_its_start(begin):
+def test_a_recording_without_a_frame_continues_at_its_start(begin):
     written = begin(start_position=TERM_LENGTH)
     die(written)
 
@@ -61,7 +61,7 @@ def test_a_recording_without_a_frame_goes_on_at_its_start(begin):
 
 
 @pytest.mark.parametrize("cut", [1, 31, 32, 63])
-def test_a_frame_that_is_cut_short_is_cut_off(written, cut):
+def test_an_incomplete_frame_is_truncated(written, cut):
     written.append(b"a")
     tear(written, frame_at(64, b"b" * 20)[:cut], 64)
     die(written)
@@ -70,7 +70,7 @@ def test_a_frame_that_is_cut_short_is_cut_off(written, cut):
     assert (written.folder / "0-0.rec").stat().st_size == 64
 
 
-def test_whole_frames_that_were_written_but_not_given_out_yet_stay(written):
+def test_whole_frames_behind_the_mark_are_kept(written):
     written.append(b"a")
     written.writer.append(memoryview(frames_at(64, [b"b", b"c"])), NOW_NS)
     die(written)
@@ -82,7 +82,7 @@ def test_whole_frames_that_were_written_but_not_given_out_yet_stay(written):
     assert written.archive.recording(0).index_entries(0)["end_position"].tolist() == [64, 192, 256]
 
 
-def test_after_the_machine_went_down_only_what_the_index_covers_stays(written, monkeypatch):
+def test_after_a_machine_crash_only_data_that_the_index_covers_is_kept(written, monkeypatch):
     written.append(b"a")
     written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
     die(written)
@@ -91,17 +91,17 @@ def test_after_the_machine_went_down_only_what_the_index_covers_stays(written, m
     assert resume(written) == Resumption(64, 64)
 
 
-def test_what_the_index_covers_with_a_wrong_check_sum_goes(written):
+def test_data_with_a_wrong_check_sum_is_truncated(written):
     written.append(b"a")
     written.append(b"b")
     tear(written, b"x", 64 + 32)
-    (written.folder / "mark").unlink()  # nobody says that the machine stayed up
+    (written.folder / "mark").unlink()  # without a mark, a machine crash must be assumed
     die(written)
 
     assert resume(written) == Resumption(64, 64)
 
 
-def test_an_index_that_was_cut_short_is_completed(written):
+def test_a_truncated_index_is_completed(written):
     written.append(b"a")
     written.append(b"b")
     os.truncate(written.folder / "0-0.idx", 24 + 11)
@@ -111,7 +111,7 @@ def test_an_index_that_was_cut_short_is_completed(written):
     assert written.archive.recording(0).index_entries(0)["end_position"].tolist() == [64, 128]
 
 
-def test_a_message_that_began_goes_on(written):
+def test_an_incomplete_message_continues(written):
     written.append_block(frame_at(0, b"a") + frame_at(64, b"b", flags=BEGIN))
     die(written)
 
@@ -121,7 +121,7 @@ def test_a_message_that_began_goes_on(written):
     assert written.position == 192
 
 
-def test_a_recording_goes_on_in_its_next_segment(written):
+def test_a_recording_continues_in_its_next_segment(written):
     written.fill_term()
     written.fill_term()
     die(written)
@@ -153,14 +153,14 @@ def test_recovering_twice_changes_nothing(written):
     assert (written.folder / "0-0.idx").read_bytes() == index
 
 
-def test_a_recording_whose_machine_went_down_ends_with_what_was_flushed(written, monkeypatch):
+def test_after_a_machine_crash_a_recording_ends_with_its_flushed_data(written, monkeypatch):
     written.append(b"a")
     written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
-    written.writer._mark.move(128)  # as the page may say that was written before the frames were
+    written.writer._mark.move(128)  # as a page that was written back before the frames
     die(written)
 
     end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
-    assert written.archive.recording(0).is_live  # its recorder has died, and it may go on
+    assert written.archive.recording(0).is_live  # its recorder died, and it may continue
     monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
     end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
 
@@ -170,7 +170,7 @@ def test_a_recording_whose_machine_went_down_ends_with_what_was_flushed(written,
     assert written.archive.recording(0).is_live
 
 
-def test_a_recording_whose_driver_is_gone_ends_with_what_was_written(written):
+def test_after_the_end_of_its_driver_a_recording_ends_with_its_written_data(written):
     written.append(b"a")
     written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
     die(written)
@@ -181,7 +181,7 @@ def test_a_recording_whose_driver_is_gone_ends_with_what_was_written(written):
     assert (recording.is_live, written.data()) == (False, frames_at(0, [b"a", b"b"]))
 
 
-def test_what_was_not_flushed_is_on_the_disk_before_anybody_reads_it(written, monkeypatch):
+def test_recovery_flushes_data_before_readers_see_it(written, monkeypatch):
     written.writer.append(memoryview(frames_at(0, [b"a"])), NOW_NS)
     die(written)
     flushed = []
@@ -195,7 +195,7 @@ def test_what_was_not_flushed_is_on_the_disk_before_anybody_reads_it(written, mo
     assert flushed == [written.folder / "0-0.rec"]
 
 
-def test_readers_find_a_whole_mark_while_the_next_recorder_makes_its_own(written, monkeypatch):
+def test_readers_find_a_complete_mark_while_the_next_recorder_creates_one(written, monkeypatch):
     written.append(b"a")
     die(written)
     seen = []
@@ -212,7 +212,7 @@ def test_readers_find_a_whole_mark_while_the_next_recorder_makes_its_own(written
     assert seen == [64]
 
 
-def test_folders_are_on_the_disk_before_what_is_in_them(tmp_path, monkeypatch):
+def test_folders_are_flushed_before_their_content(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(file_store, "sync_folder", synced.append)
 
