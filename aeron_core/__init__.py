@@ -14,8 +14,8 @@ from aeron_core.version import VERSION
 if TYPE_CHECKING:
     from aeron_core import aio as aio
     from aeron_core.client.aeron import Aeron as Aeron
-    from aeron_core.client.aeron import connect as connect
     from aeron_core.client.channel_status import ChannelStatus as ChannelStatus
+    from aeron_core.client.connecting import connect as connect
     from aeron_core.client.counters import Counter as Counter
     from aeron_core.client.handlers import ClientHandlers as ClientHandlers
     from aeron_core.client.handlers import PublicationErrorFrame as PublicationErrorFrame
@@ -105,7 +105,7 @@ _HOMES: Final = {
     "Registration": "client.registrations",
     "RegistrationError": "errors",
     "Subscription": "client.subscriptions.subscription",
-    "connect": "client.aeron",
+    "connect": "client.connecting",
 }
 
 __all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - all are strings

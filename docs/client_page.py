@@ -19,7 +19,8 @@ PACKAGE: Final = Path(aeron_core.__file__).parent
 #: Modules and what of them the page tells, by its headings; the public names, and what they stand on.
 SECTIONS: Final = {
     "Connect": {
-        "client.aeron": ("connect", "Aeron"),
+        "client.connecting": ("connect",),
+        "client.aeron": ("Aeron",),
         "client.registrations": ("Registration",),
         "client.handlers": ("ClientHandlers", "PublicationErrorFrame"),
     },

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.cli.driver_files import DriverFiles, open_loss_report
 from aeron_core.cli.latency import Latencies
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from aeron_core.client.aeron import connect
+from aeron_core.client.connecting import connect
 from aeron_core.errors import AeronError
 from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import recording_place

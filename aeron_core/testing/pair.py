@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from aeron_core._native.clock import Clock
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import ClientHandlers
 from aeron_core.concurrent.counters import CounterRecord, CountersReader
 from aeron_core.concurrent.error_log import ErrorRecord, read_errors

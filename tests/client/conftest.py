@@ -11,7 +11,8 @@ from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.client.publications.publication import Publication
 from aeron_core.client.publications.publication_arguments import PublicationArguments

@@ -44,6 +44,17 @@ def test_a_static_counter_is_found_again_and_never_freed(aeron, double):
     assert double.of_type(commands.RemoveCounter) == []
 
 
+def test_closing_a_static_counter_keeps_a_counter_with_an_equal_registration_id(aeron, double):
+    counter = aeron.add_counter(1000)
+    static = aeron.add_static_counter(1001, counter.registration_id)
+    static.close()
+    double.do_work()
+
+    assert static.is_closed
+    assert not counter.is_closed
+    assert double.of_type(commands.RemoveCounter) == []
+
+
 @pytest.mark.parametrize(("key", "label"), [(bytes(113), ""), (b"", "x" * 381)])
 def test_keys_and_labels_that_are_too_long_raise(aeron, double, key, label):
     with pytest.raises(ValueError, match="must be at most"):

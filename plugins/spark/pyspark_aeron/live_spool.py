@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.client.aeron import connect
+from aeron_core.client.connecting import connect
 from aeron_core.errors import AeronError, ClosedError, RecordingError
 from aeron_core.recording import Archive
 from aeron_core.recording.retention.purge import purge_before

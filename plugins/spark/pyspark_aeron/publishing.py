@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.client.publications.publication import Publication
 from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError

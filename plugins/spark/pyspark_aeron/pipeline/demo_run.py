@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.client.publications.offerer import Offerer
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError
