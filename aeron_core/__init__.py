@@ -1,6 +1,6 @@
 """A plugin-based, embeddable Aeron media driver and client for Python.
 
-The public names are imported when they are first used: who needs one of them does not wait for all.
+The public names are imported at their first use, which keeps the start-up of small programs short.
 """
 
 from __future__ import annotations
@@ -13,25 +13,27 @@ from aeron_core.version import VERSION
 
 if TYPE_CHECKING:
     from aeron_core import aio as aio
-    from aeron_core.client.action import Action as Action
     from aeron_core.client.aeron import Aeron as Aeron
-    from aeron_core.client.aeron import connect as connect
     from aeron_core.client.channel_status import ChannelStatus as ChannelStatus
-    from aeron_core.client.claim import Claim as Claim
-    from aeron_core.client.controlled_fragment_assembler import (
-        ControlledFragmentAssembler as ControlledFragmentAssembler,
-    )
+    from aeron_core.client.connecting import connect as connect
     from aeron_core.client.counters import Counter as Counter
-    from aeron_core.client.exclusive_publication import ExclusivePublication as ExclusivePublication
-    from aeron_core.client.fragment_assembler import FragmentAssembler as FragmentAssembler
     from aeron_core.client.handlers import ClientHandlers as ClientHandlers
     from aeron_core.client.handlers import PublicationErrorFrame as PublicationErrorFrame
-    from aeron_core.client.header import Header as Header
-    from aeron_core.client.image import Image as Image
-    from aeron_core.client.message_batch import MessageBatch as MessageBatch
-    from aeron_core.client.publication import Publication as Publication
+    from aeron_core.client.publications.claim import Claim as Claim
+    from aeron_core.client.publications.exclusive_publication import (
+        ExclusivePublication as ExclusivePublication,
+    )
+    from aeron_core.client.publications.publication import Publication as Publication
     from aeron_core.client.registrations import Registration as Registration
-    from aeron_core.client.subscription import Subscription as Subscription
+    from aeron_core.client.subscriptions.action import Action as Action
+    from aeron_core.client.subscriptions.controlled_fragment_assembler import (
+        ControlledFragmentAssembler as ControlledFragmentAssembler,
+    )
+    from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler as FragmentAssembler
+    from aeron_core.client.subscriptions.header import Header as Header
+    from aeron_core.client.subscriptions.image import Image as Image
+    from aeron_core.client.subscriptions.message_batch import MessageBatch as MessageBatch
+    from aeron_core.client.subscriptions.subscription import Subscription as Subscription
     from aeron_core.concurrent.counters import CountersReader as CountersReader
     from aeron_core.driver.media_driver import MediaDriver as MediaDriver
     from aeron_core.errors import AeronError as AeronError
@@ -60,10 +62,10 @@ if TYPE_CHECKING:
 
 __version__: Final = VERSION
 
-#: Where each public name is defined.
+#: The module that defines each public name.
 _HOMES: Final = {
     "ADMIN_ACTION": "logbuffer.results",
-    "Action": "client.action",
+    "Action": "client.subscriptions.action",
     "Aeron": "client.aeron",
     "AeronError": "errors",
     "BACK_PRESSURED": "logbuffer.results",
@@ -71,48 +73,48 @@ _HOMES: Final = {
     "ChannelStatus": "client.channel_status",
     "ChannelUri": "uri.channel_uri",
     "ChannelUriBuilder": "uri.builder",
-    "Claim": "client.claim",
+    "Claim": "client.publications.claim",
     "ClientError": "errors",
     "ClientHandlers": "client.handlers",
     "ClientSettings": "settings.client",
     "ClientTimeoutError": "errors",
     "ClosedError": "errors",
     "ConfigurationError": "errors",
-    "ControlledFragmentAssembler": "client.controlled_fragment_assembler",
+    "ControlledFragmentAssembler": "client.subscriptions.controlled_fragment_assembler",
     "Counter": "client.counters",
     "CountersReader": "concurrent.counters",
     "DriverError": "errors",
     "DriverSettings": "settings.driver",
     "DriverTimeoutError": "errors",
     "ErrorCode": "errors",
-    "ExclusivePublication": "client.exclusive_publication",
-    "FragmentAssembler": "client.fragment_assembler",
-    "Header": "client.header",
-    "Image": "client.image",
+    "ExclusivePublication": "client.publications.exclusive_publication",
+    "FragmentAssembler": "client.subscriptions.fragment_assembler",
+    "Header": "client.subscriptions.header",
+    "Image": "client.subscriptions.image",
     "MAX_POSITION_EXCEEDED": "logbuffer.results",
     "NO_PEER": "logbuffer.results",
     "PEER_FULL": "logbuffer.results",
     "MediaDriver": "driver.media_driver",
-    "MessageBatch": "client.message_batch",
+    "MessageBatch": "client.subscriptions.message_batch",
     "NOT_CONNECTED": "logbuffer.results",
     "NoClaimError": "errors",
     "NotConnectedError": "errors",
-    "Publication": "client.publication",
+    "Publication": "client.publications.publication",
     "PublicationErrorFrame": "client.handlers",
     "PluginError": "errors",
     "Registration": "client.registrations",
     "RegistrationError": "errors",
-    "Subscription": "client.subscription",
-    "connect": "client.aeron",
+    "Subscription": "client.subscriptions.subscription",
+    "connect": "client.connecting",
 }
 
-__all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - strings all
+__all__ = ["__version__", "aio", "get_include", *_HOMES]  # noqa: PLE0604 - all are strings
 
 
 def get_include() -> str:
-    """Return the root to cimport from when a plugin is compiled: Cython's `include_path`.
+    """Return the `include_path` for Cython when a plugin cimports this package.
 
-    The C headers that its declarations include lie in `aeron_core/_native` below it.
+    The C headers are in the folder `aeron_core/_native` below it.
     """
     return str(Path(__file__).parent.parent)
 

@@ -1,12 +1,12 @@
-"""Aeron in an event loop of asyncio.
+"""The client for asyncio.
 
     publication = await aio.add_publication(aeron, "aeron:ipc", 1001)
     await aio.connected(publication, timeout=5)
     await aio.async_offer(publication, b"hello")
     async for message in aio.messages(subscription): ...
 
-Nothing here is told by the system when a message comes, so these look again and again: at once while there is
-work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hundred looks a second.
+The operating system does not signal the arrival of messages, so these functions poll: at once while there is
+work, then after sleeps that grow from 50 µs to 10 ms. An idle loop costs a hundred polls per second.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aeron_core._native import peers, wire
-from aeron_core.client.action import Action
-from aeron_core.client.controlled_fragment_assembler import ControlledFragmentAssembler
+from aeron_core.client.subscriptions.action import Action
+from aeron_core.client.subscriptions.controlled_fragment_assembler import ControlledFragmentAssembler
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 
 if TYPE_CHECKING:
@@ -27,49 +27,49 @@ if TYPE_CHECKING:
 
     from aeron_core.client.aeron import Aeron
     from aeron_core.client.channel_peers import ChannelPeer
+    from aeron_core.client.conductor.peer_watch import PeerRefusal
     from aeron_core.client.counters import Counter
-    from aeron_core.client.exclusive_publication import ExclusivePublication
     from aeron_core.client.handlers import ImageHandler
-    from aeron_core.client.header import Header
     from aeron_core.client.owner import Connectable
-    from aeron_core.client.peer_watch import PeerRefusal
-    from aeron_core.client.publication import Publication
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.publication import Publication
     from aeron_core.client.registrations import Registration
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.subscriptions.header import Header
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 T = TypeVar("T")
 
 _MIN_SLEEP_S: Final = 0.00005
 _MAX_SLEEP_S: Final = 0.01
-#: After so many messages others of the loop have their turn, even when more are there.
+#: Messages after which other tasks of the loop run, even if more messages are available.
 _MESSAGE_LIMIT: Final = 64
-#: Fragments of one look; it ends with the first whole message in any case.
+#: Fragments of one poll; it ends with the first whole message in any case.
 _FRAGMENT_LIMIT: Final = 64
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Lets others of the loop run, for longer the longer there is nothing to do."""
+    """Sleeps that grow while there is no work, so that other tasks of the loop run."""
 
     max_sleep_s: float = _MAX_SLEEP_S
     _sleep_s: float = field(default=0.0, init=False)
 
     def reset(self) -> None:
-        """Begin anew: there was work."""
+        """Start again with the shortest sleep, after work."""
         self._sleep_s = 0.0
 
     async def idle(self) -> None:
-        """Sleep."""
+        """Sleep, and double the next sleep up to the maximum."""
         await asyncio.sleep(self._sleep_s)
         self._sleep_s = min(max(2 * self._sleep_s, _MIN_SLEEP_S), self.max_sleep_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A whole message; all of it is a copy."""
+    """A whole message, copied."""
 
     data: bytes
-    position: int  # of the stream, behind the message
+    position: int  # of the stream behind the message
     session_id: int
     stream_id: int
     reserved_value: int
@@ -83,14 +83,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PeerAdded:
-    """A peer has come to a channel."""
+    """A peer connected to a channel."""
 
     peer: ChannelPeer
 
 
 @dataclass(frozen=True, slots=True)
 class PeerRemoved:
-    """A peer has gone."""
+    """A peer disconnected."""
 
     peer: ChannelPeer
 
@@ -100,7 +100,7 @@ async def messages(
 ) -> AsyncIterator[Message]:
     """Yield whole messages until the subscription is closed.
 
-    A message is consumed when it is yielded: whoever leaves the loop leaves those behind it to the next poll.
+    A message is consumed when it is yielded: after a `break` the following messages are left to the next poll.
     """
     arrived: list[Message] = []
 
@@ -134,9 +134,9 @@ async def async_offer(
 ) -> int:
     """Offer until the message is accepted, and return the position of the stream.
 
-    Waits while nobody is connected, under back pressure, and while the queue of `peer` is full. Raises TimeoutError
-    after `timeout` seconds, NotConnectedError at once where `peer` is not connected, ClosedError for a closed
-    publication, ClientError where the stream has no positions left.
+    Waits while no subscriber is connected, under back pressure, and while the queue of `peer` is full. Raises
+    TimeoutError after `timeout` seconds, NotConnectedError at once if `peer` is not connected, ClosedError for a
+    closed publication, ClientError if the stream has reached its maximum position.
     """
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
@@ -147,13 +147,15 @@ async def async_offer(
         if position == wire.RESULT_CLOSED:
             raise ClosedError(f"{publication!r} is closed")
         if position == wire.RESULT_MAX_POSITION_EXCEEDED:
-            raise ClientError(f"{publication!r}: the stream has no positions left, add a new publication")
+            raise ClientError(
+                f"{publication!r}: the stream has reached its maximum position, add a new publication"
+            )
         if position == peers.RESULT_NO_PEER:
             raise NotConnectedError(f"{publication!r}: peer {peer} is not connected")
         if position == wire.RESULT_ADMIN_ACTION:
             continue
         if _now_s() >= deadline_s:
-            reason = "nobody is connected" if position == wire.RESULT_NOT_CONNECTED else "back pressure"
+            reason = "no subscriber" if position == wire.RESULT_NOT_CONNECTED else "back pressure"
             raise TimeoutError(f"{publication!r}: not accepted within {timeout} s, {reason}")
         await backoff.idle()
 
@@ -164,11 +166,12 @@ async def peer_events(
     *,
     max_sleep_s: float = _MAX_SLEEP_S,
 ) -> AsyncIterator[PeerAdded | PeerRemoved | PeerRefusal]:
-    """Yield peers that come, go or are refused, those that are there first, until the resource is closed.
+    """Yield peers that connect, disconnect or are refused until the resource is closed.
 
-    As `Aeron.watch_peers`, which watches from the first step of the loop to its last.
+    Connected peers are yielded first, as `Aeron.watch_peers` reports them. The watch is active while the generator
+    runs.
     """
-    # The conductor's thread appends, the loop takes away: each is done at once.
+    # The conductor's thread appends and the loop removes: both operations of a deque are atomic.
     events: deque[PeerAdded | PeerRemoved | PeerRefusal] = deque()
     watch = aeron.watch_peers(
         resource,
@@ -178,7 +181,7 @@ async def peer_events(
     )
     backoff = Backoff(max_sleep_s)
     try:
-        # What goes with the resource is told as the last.
+        # Deliver the events of the close before the end.
         while events or not (watch.is_closed or aeron.is_closed):
             while events:
                 backoff.reset()
@@ -189,19 +192,19 @@ async def peer_events(
 
 
 async def connected(resource: Connectable, timeout: float | None = None) -> None:
-    """Return once a publication or subscription is connected; NotConnectedError after `timeout` seconds."""
+    """Wait until a publication or subscription is connected; NotConnectedError after `timeout` seconds."""
     backoff = Backoff()
     deadline_s = _deadline_s(timeout)
     while not resource.is_connected:
         if resource.is_closed:
             raise ClosedError(f"{resource!r} is closed")
         if _now_s() >= deadline_s:
-            raise NotConnectedError(f"{resource!r}: nobody has connected within {timeout} s")
+            raise NotConnectedError(f"{resource!r}: not connected within {timeout} s")
         await backoff.idle()
 
 
 async def result(registration: Registration[T]) -> T:
-    """Return what a command gives once the driver has answered it; what is cancelled here is closed."""
+    """Wait for the result of a registration; cancelling the wait cancels the registration."""
     backoff = Backoff()
     try:
         while (value := registration.poll()) is None:
@@ -213,12 +216,12 @@ async def result(registration: Registration[T]) -> T:
 
 
 async def add_publication(aeron: Aeron, channel: str, stream_id: int) -> Publication:
-    """Do as `Aeron.add_publication` does."""
+    """Do the same as `Aeron.add_publication`."""
     return await result(aeron.add_publication_async(channel, stream_id))
 
 
 async def add_exclusive_publication(aeron: Aeron, channel: str, stream_id: int) -> ExclusivePublication:
-    """Do as `Aeron.add_exclusive_publication` does."""
+    """Do the same as `Aeron.add_exclusive_publication`."""
     return await result(aeron.add_exclusive_publication_async(channel, stream_id))
 
 
@@ -230,7 +233,7 @@ async def add_subscription(
     on_available_image: ImageHandler | None = None,
     on_unavailable_image: ImageHandler | None = None,
 ) -> Subscription:
-    """Do as `Aeron.add_subscription` does; the handlers run on the thread of the client's conductor."""
+    """Do the same as `Aeron.add_subscription`; the handlers run on the thread of the client's conductor."""
     return await result(
         aeron.add_subscription_async(
             channel,
@@ -242,12 +245,12 @@ async def add_subscription(
 
 
 async def add_counter(aeron: Aeron, type_id: int, key: bytes = b"", label: str = "") -> Counter:
-    """Do as `Aeron.add_counter` does."""
+    """Do the same as `Aeron.add_counter`."""
     return await result(aeron.add_counter_async(type_id, key, label))
 
 
 async def run_conductor(aeron: Aeron, *, max_sleep_s: float = _MAX_SLEEP_S) -> None:
-    """Run the conductor of a client without a thread of its own; a task to start and to cancel."""
+    """Run the conductor of a client that has no thread; start it as a task and cancel it at the end."""
     backoff = Backoff(max_sleep_s)
     while not aeron.is_closed:
         if aeron.do_work() > 0:

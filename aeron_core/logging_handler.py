@@ -25,7 +25,7 @@ from typing import Final
 
 # Before what is registered here: at exit, records go before the clients and drivers that carry them.
 import aeron_core.agent.at_exit  # noqa: F401
-from aeron_core.client.aeron import connect
+from aeron_core.client.connecting import connect
 from aeron_core.errors import ConfigurationError
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.record_events import RecordEvents

@@ -13,9 +13,9 @@ import numpy as np
 from aeron_core import ExclusivePublication, FragmentAssembler, Publication
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
-from aeron_core.client.image import Image
-from aeron_core.client.publication_params import PublicationParams
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 
@@ -39,7 +39,7 @@ class Stream:
         values = AtomicBuffer.allocate(256)
         values.put_i64(0, 1 << 50)
         self.publication = kind(
-            PublicationParams(
+            PublicationArguments(
                 owner=None,
                 channel="aeron:ipc",
                 stream_id=2,

@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.testing.network import Link
 from aeron_core.testing.pair import MS, US, S, Simulation
 

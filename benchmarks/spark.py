@@ -26,8 +26,8 @@ from rich.table import Table
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.recording import Archive
-from aeron_core.recording.batch_appender import AppenderParams, BatchAppender, MessageColumn
-from aeron_core.recording.messages import messages
+from aeron_core.recording.reading.messages import messages
+from aeron_core.recording.writing.batch_appender import AppenderParams, BatchAppender, MessageColumn
 
 ROWS = 2_000_000
 PAYLOAD_LENGTH = 100

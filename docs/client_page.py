@@ -19,17 +19,19 @@ PACKAGE: Final = Path(aeron_core.__file__).parent
 #: Modules and what of them the page tells, by its headings; the public names, and what they stand on.
 SECTIONS: Final = {
     "Connect": {
-        "client.aeron": ("connect", "Aeron"),
+        "client.connecting": ("connect",),
+        "client.aeron": ("Aeron",),
         "client.registrations": ("Registration",),
         "client.handlers": ("ClientHandlers", "PublicationErrorFrame"),
     },
     "Publish": {
-        "client.publication_base": ("PublicationBase",),
-        "client.publication": ("Publication",),
-        "client.exclusive_publication": ("ExclusivePublication",),
-        "client.claim": ("Claim",),
+        "client.publications.publication_state": ("PublicationState",),
+        "client.publications.publication_base": ("PublicationBase",),
+        "client.publications.publication": ("Publication",),
+        "client.publications.exclusive_publication": ("ExclusivePublication",),
+        "client.publications.claim": ("Claim",),
         "client.channel_peers": ("ChannelPeer",),
-        "client.peer_watch": ("PeerWatch", "PeerRefusal"),
+        "client.conductor.peer_watch": ("PeerWatch", "PeerRefusal"),
         "logbuffer.results": (
             "NOT_CONNECTED",
             "BACK_PRESSURED",
@@ -41,13 +43,13 @@ SECTIONS: Final = {
         ),
     },
     "Subscribe": {
-        "client.subscription": ("Subscription",),
-        "client.image": ("Image",),
-        "client.header": ("Header",),
-        "client.fragment_assembler": ("FragmentAssembler",),
-        "client.controlled_fragment_assembler": ("ControlledFragmentAssembler",),
-        "client.action": ("Action",),
-        "client.message_batch": ("MessageBatch",),
+        "client.subscriptions.subscription": ("Subscription",),
+        "client.subscriptions.image": ("Image",),
+        "client.subscriptions.header": ("Header",),
+        "client.subscriptions.fragment_assembler": ("FragmentAssembler",),
+        "client.subscriptions.controlled_fragment_assembler": ("ControlledFragmentAssembler",),
+        "client.subscriptions.action": ("Action",),
+        "client.subscriptions.message_batch": ("MessageBatch",),
     },
     "Channels and counters": {
         "uri.channel_uri": ("ChannelUri",),
@@ -93,7 +95,10 @@ _PLAIN: Final = {
 #: Members that are public for the sake of other modules of the package.
 _INTERNAL: Final = re.compile(r"\b[Ff]or (the client's conductor|claims|images|compiled callers)\b")
 
-_NOTES: Final = {"PublicationBase": "What `Publication` and `ExclusivePublication` have in common."}
+_NOTES: Final = {
+    "PublicationState": "The state that `Publication` and `ExclusivePublication` have in common.",
+    "PublicationBase": "How `Publication` and `ExclusivePublication` offer messages.",
+}
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The face of asyncio, over streams in memory and a stand-in for a driver."""
+"""The client for asyncio, with logs in memory and a driver double."""
 
 import asyncio
 
@@ -7,11 +7,11 @@ import pytest
 from aeron_core import ClientError, ClosedError, NotConnectedError, aio
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.counter import Counter
-from aeron_core.client.image import Image
-from aeron_core.client.publication import Publication
-from aeron_core.client.publication_params import PublicationParams
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.publications.publication_arguments import PublicationArguments
 from aeron_core.client.registrations import Registration, RegistrationState
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import LogBufferParams
 
@@ -28,7 +28,7 @@ class Stream:
         self.limit = AtomicBuffer.allocate(128)
         self.limit.put_i64(0, 32768)
         self.publication = Publication(
-            PublicationParams(
+            PublicationArguments(
                 owner=None,
                 channel="aeron:ipc",
                 stream_id=2,
@@ -51,7 +51,7 @@ def stream():
     return Stream()
 
 
-def test_messages_come_whole_and_in_order_until_the_subscription_is_closed(stream):
+def test_messages_yields_whole_messages_in_order_until_the_subscription_is_closed(stream):
     long = bytes(range(256)) * 20
 
     async def run():
@@ -71,7 +71,7 @@ def test_messages_come_whole_and_in_order_until_the_subscription_is_closed(strea
     assert received[-1].position == stream.publication.position
 
 
-def test_whoever_leaves_the_loop_leaves_the_next_message_to_the_next_poll(stream):
+def test_leaving_the_loop_keeps_the_next_message_for_the_next_poll(stream):
     async def take_one():
         async for message in aio.messages(stream.subscription):
             return message.data
@@ -83,7 +83,7 @@ def test_whoever_leaves_the_loop_leaves_the_next_message_to_the_next_poll(stream
     assert [asyncio.run(take_one()), asyncio.run(take_one())] == [b"a", b"b"]
 
 
-def test_an_offer_waits_until_there_is_room(stream):
+def test_an_offer_waits_under_back_pressure(stream):
     stream.limit.put_i64(0, 0)
 
     async def make_room():
@@ -99,10 +99,8 @@ def test_an_offer_waits_until_there_is_room(stream):
     assert asyncio.run(run()) == 64
 
 
-@pytest.mark.parametrize(
-    ("is_connected", "reason"), [(True, "back pressure"), (False, "nobody is connected")]
-)
-def test_an_offer_that_waits_too_long_says_for_what(stream, is_connected, reason):
+@pytest.mark.parametrize(("is_connected", "reason"), [(True, "back pressure"), (False, "no subscriber")])
+def test_an_offer_that_times_out_raises_with_the_reason(stream, is_connected, reason):
     stream.limit.put_i64(0, 0)
     stream.log.set_is_connected(is_connected)
 
@@ -117,7 +115,7 @@ def test_an_offer_to_a_closed_publication_raises(stream):
         asyncio.run(aio.async_offer(stream.publication, b"x"))
 
 
-def test_connected_returns_raises_in_time_or_with_the_close(stream):
+def test_connected_returns_times_out_or_raises_when_closed(stream):
     asyncio.run(aio.connected(stream.publication, timeout=0))
 
     stream.log.set_is_connected(False)
@@ -128,7 +126,7 @@ def test_connected_returns_raises_in_time_or_with_the_close(stream):
         asyncio.run(aio.connected(stream.publication))
 
 
-def test_a_result_is_awaited_until_it_is_there_and_cancelled_with_its_task():
+def test_a_result_is_awaited_and_cancelled_with_its_task():
     def registration():
         return Registration(None, 1, "add something", 0, lambda response: response)
 
@@ -147,7 +145,7 @@ def test_a_result_is_awaited_until_it_is_there_and_cancelled_with_its_task():
     assert cancelled.state is RegistrationState.CANCELLED
 
 
-def test_waiting_grows_from_nothing_to_its_bound(monkeypatch):
+def test_the_sleeps_of_a_backoff_grow_to_its_maximum(monkeypatch):
     slept = []
 
     async def sleep(seconds):

@@ -1,4 +1,4 @@
-"""The names that programs import."""
+"""The public names of the package."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ def test_every_public_name_can_be_imported(name):
     assert name in dir(aeron_core)
 
 
-def test_an_unknown_name_is_no_attribute():
+def test_an_unknown_name_raises_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = aeron_core.nothing
 
@@ -27,7 +27,7 @@ def test_importing_the_package_imports_neither_numpy_nor_pydantic():
     assert answer.stdout.strip() == "set()"
 
 
-def test_connecting_needs_no_numpy():
+def test_connecting_does_not_import_numpy():
     code = "import sys, aeron_core; aeron_core.connect; print('numpy' in sys.modules)"
 
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

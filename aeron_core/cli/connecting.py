@@ -9,11 +9,12 @@ from typing import Final
 from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, say
-from aeron_core.client.aeron import Aeron, connect
-from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import log_error
-from aeron_core.client.publication import Publication
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import CncNotReadyError, DriverTimeoutError, NotConnectedError
 from aeron_core.settings import load_client_settings
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 from aeron_core.cli.driver_files import DriverFiles, open_loss_report
 from aeron_core.cli.latency import Latencies
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled
 from aeron_core.driver.media_driver import MediaDriver
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aeron_core.cli.rate import RateDisplay
-    from aeron_core.client.message_batch import MessageBatch
-    from aeron_core.client.publication import Publication
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.publications.publication import Publication
+    from aeron_core.client.subscriptions.message_batch import MessageBatch
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 _STREAM_ID: Final = 1001
 _LINE_END: Final = ord("\n")

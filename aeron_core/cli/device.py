@@ -15,7 +15,8 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.rate import RateDisplay, counted
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.concurrent.error_log import read_errors
 from aeron_core.device import Device
 from aeron_core.driver.media_driver import MediaDriver

@@ -23,9 +23,9 @@ from aeron_core.cli.ping_pong import (
     PongChannel,
     PongStream,
 )
-from aeron_core.client.header import Header
-from aeron_core.client.offerer import Offerer
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.publications.offerer import Offerer
+from aeron_core.client.subscriptions.header import Header
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ConfigurationError, NotConnectedError
 
 _TIMESTAMP_LENGTH = 8

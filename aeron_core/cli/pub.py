@@ -17,7 +17,7 @@ from aeron_core.cli.connecting import await_other_side, connect_to_driver
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.rate import RateDisplay
-from aeron_core.client.offerer import Offerer
+from aeron_core.client.publications.offerer import Offerer
 
 
 def pub(  # noqa: PLR0913 - the options of the command

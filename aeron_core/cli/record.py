@@ -13,10 +13,10 @@ from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.cli.recording_run import RecordingRun, WantedStreams
-from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.place import recording_place
-from aeron_core.recording.recorder import RecorderParams
-from aeron_core.recording.retention import RetentionPolicy
+from aeron_core.recording.retention.retention import RetentionPolicy
+from aeron_core.recording.writing.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
+from aeron_core.recording.writing.recorder import RecorderParams
 from aeron_core.uri.values import format_duration_ns
 
 

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from aeron_core.cli.options import is_terminal
-from aeron_core.recording.image_recorder import ImageRecorder
+from aeron_core.recording.writing.image_recorder import ImageRecorder
 
 _INTERVAL_S: Final = 0.5
 _MEGABYTE: Final = 1_000_000

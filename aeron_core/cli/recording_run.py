@@ -19,11 +19,11 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
 from aeron_core.cli.recorded_streams import RecordedStreams
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError, DriverTimeoutError
 from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import RecordingPlace
-from aeron_core.recording.recorder import Recorder
+from aeron_core.recording.writing.recorder import Recorder
 
 # Between two looks for a driver. An invented number: drivers are back within seconds.
 _LOOK_S: Final = 0.05

@@ -18,10 +18,10 @@ from aeron_core.cli.recordings_options import ArchivePlace
 from aeron_core.cli.recordings_purge import purge_recordings
 from aeron_core.cli.recordings_verify import verify_recordings
 from aeron_core.errors import RecordingError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.leases import Lease, read_leases
-from aeron_core.recording.recording import Recording
-from aeron_core.recording.states import state_of
+from aeron_core.recording.retention.leases import Lease, read_leases
+from aeron_core.recording.retention.states import state_of
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
 
 _PIPE_WIDTH: Final = 240
 _MEGABYTE: Final = 1_000_000

@@ -16,10 +16,10 @@ from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.recordings_options import ArchivePlace, RecordingId, progress
 from aeron_core.errors import ConfigurationError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.export import ExportFormat, export
-from aeron_core.recording.messages import RecordedMessage, messages
-from aeron_core.recording.recording import Recording
+from aeron_core.recording.reading.export import ExportFormat, export
+from aeron_core.recording.reading.messages import RecordedMessage, messages
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
 
 Begin = Annotated[
     int | None, typer.Option(help="Position of the first frame; where the recording begins, where unset.")

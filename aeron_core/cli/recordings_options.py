@@ -18,8 +18,8 @@ from rich.progress import (
 )
 
 from aeron_core.cli.options import is_terminal
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.recording import Recording
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
 
 ArchivePlace = Annotated[
     str, typer.Argument(metavar="DIR", help="Archive: a folder, or a URI such as s3://…")

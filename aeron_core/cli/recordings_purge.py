@@ -12,10 +12,10 @@ from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import time_ns_of
 from aeron_core.cli.recordings_options import ArchivePlace, RecordingIds, selected
 from aeron_core.errors import ConfigurationError, RecordingError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.leases import needed_from, read_leases
-from aeron_core.recording.purge import purge_before, purge_recording
-from aeron_core.recording.recording import Recording
+from aeron_core.recording.retention.leases import needed_from, read_leases
+from aeron_core.recording.retention.purge import purge_before, purge_recording
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
 
 
 def purge_recordings(  # noqa: PLR0913 - the options of the command

@@ -8,9 +8,9 @@ from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
 from aeron_core.cli.recordings_options import ArchivePlace, RecordingIds, progress, selected
 from aeron_core.errors import RecordingError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.recording import Recording
-from aeron_core.recording.verification import Fault, VerifiedRecording, verify
+from aeron_core.recording.reading.verification import RecordingFault, VerifiedRecording, verify
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.recording import Recording
 
 
 def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, json: Json = False) -> None:
@@ -27,7 +27,7 @@ def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, j
             try:
                 found.append(verify(archive.store, recording, time.time_ns(), advance))
             except RecordingError as error:
-                fault = Fault(recording.recording_id, 0, "recording.json", str(error))
+                fault = RecordingFault(recording.recording_id, 0, "recording.json", str(error))
                 found.append(VerifiedRecording(recording.recording_id, 0, 0, faults=[fault]))
     faults = [fault for result in found for fault in result.faults]
     if json:

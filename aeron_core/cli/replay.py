@@ -19,8 +19,8 @@ from aeron_core.cli.quantities import size_of
 from aeron_core.cli.recordings_export import Begin, End, range_of
 from aeron_core.cli.recordings_options import RecordingId, progress
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.replay import Replay, replay_channel
+from aeron_core.recording.reading.replay import Replay, replay_channel
+from aeron_core.recording.storage.archive import Archive
 
 _PAUSE_S: Final = 0.0002
 _MEGABYTE: Final = 1_000_000

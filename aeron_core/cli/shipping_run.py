@@ -16,7 +16,7 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
 from aeron_core.cli.shipped_files import ShippedFiles
 from aeron_core.client.aeron import Aeron
-from aeron_core.client.exclusive_publication import ExclusivePublication
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
 from aeron_core.errors import ClosedError, DriverTimeoutError, NotConnectedError
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position

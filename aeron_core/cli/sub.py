@@ -16,7 +16,7 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.rate import RateDisplay, counted
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.errors import ClosedError
 
 _BATCH: Final = 4096

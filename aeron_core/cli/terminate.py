@@ -11,10 +11,11 @@ import typer
 from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import AeronDir, directory_of, positive
 from aeron_core.cli.outcome import failed, say
-from aeron_core.client.driver_proxy import DriverProxy
+from aeron_core.client.conductor.driver_proxy import DriverProxy
 from aeron_core.concurrent import wake_up
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.errors import CncNotReadyError, ConfigurationError
+from aeron_core.protocol import commands
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _LOOK_INTERVAL_S: Final = 0.02
@@ -48,7 +49,8 @@ def terminate(
         )
     pid = files.cnc.pid
     ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
-    DriverProxy(ring, wake_up.find_semaphore(directory, wake_up.CONDUCTOR)).terminate_driver(secret)
+    driver = DriverProxy(ring, wake_up.find_semaphore(directory, wake_up.CONDUCTOR))
+    driver.send(commands.TerminateDriver, secret)
     deadline_s = time.monotonic() + timeout
     while not _has_ended(directory, pid):
         if time.monotonic() >= deadline_s:

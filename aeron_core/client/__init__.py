@@ -1,1 +1,1 @@
-"""A client of any media driver of the current protocol: it meets the driver in cnc.dat, never in its code."""
+"""Client of any media driver of the current protocol: shares the file cnc.dat with it, and no code."""

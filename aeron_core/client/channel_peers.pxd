@@ -12,11 +12,11 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 @cython.final
 cdef class ChannelPeers:
     cdef object _reader               # of the driver's counters
-    cdef list _counters               # keeps what the pointers point to
-    cdef PointerList _slots           # Counter, one for each peer that there may be
-    cdef Counter _sender_position     # None where there is none
-    cdef bint _is_sent                # by the driver's sender
-    cdef int32_t _last                # slot that was found last
+    cdef list _counters               # keeps the objects behind the pointers alive
+    cdef PointerList _slots           # Counter, one for each possible peer
+    cdef Counter _sender_position     # None if there is none
+    cdef bint _is_sent                # whether the driver's sender sends the stream
+    cdef int32_t _last                # slot of the last hit
 
     @cython.locals(waiting=int64_t, value=int64_t)
     cpdef int64_t refusal(self, int32_t session_id, int64_t length, int64_t position) noexcept nogil

@@ -1,6 +1,6 @@
-"""The peers that a publication's channel is connected to, one by one, as the driver's counters show them.
+"""Peers of a publication's channel, read from the driver's counters.
 
-Not here: what is sent to them. A channel whose medium does not tell its peers apart has none.
+Not here: sending. A medium that does not distinguish peers has none.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _SENDER_POSITION_TYPE_ID: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ChannelPeer:
-    """Who is connected to a channel."""
+    """A peer that is connected to a channel."""
 
     session_id: int
-    """By which messages are addressed to it, and the session of the image with its messages."""
+    """The address of the peer in `offer(peer=...)`, and the session of the image with its messages."""
     source_identity: str
-    """Where it is: `host:port`, or the path of a Unix socket."""
+    """Its address: `host:port`, or the path of a Unix socket."""
 
 
 class ChannelPeers:
-    """Of the channel with that status counter; any thread."""
+    """Peers of the channel with that status counter; any thread may use it."""
 
     def __init__(self, reader: CountersReader, channel_status_id: int, registration_id: int) -> None:
         self._reader = reader
@@ -60,24 +60,24 @@ class ChannelPeers:
 
     @property
     def are_told_apart(self) -> bool:
-        """Whether a message may name its peer."""
+        """Whether the medium distinguishes peers, so that a message can be addressed to one."""
         return len(self._counters) > 0
 
     def refusal(self, session_id: int, length: int, position: int) -> int:
-        """Return why a message of `length` bytes cannot go to a peer, or 0; `position` is the publication's.
+        """Return why a message of `length` bytes cannot be sent to a peer, or 0; `position` is the publication's.
 
-        RESULT_NO_PEER, or RESULT_PEER_FULL where the peer may have no room for it behind all that the driver has not
-        taken yet, as if that were all for the same peer.
+        RESULT_NO_PEER if the peer is not connected. RESULT_PEER_FULL if its queue may lack space: the check
+        assumes that all bytes that the driver has not sent yet are for the same peer.
         """
         if self._slots.size == 0:
             return peers.RESULT_NO_PEER
-        # The sender's position first: what it has passed is out of the room that is read next.
+        # Read the sender's position first: bytes that it has passed are subtracted from the space that is read next.
         waiting = position - self._sender_position.get_acquire()
         value = self._find(session_id)
         if value == 0:
             return peers.RESULT_NO_PEER
         room = value & peers.ROOM_MASK
-        # Without room not even a message without a body goes, which has a head.
+        # Even an empty message needs space for its header.
         return peers.RESULT_PEER_FULL if room == 0 or length + waiting > room else 0
 
     def count_taken(  # noqa: PLR0913
@@ -89,13 +89,13 @@ class ChannelPeers:
         position: int,
         log: LogBuffer,
     ) -> int:
-        """Return how many messages of a batch a peer takes one after another, or as `refusal` why not even one."""
+        """Return how many messages of a batch a peer accepts in sequence, or the `refusal` of the first one."""
         taken = 0
         while taken < count:
             offset = (first + taken) * 8
             length = boundaries.get_i64(offset + 8) - boundaries.get_i64(offset)
             if length < 0 or length > log.max_message_length:
-                # The appender ends there, and says why.
+                # The appender stops at this message and returns the reason.
                 return taken + 1
             reason = self.refusal(session_id, length, position)
             if reason != 0:
@@ -108,14 +108,14 @@ class ChannelPeers:
         return taken
 
     def unsent_length(self, position: int) -> int:
-        """Return the bytes up to `position` that the driver has not sent, or handed to queues of peers.
+        """Return the bytes up to `position` that the driver has neither sent nor queued for peers.
 
-        None where nothing is sent, as with IPC: subscribers have it at once.
+        Always 0 with IPC: subscribers read the log directly.
         """
         return position - self._sender_position.get_acquire() if self._is_sent else 0
 
     def _find(self, session_id: int) -> int:
-        """Return the value of the counter of a peer, 0 where it is not there."""
+        """Return the counter value of a peer, 0 if it is not connected."""
         for index in range(-1, self._slots.size):
             at = self._last if index < 0 else index
             value: int = cython.cast(Counter, self._slots.at(at)).get_acquire()
@@ -125,12 +125,12 @@ class ChannelPeers:
         return 0
 
     def connected(self) -> list[ChannelPeer]:
-        """Return who is connected now."""
+        """Return the peers that are connected now."""
         found = []
         for counter in self._counters:
             value = counter.get_acquire()
             key = self._reader.key(counter.id)
-            # Else it went, or another came, while the key was read.
+            # Otherwise the peer disconnected, or another took its slot, while the key was read.
             if value & peers.ROOM_IS_PEER and _session_of(value) == _session_of(counter.get_acquire()):
                 length = min(int.from_bytes(key[: peers.PEER_KEY_TEXT_OFFSET], "little"), len(key))
                 text = key[peers.PEER_KEY_TEXT_OFFSET :][:length]
@@ -139,10 +139,10 @@ class ChannelPeers:
 
 
 def addressed(peer: int, hops: int) -> int:
-    """Return the reserved value of a message to a peer that has so many hops behind it."""
+    """Return the reserved value of a message to a peer that has passed `hops` devices."""
     if not 0 <= hops <= peers.RESERVED_HOPS_MASK:
         raise ValueError(
-            f"reserved_value={hops}: must be the hops of a message to a peer, from 0 to {peers.RESERVED_HOPS_MASK}"
+            f"reserved_value={hops}: with peer=, a number of hops from 0 to {peers.RESERVED_HOPS_MASK}"
         )
     return (peer << peers.RESERVED_PEER_SHIFT) | peers.RESERVED_HAS_PEER | hops
 

@@ -1,4 +1,4 @@
-"""What the driver's counters say about a channel: whether it is open, and on which addresses.
+"""State and bound addresses of a channel, read from the driver's counters.
 
 Source: aeronc.h (AERON_CHANNEL_STATUS_…), aeron_counters.h, aeron_position.h, LocalSocketAddressStatus.java.
 """
@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 import struct
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from aeron_core.concurrent.counters import CountersReader
+from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
 
 LOCAL_SOCKET_ADDRESS_TYPE_ID: Final = 14
-_NO_COUNTER: Final = -1
 # Of the key: the channel status counter, the length of the address, then the address.
 _KEY: Final = struct.Struct("<ii")
 _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)")
@@ -23,15 +21,15 @@ _ENDPOINT_WITH_PORT_0: Final = re.compile(r"(?<=[?|]endpoint=)([^|]*):0(?=\||$)"
 class ChannelStatus(IntEnum):
     """State of the endpoint of a channel in the driver."""
 
-    ERRORED = -1  # it cannot send or receive; the error log says why
+    ERRORED = -1  # it cannot send or receive; the cause is in the error log
     INITIALIZING = 0  # the driver has not opened it yet
     ACTIVE = 1  # it is open
-    CLOSING = 2  # nobody uses it any more
+    CLOSING = 2  # no longer used
 
 
 def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
     """Return the state that counter `status_id` holds; a channel without an endpoint is always active."""
-    if status_id == _NO_COUNTER:
+    if status_id == NULL_COUNTER_ID:
         return ChannelStatus.ACTIVE
     try:
         return ChannelStatus(counters.value(status_id))
@@ -40,8 +38,8 @@ def channel_status(counters: CountersReader, status_id: int) -> ChannelStatus:
 
 
 def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
-    """Return the bound addresses of the channel whose status is counter `status_id`."""
-    if status_id == _NO_COUNTER or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
+    """Return the bound addresses of the channel with the status counter `status_id`."""
+    if status_id == NULL_COUNTER_ID or channel_status(counters, status_id) is not ChannelStatus.ACTIVE:
         return []
     addresses = []
     for record in counters:
@@ -54,7 +52,7 @@ def local_addresses(counters: CountersReader, status_id: int) -> list[str]:
 
 
 def resolved_channel(counters: CountersReader, channel: str, status_id: int) -> str | None:
-    """Return `channel` with the port 0 of its endpoint replaced by the bound one, None until it is bound."""
+    """Return `channel` with port 0 of its endpoint replaced by the bound port; None until it is bound."""
     if not _ENDPOINT_WITH_PORT_0.search(channel):
         return channel
     addresses = local_addresses(counters, status_id)

@@ -1,6 +1,6 @@
-"""What programs give to commands of the client, checked before anything is sent.
+"""Validation of command arguments before anything is sent.
 
-Wrong types raise TypeError and wrong values ValueError, with the name of the argument.
+A wrong type raises TypeError and a wrong value ValueError, with the name of the argument.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 def channel_of(channel: object) -> str:
-    """Return the text of a channel."""
+    """Return a channel URI as text."""
     if isinstance(channel, str | ChannelUri | ChannelUriBuilder):
         return str(channel)
-    raise TypeError(f"channel={channel!r}: must be a channel URI, as text or as a ChannelUri")
+    raise TypeError(f"channel={channel!r}: must be a channel URI: a string or a ChannelUri")
 
 
 def int32_of(value: object, name: str) -> int:
-    """Return a number that has 32 bits."""
+    """Return a 32-bit integer."""
     return _integer(value, name, INT32_MIN, INT32_MAX)
 
 
 def int64_of(value: object, name: str) -> int:
-    """Return a number that has 64 bits."""
+    """Return a 64-bit integer."""
     return _integer(value, name, INT64_MIN, INT64_MAX)
 
 
 def text_of(value: object, name: str) -> str:
-    """Return a text."""
+    """Return a string."""
     if isinstance(value, str):
         return value
-    raise TypeError(f"{name}={value!r}: must be a text")
+    raise TypeError(f"{name}={value!r}: must be a string")
 
 
 def bytes_of(value: object, name: str) -> bytes:
-    """Return bytes, of whatever holds some."""
+    """Return the bytes of a bytes-like object."""
     if isinstance(value, _BYTES):
         return bytes(value)
     raise TypeError(f"{name}={value!r}: must be bytes")

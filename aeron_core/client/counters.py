@@ -1,4 +1,4 @@
-"""Counters that a client owns: a number that every process which maps cnc.dat can read.
+"""Counters that a client owns: int64 values that every process that maps cnc.dat can read.
 
 Not here: reading other counters (`Aeron.counters_reader`).
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Counter:
-    """One writer at a time, but for `get_and_add`. A static counter outlives its client, for ever."""
+    """One writer at a time, except for `get_and_add`. A static counter outlives its client and is never freed."""
 
     def __init__(
         self,
@@ -37,12 +37,12 @@ class Counter:
 
     @property
     def label(self) -> str:
-        """The text for humans."""
+        """The label, a text for people."""
         return self._counters.label(self.id)
 
     @property
     def type_id(self) -> int:
-        """What it counts."""
+        """The type id, which identifies what it counts."""
         return self._counters.type_id(self.id)
 
     @property
@@ -52,12 +52,12 @@ class Counter:
 
     @property
     def is_allocated(self) -> bool:
-        """Whether the driver has it allocated, for this owner or another."""
+        """Whether the driver has its slot allocated, for this owner or another."""
         return self._counters.state(self.id) == wire.COUNTER_STATE_ALLOCATED
 
     @property
     def value(self) -> int:
-        """The value; setting it shows it to all, with what was stored before. Raises ClosedError on set."""
+        """The value. Setting is a release store, reading an acquire load; setting raises ClosedError once closed."""
         return self._value.get_acquire()
 
     @value.setter
@@ -66,26 +66,29 @@ class Counter:
         self._value.set_release(value)
 
     def increment(self) -> int:
-        """Add one as the only writer, and return what it was before."""
+        """Add one as the only writer and return the previous value."""
         self._check_open()
         return self._value.increment_release()
 
     def get_and_add(self, delta: int) -> int:
-        """Add as one of several writers, and return what it was before."""
+        """Add atomically as one of several writers and return the previous value."""
         self._check_open()
         return self._value.get_and_add(delta)
 
     def propose_max(self, value: int) -> bool:
-        """Raise it to `value` as the only writer; return whether it was lower."""
+        """Raise the value to `value` as the only writer; return whether it was lower."""
         self._check_open()
         return self._value.propose_max_release(value)
 
     def close(self) -> None:
-        """Give it back; a static one stays. Closing twice does nothing."""
-        self._owner.close_counter(self)
+        """Free the counter; a static one stays allocated. Closing twice does nothing."""
+        # A static counter is no resource of this client, and the program chose its registration id.
+        if not self.is_static:
+            self._owner.close_counter(self.registration_id)
+        self.mark_closed()
 
     def mark_closed(self) -> None:
-        """Refuse writes from now on. For the client's conductor."""
+        """Reject writes from now on. For the client's conductor."""
         self.is_closed = True
 
     def __enter__(self) -> Counter:
@@ -99,6 +102,6 @@ class Counter:
         return f"Counter(id={self.id}, registration_id={self.registration_id}, {state})"
 
     def _check_open(self) -> None:
-        # The id of a counter that was freed goes to somebody else before long.
+        # The driver reuses the id of a freed counter: a write would change the counter of another owner.
         if self.is_closed:
             raise ClosedError(f"counter {self.id} (registration {self.registration_id}) is closed")

@@ -1,7 +1,7 @@
-"""What a program is told by its client, beside the results of its calls.
+"""Handlers: callbacks of a program for events of its client.
 
-All of these run on the thread of the client's conductor, or on that of a call that waits for the driver; they
-must not wait for the driver themselves: use the `_async` methods there.
+They run on the thread of the client's conductor, or on that of a call that waits for the driver. They must not
+wait for the driver themselves: use the `_async` methods in them.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from typing import TYPE_CHECKING
 from aeron_core.errors import ClientTimeoutError, DriverTimeoutError, ErrorCode
 
 if TYPE_CHECKING:
-    from aeron_core.client.image import Image
+    from aeron_core.client.subscriptions.image import Image
     from aeron_core.concurrent.counters import CountersReader
     from aeron_core.protocol.responses import OnPublicationError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicationErrorFrame:
-    """A receiver refused one of the client's publications."""
+    """A receiver rejected one of the client's publications."""
 
     registration_id: int
-    """Of the publication, the original one where it is shared."""
+    """Of the publication; the original id if the publication is shared."""
     destination_registration_id: int
-    """Of the destination, -1 without one."""
+    """Of the destination; -1 if there is none."""
     session_id: int
     stream_id: int
     receiver_id: int
     group_tag: int
-    """-1 without one."""
+    """-1 if the receiver has none."""
     source: tuple[str, int] | None
-    """Host and port of the receiver, None where they are not known."""
+    """Host and port of the receiver; None if unknown."""
     error_code: ErrorCode
     error_message: str
 
     @classmethod
     def of(cls, response: OnPublicationError) -> PublicationErrorFrame:
-        """Return what the driver's message says."""
+        """Return the error that a driver's message carries."""
         return cls(
             registration_id=response.registration_id,
             destination_registration_id=response.destination_registration_id,
@@ -62,7 +62,7 @@ CloseHandler = Callable[[], object]
 
 
 def log_error(error: Exception) -> None:
-    """Log what happened, in one line where no code is to blame: the error handler of a program that has none."""
+    """Log an error; the default error handler. Timeouts are logged without a traceback."""
     is_expected = isinstance(error, DriverTimeoutError | ClientTimeoutError)
     logging.getLogger("aeron_core.client").error(
         "%s: %s", type(error).__name__, error, exc_info=None if is_expected else error
@@ -71,15 +71,15 @@ def log_error(error: Exception) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHandlers:
-    """Everything that a program may want to hear of."""
+    """All handlers of a client; each is optional."""
 
     on_error: ErrorHandler = log_error
-    """Errors that no call raises: the driver died, the client was given up, a handler raised."""
+    """Errors that no call can raise: the driver died, it timed the client out, or a handler raised."""
     on_available_image: ImageHandler | None = None
-    """For subscriptions that are added without one of their own; so is the next."""
+    """Default for subscriptions that are added without their own; so is the next."""
     on_unavailable_image: ImageHandler | None = None
     on_available_counter: CounterHandler | None = None
     on_unavailable_counter: CounterHandler | None = None
     on_publication_error: PublicationErrorHandler | None = None
     on_close: CloseHandler | None = None
-    """Called once, when the client closes for whatever reason."""
+    """Called once, when the client closes for any reason."""

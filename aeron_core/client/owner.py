@@ -1,76 +1,57 @@
-"""What publications, subscriptions and counters need of their client."""
+"""The client as its publications, subscriptions and counters see it.
+
+They depend on this protocol and not on the client, which creates them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol
 
 if TYPE_CHECKING:
-    from aeron_core.client.channel_peers import ChannelPeers
-    from aeron_core.client.channel_status import ChannelStatus
-    from aeron_core.client.counters import Counter
-    from aeron_core.client.publication_base import PublicationBase
     from aeron_core.client.registrations import Registration
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.concurrent.counters import CountersReader
+    from aeron_core.protocol.commands import DriverCommand
 
-T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Connectable(Protocol):
-    """What can have somebody at its other end."""
+    """A publication or subscription."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is somebody."""
+        """Whether it has a peer."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody will ever be there."""
+        """Whether it was closed."""
 
 
 class ResourceOwner(Protocol):
-    """The client as its resources see it; any thread may call it."""
+    """The client; any thread may call it. Its methods raise ClosedError once the client is closed."""
 
-    def result(self, registration: Registration[T]) -> T:
-        """Wait for the driver's answer and return it."""
+    @property
+    def counters(self) -> CountersReader:
+        """The counters of the driver and its clients."""
+
+    def command(
+        self,
+        what: str,
+        kind: Callable[Concatenate[int, int, P], DriverCommand],
+        *fields: P.args,
+        **named: P.kwargs,
+    ) -> Registration[int]:
+        """Send a command that is answered with its correlation id; `what` names it in errors."""
 
     def await_connected(self, resource: Connectable, timeout: float | None) -> None:
-        """Return once `resource` is connected; NotConnectedError after `timeout` seconds."""
+        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
 
-    def close_publication(self, publication: PublicationBase, *, revoke: bool) -> None:
-        """Give it back to the driver."""
+    def close_publication(self, registration_id: int, *, revoke: bool) -> None:
+        """Close a publication and remove it from the driver."""
 
-    def close_subscription(self, subscription: Subscription) -> None:
-        """Give it back to the driver."""
+    def close_subscription(self, registration_id: int) -> None:
+        """Close a subscription with its images and remove it from the driver."""
 
-    def close_counter(self, counter: Counter) -> None:
-        """Give it back to the driver."""
-
-    def reject_image(self, correlation_id: int, position: int, reason: str) -> None:
-        """Refuse an image from a position on."""
-
-    def channel_status(self, status_id: int) -> ChannelStatus:
-        """Return the state of a channel's endpoint."""
-
-    def channel_peers(self, status_id: int, registration_id: int) -> ChannelPeers:
-        """Return the peers of the channel of a publication, by the registration id that it has in the driver."""
-
-    def local_addresses(self, status_id: int) -> list[str]:
-        """Return the bound addresses of a channel."""
-
-    def resolved_channel(self, channel: str, status_id: int) -> str | None:
-        """Return the channel with its bound port in place of port 0."""
-
-    def add_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Send a publication to one more place."""
-
-    def remove_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Send a publication to one place less."""
-
-    def remove_destination_by_id(self, registration_id: int, destination_id: int) -> Registration[int]:
-        """Send a publication to one place less."""
-
-    def add_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Receive a subscription from one more place."""
-
-    def remove_rcv_destination(self, registration_id: int, channel: str) -> Registration[int]:
-        """Receive a subscription from one place less."""
+    def close_counter(self, registration_id: int) -> None:
+        """Close a counter and free it in the driver."""

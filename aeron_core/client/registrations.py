@@ -1,11 +1,11 @@
-"""Commands that wait for the driver's answer.
+"""Registrations: commands that await the driver's answer.
 
-    awaiting -> registered    the driver answered, and what was asked for is there
-             -> errored       the driver refused, or what it made could not be mapped
-             -> timed out     no answer within the driver timeout, though the driver was alive after that
-             -> cancelled     nobody wants it any more
+    awaiting -> registered    the driver answered, and the resource exists
+             -> errored       the driver refused, or its log file could not be mapped
+             -> timed out     no answer within the driver timeout, although the driver was alive after that
+             -> cancelled     the program no longer wants it
 
-Invariant: what arrives for a registration that timed out or was cancelled is given back to the driver.
+Invariant: a resource that arrives for a timed-out or cancelled registration is removed from the driver.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Awaiter(Protocol):
-    """Who can wait for an answer."""
+    """The part of the client that waits for an answer."""
 
     def await_registration(self, registration: Registration[T], timeout: float | None) -> None:
         """Return once `registration` is done; raise TimeoutError after `timeout` seconds."""
 
 
 class RegistrationState(Enum):
-    """See the module."""
+    """The states of the module's table."""
 
     AWAITING = "awaiting"
     REGISTERED = "registered"
@@ -41,7 +41,7 @@ class RegistrationState(Enum):
 
 
 class Registration(Generic[T]):
-    """What an `add_…_async` returns: a command that the driver has not answered yet. Any thread."""
+    """The future result of an `add_…_async` method. Any thread may use it."""
 
     def __init__(
         self,
@@ -62,11 +62,11 @@ class Registration(Generic[T]):
 
     @property
     def is_done(self) -> bool:
-        """Whether the answer is there, or none is waited for any more."""
+        """Whether the registration has left the state AWAITING."""
         return self.state is not RegistrationState.AWAITING
 
     def poll(self) -> T | None:
-        """Return what was asked for, None while it is not there. Raises what `result` raises."""
+        """Return the result, None while it is pending. Raises the same errors as `result`."""
         if self.state is RegistrationState.CANCELLED:
             raise ClientError(f"{self.what}: cancelled")
         if self._error is not None:
@@ -74,10 +74,10 @@ class Registration(Generic[T]):
         return self._value
 
     def result(self, timeout: float | None = None) -> T:
-        """Wait for what was asked for and return it; TimeoutError after `timeout` seconds.
+        """Wait for the result and return it; raises TimeoutError after `timeout` seconds.
 
-        Raises RegistrationError when the driver refuses, DriverTimeoutError when it does not answer within
-        the driver timeout: it has closed the client where the driver is dead, and not where the driver lives.
+        Raises RegistrationError if the driver refuses, and DriverTimeoutError if it does not answer within the
+        driver timeout. If the driver is dead the client is closed; otherwise it stays open.
         """
         self._awaiter.await_registration(self, timeout)
         value = self.poll()
@@ -85,14 +85,14 @@ class Registration(Generic[T]):
         return value
 
     def cancel(self) -> bool:
-        """Give up what was asked for: what arrives is closed at once. Return False when it had arrived."""
+        """Cancel: a late result is closed at once. Return False if the result has arrived already."""
         if self.is_done:
             return False
         self.state = RegistrationState.CANCELLED
         return True
 
     def complete(self, response: Response) -> T | None:
-        """Take the driver's answer; return what nobody wants any more. For the client's conductor."""
+        """Take the driver's answer; return the result if it is no longer wanted. For the client's conductor."""
         value = self._make(response)
         if self.is_done:
             return value
@@ -101,7 +101,7 @@ class Registration(Generic[T]):
         return None
 
     def fail(self, error: Exception, state: RegistrationState = RegistrationState.ERRORED) -> None:
-        """Take the reason why there will be nothing. For the client's conductor."""
+        """Fail with `error` unless done already. For the client's conductor."""
         if not self.is_done:
             self._error = error
             self.state = state
@@ -111,7 +111,7 @@ class Registration(Generic[T]):
 
 
 class Registrations:
-    """Commands by their correlation ids."""
+    """Pending registrations by correlation id."""
 
     def __init__(self) -> None:
         self._pending: dict[int, Registration[object]] = {}
@@ -120,21 +120,22 @@ class Registrations:
         return len(self._pending)
 
     def add(self, registration: Registration[T]) -> None:
-        """Wait for an answer."""
+        """Add a pending registration."""
         self._pending[registration.registration_id] = registration  # type: ignore[assignment]
 
     def find(self, correlation_id: int) -> Registration[object] | None:
-        """Return who waits for that answer, also in vain, or None."""
+        """Return the registration with that id, also a failed one, or None."""
         return self._pending.get(correlation_id)
 
     def pop(self, correlation_id: int) -> Registration[object] | None:
-        """Return who waits for that answer and forget it, or None."""
+        """Remove and return the registration with that id, or None."""
         return self._pending.pop(correlation_id, None)
 
     def check_deadlines(self, beat_ns: int, timeout_ns: int) -> int:
-        """Give up what the driver had not answered in time when it was last seen alive; return how many.
+        """Fail registrations after their deadline, and return how many.
 
-        A driver that was not seen alive since the deadline may be dead: the client is closed for that then.
+        `beat_ns` is the time of the driver's last heartbeat. If it is older than a deadline the driver may be dead,
+        which closes the client elsewhere: the registration is kept.
         """
         count = 0
         for registration in list(self._pending.values()):
@@ -148,14 +149,14 @@ class Registrations:
                     ),
                     RegistrationState.TIMED_OUT,
                 )
-                registration.deadline_ns += timeout_ns  # a late answer must still be given back
+                registration.deadline_ns += timeout_ns  # a late result must still be removed from the driver
                 count += 1
             else:
                 del self._pending[registration.registration_id]
         return count
 
     def fail_all(self, error: Exception) -> None:
-        """Give all of them up."""
+        """Fail all registrations."""
         for registration in self._pending.values():
             registration.fail(error)
         self._pending.clear()

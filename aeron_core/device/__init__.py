@@ -1,4 +1,4 @@
-"""Devices of the PAIR protocol: what comes from one channel goes on to another, and the other way round."""
+"""Devices of the PAIR protocol, which forward messages between two channels in both directions."""
 
 from aeron_core.device.device import Device as Device
 from aeron_core.device.device import DeviceSide as DeviceSide

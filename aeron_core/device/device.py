@@ -1,12 +1,12 @@
-"""A device joins two PAIR channels: what peers of one say goes on to peers of the other, with its hops.
+"""Device that joins two PAIR channels: forwards messages between their peers and keeps the hop count.
 
     peer ◄──► [first channel] ◄── Device ──► [second channel] ◄──► peer
 
-Each message goes over the wire with one hop more than it came with, and who receives it discards it beyond its limit:
-so loops end. Where one side takes no more, the other is not read on in that direction, and in that one alone. Where
-both channels are the same, messages go back to where they come from.
+Each message is sent with one hop more than it was received with, and a receiver discards it beyond its limit, so
+loops end. When one side applies back pressure, reading stops in that direction only. With one channel, messages are
+returned to the peers that sent them.
 
-Not here: a thread. Who calls `do_work` decides how often.
+Not here: a thread. The caller runs `do_work`.
 """
 
 from __future__ import annotations
@@ -16,35 +16,34 @@ from typing import TYPE_CHECKING
 
 from aeron_core._native import peers, wire
 from aeron_core.device.forwarder import Forwarder
-from aeron_core.device.ties import Ties
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import parse_bool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from aeron_core.client.aeron import Aeron
-    from aeron_core.client.exclusive_publication import ExclusivePublication
-    from aeron_core.client.image import Image
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.subscriptions.image import Image
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 _GONE = (wire.RESULT_NOT_CONNECTED, peers.RESULT_NO_PEER)
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What has gone on in one direction."""
+    """Messages forwarded in one direction."""
 
     messages: int = 0
     bytes: int = 0
     too_long: int = 0
-    """Messages that the other side's term-length= cannot carry: they are lost."""
+    """Messages that were dropped because they exceed the other side's maximum message length (term-length=)."""
     left: int = 0
-    """Messages that were taken and have not gone on."""
+    """Messages that were read and not forwarded yet."""
 
 
 class DeviceSide:
-    """A channel, both ways: a subscription and a publication of its own."""
+    """One channel of a device: a subscription and an exclusive publication."""
 
     def __init__(self, subscription: Subscription, publication: ExclusivePublication) -> None:
         self.channel = publication.channel
@@ -55,7 +54,7 @@ class DeviceSide:
 
     @classmethod
     def open(cls, aeron: Aeron, channel: str, stream_id: int) -> DeviceSide:
-        """Add what it takes to a client, and wait for the driver."""
+        """Add the subscription and the publication, and wait for the driver."""
         subscription = aeron.add_subscription(channel, stream_id)
         try:
             return cls(subscription, aeron.add_exclusive_publication(channel, stream_id))
@@ -64,17 +63,49 @@ class DeviceSide:
             raise
 
     def sessions(self) -> list[int]:
-        """Return who lives."""
+        """Return the sessions of the connected peers."""
         return [peer.session_id for peer in self.peers.connected()]
 
     def close(self) -> None:
-        """Give the channel back; the driver sends what it has."""
+        """Close the channel; the driver still sends everything that was offered."""
         self.subscription.close()
         self.publication.close()
 
 
+class Ties:
+    """Assigns peers of one side to peers of the other, by session; the sides are 0 and 1.
+
+    The first message of an unassigned peer assigns it to the peer of the other side with the fewest assignments, among
+    equals to the one that connected first. The reverse assignment is made too, unless that peer has one already. An
+    assignment ends when one of the two peers disconnects.
+    """
+
+    def __init__(self) -> None:
+        self._of_side: tuple[dict[int, int], dict[int, int]] = ({}, {})
+
+    def choose(self, side: int, session: int, here: Collection[int], there: Sequence[int]) -> int | None:
+        """Return the peer among `there` that receives messages of `session`; None if `there` is empty.
+
+        `here` are the connected peers of the side of `session`.
+        """
+        ties, back = self._of_side[side], self._of_side[1 - side]
+        tied = ties.get(session)
+        if tied is not None and tied in there:
+            return tied
+        for gone in [each for each in ties if each not in here]:
+            del ties[gone]
+        if not there:
+            return None
+        users = list(ties.values())
+        chosen = min(there, key=users.count)
+        ties[session] = chosen
+        if back.get(chosen) not in here:
+            back[chosen] = session
+        return chosen
+
+
 class _Direction:
-    """From one side to the other."""
+    """Forwards from one side to the other."""
 
     def __init__(self, index: int, source: DeviceSide, target: DeviceSide, ties: Ties) -> None:
         self._index = index
@@ -84,11 +115,11 @@ class _Direction:
         self._is_tied = source.is_polyamorous or target.is_polyamorous
         self._forwarders: dict[int, Forwarder] = {}
         self._chosen: dict[int, int] = {}  # by the image's correlation id
-        self._past = Traffic()  # of images that are gone
+        self._past = Traffic()  # of closed images
 
     @property
     def traffic(self) -> Traffic:
-        """What has gone on so far."""
+        """The messages forwarded so far."""
         every = list(self._forwarders.values())
         return Traffic(
             self._past.messages + sum(each.messages for each in every),
@@ -98,7 +129,7 @@ class _Direction:
         )
 
     def do_work(self, *, reads: bool = True) -> int:
-        """Take messages on; return how many. Without `reads` none that was not read before."""
+        """Forward messages and return how many; without `reads`, only messages that were read before."""
         before = self.traffic.messages
         for forwarder in list(self._each()):
             if (reads and forwarder.has_messages()) or forwarder.left():
@@ -134,7 +165,7 @@ class _Direction:
             return
         key = forwarder.image.correlation_id
         session = self._chosen.get(key)
-        # Who is the one peer of the other side is told by asking: messages to it are not addressed.
+        # A side that is not polyamorous has one peer at a time, which may change: choose it for each message.
         if session is None or not self._target.is_polyamorous:
             session = self._choose(forwarder.image.session_id)
             if session is None:
@@ -151,7 +182,7 @@ class _Direction:
 
 
 class Device:
-    """Of two channels, or of one that answers itself; one thread uses it."""
+    """Joins two channels, or one to itself; one thread uses it."""
 
     def __init__(self, first: DeviceSide, second: DeviceSide | None = None) -> None:
         self._sides = [first] if second is None else [first, second]
@@ -162,9 +193,9 @@ class Device:
 
     @classmethod
     def join(cls, aeron: Aeron, first: str, second: str, stream_id: int = 1001) -> Device:
-        """Return a device of two channels; `stream_id` may be any, as peers know of none.
+        """Return a device of two channels; any `stream_id` works, because it is not sent to peers.
 
-        Waits for the driver, and raises what `Aeron.add_subscription` does.
+        Waits for the driver; raises the same errors as `Aeron.add_subscription`.
         """
         side = DeviceSide.open(aeron, first, stream_id)
         try:
@@ -175,25 +206,25 @@ class Device:
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """The two channels, or the one."""
+        """The channels: two, or one."""
         return tuple(side.channel for side in self._sides)
 
     @property
     def traffic(self) -> tuple[Traffic, ...]:
-        """What has gone on, from each of the channels."""
+        """The forwarded messages from each channel."""
         return tuple(direction.traffic for direction in self._directions)
 
     @property
     def is_closed(self) -> bool:
-        """Whether a channel is gone, with the driver or the client."""
+        """Whether a channel is closed, with the driver or the client."""
         return any(side.subscription.is_closed for side in self._sides)
 
     def do_work(self) -> int:
-        """Take on what has come; return how many messages."""
+        """Forward received messages and return how many."""
         return sum(direction.do_work() for direction in self._directions)
 
     def settle(self) -> bool:
-        """Take on what was read, and no more; return whether nothing is left of it here or in the driver."""
+        """Forward messages that were read already; return whether the driver has sent all of them."""
         for direction in self._directions:
             direction.do_work(reads=False)
         return all(each.left == 0 for each in self.traffic) and all(
@@ -201,7 +232,7 @@ class Device:
         )
 
     def close(self) -> None:
-        """Give the channels back."""
+        """Close the channels."""
         for side in self._sides:
             side.close()
 

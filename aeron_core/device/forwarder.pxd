@@ -3,8 +3,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport peers, wire
 from aeron_core.client.channel_peers cimport ChannelPeers
-from aeron_core.client.exclusive_publication cimport ExclusivePublication
-from aeron_core.client.image cimport Image
+from aeron_core.client.publications.exclusive_publication cimport ExclusivePublication
+from aeron_core.client.subscriptions.image cimport Image
 from aeron_core.logbuffer.exclusive_appender cimport ExclusiveAppender
 from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 
@@ -12,14 +12,14 @@ from aeron_core.logbuffer.batch_buffer cimport BatchBuffer
 @cython.final
 cdef class Forwarder:
     cdef readonly Image image
-    cdef readonly int64_t messages        # that have gone on
+    cdef readonly int64_t messages        # forwarded
     cdef readonly int64_t bytes
-    cdef readonly int64_t too_long        # messages that the other side cannot carry
+    cdef readonly int64_t too_long        # messages dropped as too long for the other side
     cdef ExclusivePublication _publication
     cdef ExclusiveAppender _appender
     cdef ChannelPeers _peers
     cdef BatchBuffer _batch
-    cdef int64_t _next                    # message of the batch that is to go on next
+    cdef int64_t _next                    # index in the batch of the next message
 
     cpdef bint has_messages(self) except -1
     cpdef int64_t forward(self, bint is_addressed, int32_t session_id) except? -1985229329

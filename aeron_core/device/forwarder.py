@@ -1,7 +1,7 @@
-"""Takes the messages of one image on to a publication, hops included, as fast as that takes them.
+"""Forwards the messages of one image to a publication, with their hop counts.
 
-Not here: which image goes where. Invariant: no message is left out or changes its place; what has no room stays, and
-the image is not read on, so that its sender waits.
+Not here: the choice of image and publication. Invariant: order is kept and no message is skipped; under back pressure
+messages stay in the batch and the image is not read, so that its sender waits.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Final
 import cython
 
 from aeron_core._native import peers, wire
-from aeron_core.client.exclusive_publication import ExclusivePublication
-from aeron_core.client.image import Image
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.subscriptions.image import Image
 from aeron_core.logbuffer.batch_buffer import BatchBuffer
 
 if TYPE_CHECKING:
     from aeron_core.client.channel_peers import ChannelPeers
 
-# Invented numbers: a batch stays within the second-level cache of current processors.
+# Invented numbers: a batch fits the second-level cache of current processors.
 _BATCH_MESSAGES: Final = 1024
 _BATCH_LENGTH: Final = 1 << 17
 
 
 class Forwarder:
-    """One thread uses it."""
+    """Forwarder of one image; one thread uses it."""
 
     def __init__(self, image: Image, publication: ExclusivePublication, channel_peers: ChannelPeers) -> None:
         self.image = image
@@ -32,13 +32,13 @@ class Forwarder:
         self.bytes = 0
         self.too_long = 0
         self._publication = publication
-        self._appender = self._publication._appender
+        self._appender = self._publication._exclusive_appender
         self._peers = channel_peers
         self._batch = BatchBuffer(_BATCH_MESSAGES, _BATCH_LENGTH)
         self._next = 0
 
     def has_messages(self) -> bool:
-        """Return whether a message waits to go on, having looked for one."""
+        """Return whether a message is pending; poll the image if none is."""
         if self._next < self._batch.count:
             return True
         self._batch.clear()
@@ -49,15 +49,15 @@ class Forwarder:
         return self._batch.count > 0
 
     def forward(self, is_addressed: bool, session_id: int) -> int:
-        """Send what waits, to that peer if it is addressed; return 0, or why not all of it has gone."""
+        """Send pending messages, to that peer if `is_addressed`; return 0 or the negative result that stopped it."""
         if self._publication.is_closed:
             return wire.RESULT_CLOSED
         with cython.nogil:
             result = self._forward(is_addressed, session_id)
-        return result  # noqa: RET504 - Python must not be asked to return without the GIL
+        return result  # noqa: RET504 - returning a Python object needs the GIL
 
     def left(self) -> int:
-        """Return how many messages wait that were read."""
+        """Return how many messages were read and not forwarded."""
         return self._batch.count - self._next
 
     def _forward(self, is_addressed: bool, session_id: int) -> int:
@@ -74,7 +74,7 @@ class Forwarder:
             if result == wire.RESULT_ERROR:
                 self.too_long += 1
             elif result == wire.RESULT_ADMIN_ACTION:
-                # The log has turned to its next term.
+                # The log has rotated to its next term: offer again.
                 continue
             elif result < 0:
                 return result

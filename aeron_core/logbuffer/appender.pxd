@@ -8,8 +8,20 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.logbuffer.frame_writer cimport FrameWriter, check_message, check_range, length_of_message, length_of_parts
 
 
+cdef class Appender:
+    cdef int64_t offer(
+        self, AtomicBuffer source, int64_t source_offset, int32_t length, int64_t reserved_value
+    ) except? -1985229329 nogil
+    cdef int64_t offer_bytes(self, bytes data, int64_t reserved_value) except? -1985229329
+    cdef int64_t offer_parts(self, object parts, int64_t reserved_value) except? -1985229329
+    cdef int64_t claim(self, BufferClaim claim, int32_t length) except? -1985229329 nogil
+    cdef int64_t offer_batch(
+        self, AtomicBuffer data, AtomicBuffer boundaries, int64_t first, int64_t count, int64_t reserved_value
+    ) except? -1985229329 nogil
+
+
 @cython.final
-cdef class ConcurrentAppender:
+cdef class ConcurrentAppender(Appender):
     cdef readonly LogBuffer log
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id

@@ -29,7 +29,36 @@ from aeron_core.logbuffer.frame_writer import (
 )
 
 
-class ConcurrentAppender:
+class Appender:
+    """Base of the two appenders, so that a publication can call either.
+
+    Negative results are those of `results`.
+    """
+
+    def offer(self, source: AtomicBuffer, source_offset: int, length: int, reserved_value: int) -> int:
+        """Append one message and return the position after it, or a negative result."""
+        raise NotImplementedError
+
+    def offer_bytes(self, data: bytes, reserved_value: int) -> int:
+        """Append a message of one frame and return as `offer`, or 0 if `offer` must append it."""
+        raise NotImplementedError
+
+    def offer_parts(self, parts: Sequence[AtomicBuffer], reserved_value: int) -> int:
+        """Append one message gathered from `parts` and return as `offer`."""
+        raise NotImplementedError
+
+    def claim(self, claim: BufferClaim, length: int) -> int:
+        """Claim a frame for `length` bytes and return as `offer`."""
+        raise NotImplementedError
+
+    def offer_batch(
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    ) -> int:
+        """Append several messages and return how many were appended, or a negative result."""
+        raise NotImplementedError
+
+
+class ConcurrentAppender(Appender):
     """Appends messages; any number of threads may use it. Negative results are those of `results`.
 
     `limit`: at least 8 bytes; its first `int64` is the publisher limit.

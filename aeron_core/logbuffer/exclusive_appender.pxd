@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from aeron_core._native cimport frames, positions, wire
 from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core.logbuffer.appender cimport Appender
 from aeron_core.logbuffer.claim cimport BufferClaim
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_core.logbuffer.frame_writer cimport FrameWriter, check_message, check_range, length_of_message, length_of_parts
@@ -10,7 +11,7 @@ from aeron_core.logbuffer.rebuilder cimport insert
 
 
 @cython.final
-cdef class ExclusiveAppender:
+cdef class ExclusiveAppender(Appender):
     cdef readonly LogBuffer log
     cdef readonly int32_t session_id
     cdef readonly int32_t stream_id

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from aeron_core._native import frames, positions, wire
 from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.appender import Appender
 from aeron_core.logbuffer.claim import BufferClaim
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.frame_writer import (
@@ -25,7 +26,7 @@ from aeron_core.logbuffer.frame_writer import (
 from aeron_core.logbuffer.rebuilder import insert
 
 
-class ExclusiveAppender:
+class ExclusiveAppender(Appender):
     """Appends messages; one thread at a time. Negative results are those of `results`.
 
     `limit`: at least 8 bytes; its first `int64` is the publisher limit. Continues at the tail of the log.

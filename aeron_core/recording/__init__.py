@@ -1,4 +1,4 @@
-"""Streams kept on disk by position: written by a recorder, read by anybody."""
+"""Recordings: streams stored on disk by position, with one writer and any number of readers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aeron_core.recording.archive import Archive
-    from aeron_core.recording.descriptor import RecordingDescriptor
-    from aeron_core.recording.recording import Recording
+    from aeron_core.recording.storage.archive import Archive
+    from aeron_core.recording.storage.descriptor import RecordingDescriptor
+    from aeron_core.recording.storage.recording import Recording
 
 __all__ = ["Archive", "Recording", "RecordingDescriptor"]
 
-# Imported at first use: every driver imports the plugin in this package, and few need numpy.
+# Lazy: every driver imports the plugin of this package, and few need numpy.
 _MODULES = {"Archive": "archive", "Recording": "recording", "RecordingDescriptor": "descriptor"}
 
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.storage.{_MODULES[name]}"), name)

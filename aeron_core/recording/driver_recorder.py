@@ -1,7 +1,7 @@
-"""Records streams of a driver in the driver's process, on a thread of its own.
+"""Recorder that runs in the driver's process, on its own thread and with its own client.
 
-It has a client of its own, as any other recorder. What the driver had delivered when it ended is recorded: its log
-buffers stay mapped until the recorder has read them.
+Everything that the driver delivered before its shutdown is recorded: the log buffers stay mapped until the recorder
+has read them.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from aeron_core.client.aeron import connect
+from aeron_core.client.connecting import connect
 from aeron_core.errors import AeronError
 from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import recording_place
-from aeron_core.recording.recorder import Recorder, RecorderParams
 from aeron_core.recording.settings import RecordingSettings
+from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 
 class DriverRecorder:
-    """A recorder from its making to `close`. Raises ConfigurationError, RegistrationError or ArchiveInUseError."""
+    """Records until `close`. The constructor raises ConfigurationError, RegistrationError or ArchiveInUseError."""
 
     def __init__(
         self, aeron_dir: Path, settings: RecordingSettings, on_error: Callable[[BaseException], object]
@@ -43,10 +43,10 @@ class DriverRecorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Record what is there, bring the recordings to their end, and close the client."""
+        """Record the remaining data, stop the recordings, and close the client."""
         self._is_closing.set()
         self._thread.join()
-        self._aeron.do_work()  # an image may be new
+        self._aeron.do_work()  # a new image may be pending
         self._do_work_to_the_end()
         try:
             with self._stack:
@@ -82,13 +82,13 @@ class DriverRecorder:
                 self._opened.close()
                 self._open()
             return work
-        except Exception as error:  # a mistake of ours must not end the driver
+        except Exception as error:  # an error of the recorder must not stop the driver
             self._on_error(error)
             self._is_closing.wait(1.0)
             return 0
 
     def _is_shut_out(self) -> bool:
-        """Return whether the client is closed, as after a process was stopped for long, and the driver is not."""
+        """Return whether the client is closed but not the driver, as after the process was suspended for long."""
         return not self._is_closing.is_set() and any(
             subscription.is_closed for subscription in self._subscriptions
         )

@@ -1,27 +1,27 @@
-"""How often a recorder looks for something new.
+"""Pauses of an idle recorder.
 
-Not here: the waiting itself, which whoever runs the recorder can end.
+Not here: the waiting itself, which the recorder's caller can interrupt.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# Invented numbers: what a look adds to the latency of a message, against what a thousand of them a second cost a
-# core. A stream that pauses for less than the silence is looked at as if it did not.
+# Invented numbers: a compromise between the latency of a message and the CPU time of a thousand polls per second.
+# Pauses of a stream that are shorter than the silence do not slow the polling down.
 SHORTEST_PAUSE_S: Final = 0.001
 LONGEST_PAUSE_S: Final = 0.01
 SILENCE_S: Final = 0.1
 
 
 class Pace:
-    """Pauses between looks; one thread uses it."""
+    """Pauses between duty cycles; one thread uses it."""
 
     def __init__(self) -> None:
-        self._paused_s = 0.0  # since something came
+        self._paused_s = 0.0  # since the last work
 
     def pause_after(self, work: int) -> float:
-        """Return for how many seconds to wait after a look that found `work`, 0 where it found any."""
+        """Return the seconds to wait after a duty cycle with work count `work`; 0 if there was work."""
         if work > 0:
             self._paused_s = 0.0
             return 0.0

@@ -1,4 +1,4 @@
-"""Where a recorder records to: a folder that is the archive, or a spool on the way to an archive elsewhere."""
+"""Target of a recorder: a local archive, or a spool that is uploaded to a remote archive."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from aeron_core.errors import ConfigurationError, RecordingError
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.file_store import LocalStore, open_store
-from aeron_core.recording.recorder import RecorderParams
-from aeron_core.recording.retention import Retention, RetentionPolicy
-from aeron_core.recording.upload_thread import UploadThread
-from aeron_core.recording.uploader import Uploader
+from aeron_core.recording.remote.upload_thread import UploadThread
+from aeron_core.recording.remote.uploader import Uploader
+from aeron_core.recording.retention.retention import Retention, RetentionPolicy
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.arrow_store import open_store
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.writing.recorder import RecorderParams
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingPlace:
-    """What a recorder is made with."""
+    """The archive and parameters of a recorder."""
 
     archive: Archive  # on this machine
     params: RecorderParams
@@ -27,19 +28,19 @@ class RecordingPlace:
 def recording_place(
     to: str, spool: str | None, retention: RetentionPolicy, params: RecorderParams
 ) -> Iterator[RecordingPlace]:
-    """Make the archives that are not there, and with a spool upload from it until the end.
+    """Create missing archives, and with a spool run its uploads until the context exits.
 
-    Raises ConfigurationError for an archive elsewhere without a spool, or of another one. What could not be uploaded
-    by the end is told to `params.on_error`, and stays in the spool for the next time.
+    Raises ConfigurationError for a remote archive without a spool, or with a spool of another archive. Segments that
+    could not be uploaded are reported to `params.on_error` and stay in the spool for the next recorder.
     """
     if spool is None:
         if not isinstance(open_store(to), LocalStore):
-            raise ConfigurationError(f"{to}: needs a spool, a folder of this machine to record into first")
+            raise ConfigurationError(f"{to}: needs a spool, a local folder to record into first")
         yield RecordingPlace(Archive.create(to), replace(params, retention=retention))
         return
     archive = Archive.create(spool)
     remote = Archive.create(to, archive.uuid)
-    # Of its own, as its thread is.
+    # A separate Archive object, because it is used on the thread of the uploader.
     uploader = Uploader(Archive.open(spool), remote, params.on_error)
     thread = UploadThread(uploader, Retention(remote, retention, params.on_error), params.clock)
     thread.start()
@@ -48,5 +49,5 @@ def recording_place(
     finally:
         if not thread.close():
             params.on_error(
-                RecordingError(f"{spool}: not all is in {to} yet; the next recorder uploads the rest")
+                RecordingError(f"{spool}: some segments are not in {to} yet; the next recorder uploads them")
             )

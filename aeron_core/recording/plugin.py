@@ -1,4 +1,4 @@
-"""The recorder of a driver: what the section `[recording]` of its settings names is recorded while it runs."""
+"""Plugin that records the streams of the settings section `[recording]` while a driver runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _recorders: WeakKeyDictionary[Any, DriverRecorder] = WeakKeyDictionary()  # by d
 @hookimpl
 def aeron_settings() -> Mapping[str, type[BaseModel]]:
     """See `aeron_core.spi.hookspecs`."""
-    from aeron_core.recording.settings import SECTION, RecordingSettings  # noqa: PLC0415 - pydantic is slow
+    from aeron_core.recording.settings import SECTION, RecordingSettings  # noqa: PLC0415 - lazy: importing pydantic is slow
 
     return {SECTION: RecordingSettings}
 
@@ -30,7 +30,7 @@ def aeron_driver_started(driver: Any) -> None:
     settings = driver.sections.get("recording")
     if settings is None or not settings.streams:
         return
-    from aeron_core.recording.driver_recorder import DriverRecorder  # noqa: PLC0415 - numpy is slow
+    from aeron_core.recording.driver_recorder import DriverRecorder  # noqa: PLC0415 - lazy: importing numpy is slow
 
     _recorders[driver] = DriverRecorder(driver.aeron_dir, settings, driver.record_error)
 

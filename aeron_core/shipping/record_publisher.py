@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from aeron_core._native import wire
 
 if TYPE_CHECKING:
-    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.shipping.record_queue import RecordQueue
 
 #: Between two attempts to make the link. An invented number: drivers are back within seconds.

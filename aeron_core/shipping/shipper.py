@@ -28,7 +28,7 @@ from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 if TYPE_CHECKING:
     from aeron_core.client.aeron import Aeron
-    from aeron_core.client.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.concurrent.counters import CountersReader
 
 _NS_PER_MS: Final = 1_000_000

@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from aeron_core._native.clock import Clock
-from aeron_core.client.aeron import Aeron, connect
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
 from aeron_core.client.handlers import ClientHandlers
 from aeron_core.concurrent.counters import CounterRecord, CountersReader
 from aeron_core.concurrent.error_log import ErrorRecord, read_errors
@@ -31,11 +32,11 @@ from aeron_core.testing.connections import SimulatedConnections
 from aeron_core.testing.network import Link, SimulatedNetwork
 
 if TYPE_CHECKING:
-    from aeron_core.client.exclusive_publication import ExclusivePublication
     from aeron_core.client.handlers import PublicationErrorHandler
-    from aeron_core.client.publication import Publication
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.publication import Publication
     from aeron_core.client.registrations import Registration
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.subscriptions.subscription import Subscription
     from aeron_core.driver.conductor.names.lookups import StartLookup
 
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from aeron_core._native import wire
-from aeron_core.recording.archive import Archive
-from aeron_core.recording.descriptor import RecordingDescriptor
-from aeron_core.recording.durability import Durability, DurabilityPolicy
-from aeron_core.recording.file_store import LocalStore
-from aeron_core.recording.recording_writer import RecordingWriter
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.writing.durability import Durability, DurabilityPolicy
+from aeron_core.recording.writing.recording_writer import RecordingWriter
 from aeron_core.testing.frames import data_frame
 
 TERM_LENGTH: Final = 65536

@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aeron_core.client.fragment_assembler import FragmentAssembler
+from aeron_core.client.subscriptions.fragment_assembler import FragmentAssembler
 
 if TYPE_CHECKING:
-    from aeron_core.client.exclusive_publication import ExclusivePublication
-    from aeron_core.client.header import Header
-    from aeron_core.client.publication import Publication
-    from aeron_core.client.subscription import Subscription
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.publication import Publication
+    from aeron_core.client.subscriptions.header import Header
+    from aeron_core.client.subscriptions.subscription import Subscription
 
 
 def make_messages(count: int, *, seed: int, max_length: int) -> list[bytes]:

@@ -10,7 +10,7 @@ import pytest
 
 import aeron_core
 from aeron_core.recording import Archive
-from aeron_core.recording.messages import messages
+from aeron_core.recording.reading.messages import messages
 
 pytestmark = pytest.mark.system
 
@@ -86,7 +86,7 @@ def test_a_full_disk_makes_the_stream_wait_and_room_makes_it_go_on(
         error = recorder.popen.stderr.readline()
         assert "cannot write" in error
         assert "No space left on device" in error
-        assert "The stream waits: make room, or purge recordings" in error
+        assert "The stream waits: free disk space, or purge recordings" in error
         until(lambda: publisher.publication.offer(b"") < 0 and publisher.sent < COUNT)
         held = publisher.sent
         ballast.unlink()

@@ -15,7 +15,7 @@ from aeron_core.cli.record import record
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive
-from aeron_core.recording.durability import Durability
+from aeron_core.recording.writing.durability import Durability
 
 pytestmark = pytest.mark.system
 

@@ -7,7 +7,7 @@ import pytest
 
 from aeron_core.cli.quantities import duration_ns_of, time_ns_of, time_text
 from aeron_core.errors import ConfigurationError
-from aeron_core.recording.leases import write_lease
+from aeron_core.recording.retention.leases import write_lease
 from aeron_core.testing.recordings import NOW_NS, TERM_LENGTH, RecordingUnderTest
 
 SEGMENT = 2 * TERM_LENGTH

@@ -1,4 +1,4 @@
-"""Publications and subscriptions without a driver, and a stand-in for a driver that answers commands."""
+"""Publications and subscriptions without a driver, and a driver double that answers commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,12 +11,13 @@ from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.clock import Clock
 from aeron_core._native.counter import Counter
-from aeron_core.client.aeron import Aeron, connect
-from aeron_core.client.exclusive_publication import ExclusivePublication
-from aeron_core.client.image import Image
-from aeron_core.client.publication import Publication
-from aeron_core.client.publication_params import PublicationParams
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.concurrent.broadcast_transmitter import BroadcastTransmitter
 from aeron_core.concurrent.counters import CountersManager
 from aeron_core.concurrent.mapped_file import create_mapped_file
@@ -76,7 +77,7 @@ def make_image(log: LogBuffer, session_id: int = 11, subscription: Subscription 
 
 @pytest.fixture(params=[Publication, ExclusivePublication])
 def stream(request: pytest.FixtureRequest) -> Stream:
-    """Return a stream of 64 KiB terms whose limit is half a term, with either kind of publication."""
+    """Return a stream of 64 KiB terms and a limit of half a term, with either kind of publication."""
     return make_stream(request.param)
 
 
@@ -91,7 +92,7 @@ def make_stream(kind: type) -> Stream:
     limit = values.view(0, wire.COUNTER_VALUE_LENGTH)
     limit.put_i64(0, LIMIT)
     publication = kind(
-        PublicationParams(
+        PublicationArguments(
             owner=None,  # type: ignore[arg-type] - never asked
             channel="aeron:ipc",
             stream_id=22,
@@ -112,7 +113,7 @@ def make_stream(kind: type) -> Stream:
 
 @pytest.fixture
 def images() -> Callable[..., tuple[Subscription, list[LogBuffer]]]:
-    """Return what makes a subscription with images of several sessions, and their logs."""
+    """Return a factory of subscriptions with images of several sessions, and of their logs."""
 
     def make(count: int) -> tuple[Subscription, list[LogBuffer]]:
         subscription = Subscription(None, "aeron:ipc", 22, 2, -1)  # type: ignore[arg-type]
@@ -126,7 +127,7 @@ def images() -> Callable[..., tuple[Subscription, list[LogBuffer]]]:
 
 @dataclass
 class DriverDouble:
-    """Answers commands as a driver does, for streams that never leave memory; runs when it is told to."""
+    """Answers commands like a driver, with logs in files and no network; runs only when called."""
 
     directory: Path
     clock: Clock
@@ -272,13 +273,13 @@ def clock() -> Clock:
 
 @pytest.fixture
 def double(tmp_path: Path, clock: Clock) -> DriverDouble:
-    """Return a driver that runs only when a client waits for it, and when its test tells it to."""
+    """Return a driver double that runs only when a client waits for it or the test calls it."""
     return DriverDouble(tmp_path, clock)
 
 
 @pytest.fixture
 def make_client(double: DriverDouble, clock: Clock) -> Callable[..., Aeron]:
-    """Return what connects a client that runs in the test's own thread, on its manual clock."""
+    """Return a factory of clients that run in the test's thread, on its manual clock."""
 
     def make(*, settings: dict[str, Any] | None = None, **arguments: Any) -> Aeron:
         return connect(

@@ -1,4 +1,4 @@
-"""A client against a stand-in for a driver: commands that go out, answers that come back."""
+"""A client with a driver double: commands and responses."""
 
 import threading
 
@@ -21,7 +21,7 @@ IPC = "aeron:ipc"
 SECOND = 1_000_000_000
 
 
-def test_a_publication_is_what_the_driver_answered(aeron, double):
+def test_a_publication_has_the_ids_of_the_drivers_response(aeron, double):
     publication = aeron.add_publication(IPC, 5)
 
     [command] = double.of_type(commands.AddPublication)
@@ -32,7 +32,7 @@ def test_a_publication_is_what_the_driver_answered(aeron, double):
     assert publication.offer(b"x") == 64
 
 
-def test_messages_go_from_a_publication_to_a_subscription(aeron, double):
+def test_a_subscription_receives_the_messages_of_a_publication(aeron, double):
     subscription = aeron.add_subscription(IPC, 5)
     publication = aeron.add_exclusive_publication(IPC, 5)
     subscription.await_connected()
@@ -55,20 +55,20 @@ def test_messages_go_from_a_publication_to_a_subscription(aeron, double):
         (lambda aeron: aeron.add_subscription(b"aeron:ipc", 1), "channel=b'aeron:ipc': must be a channel"),
         (lambda aeron: aeron.add_counter(1001, "label"), "key='label': must be bytes"),
         (lambda aeron: aeron.add_counter("1001"), "type_id='1001': must be an integer"),
-        (lambda aeron: aeron.add_counter(1001, label=b"x"), "label=b'x': must be a text"),
+        (lambda aeron: aeron.add_counter(1001, label=b"x"), "label=b'x': must be a string"),
         (lambda aeron: aeron.add_static_counter(1001, None), "registration_id=None: must be an integer"),
         (lambda aeron: aeron.next_session_id("1"), "stream_id='1': must be an integer"),
         (lambda aeron: aeron.terminate_driver("secret"), "token='secret': must be bytes"),
-        (lambda aeron: aeron.reject_image(1, 2, b"no"), "reason=b'no': must be a text"),
+        (lambda aeron: aeron.reject_image(1, 2, b"no"), "reason=b'no': must be a string"),
         (lambda aeron: aeron.add_publication(IPC, 5).add_destination(None), "channel=None: must be a chan"),
     ],
 )
-def test_an_argument_of_a_wrong_type_is_named(aeron, call, message):
+def test_an_argument_of_a_wrong_type_raises_with_its_name(aeron, call, message):
     with pytest.raises(TypeError, match=f"^{message}"):
         call(aeron)
 
 
-def test_channels_may_be_given_as_they_were_parsed_or_built(aeron, double):
+def test_a_channel_may_be_a_uri_object_or_a_builder(aeron, double):
     aeron.add_publication(ChannelUri.parse(IPC), 5)
     aeron.add_subscription(ChannelUriBuilder().media("ipc"), 5)
 
@@ -93,12 +93,12 @@ def test_two_publications_of_one_stream_share_one_mapping(aeron, double):
 
 
 @pytest.mark.parametrize("stream_id", [1 << 31, -(1 << 31) - 1])
-def test_a_stream_id_beyond_32_bits_is_refused(aeron, stream_id):
+def test_a_stream_id_beyond_32_bits_raises(aeron, stream_id):
     with pytest.raises(ValueError, match="stream_id"):
         aeron.add_publication(IPC, stream_id)
 
 
-def test_closing_a_publication_gives_it_back_once(aeron, double):
+def test_closing_a_publication_twice_removes_it_from_the_driver_once(aeron, double):
     publication = aeron.add_publication(IPC, 5)
 
     publication.close()
@@ -110,7 +110,7 @@ def test_closing_a_publication_gives_it_back_once(aeron, double):
     assert publication.offer(b"x") == CLOSED
 
 
-def test_revoking_tells_the_driver_so(aeron, double):
+def test_revoking_sends_the_revoke_flag(aeron, double):
     with aeron.add_exclusive_publication(IPC, 5) as publication:
         publication.revoke()
     double.do_work()
@@ -119,7 +119,7 @@ def test_revoking_tells_the_driver_so(aeron, double):
     assert command.revoke
 
 
-def test_image_handlers_hear_of_images_that_come_and_go(aeron, double):
+def test_image_handlers_are_called_for_images_that_are_added_and_removed(aeron, double):
     events = []
     subscription = aeron.add_subscription(
         IPC,
@@ -139,7 +139,7 @@ def test_image_handlers_hear_of_images_that_come_and_go(aeron, double):
     assert not subscription.is_connected
 
 
-def test_closing_a_subscription_closes_its_images_and_says_so(aeron, double):
+def test_closing_a_subscription_closes_its_images_and_calls_the_handler(aeron, double):
     gone = []
     subscription = aeron.add_subscription(IPC, 5, on_unavailable_image=gone.append)
     aeron.add_publication(IPC, 5)
@@ -156,7 +156,7 @@ def test_closing_a_subscription_closes_its_images_and_says_so(aeron, double):
     assert len(double.of_type(commands.RemoveSubscription)) == 1
 
 
-def test_images_of_other_clients_are_left_alone(aeron, double):
+def test_images_of_other_clients_are_ignored(aeron, double):
     subscription = aeron.add_subscription(IPC, 5)
     double.answer(responses.OnAvailableImage(1, 2, 5, subscription.registration_id + 999, 0, "/nowhere", "x"))
     double.answer(responses.OnUnavailableImage(1, subscription.registration_id + 999, 5, IPC))
@@ -166,14 +166,14 @@ def test_images_of_other_clients_are_left_alone(aeron, double):
     assert subscription.images == ()
 
 
-def test_waiting_for_a_connection_ends_after_its_timeout(aeron):
+def test_await_connected_raises_after_its_timeout(aeron):
     subscription = aeron.add_subscription(IPC, 5)
 
-    with pytest.raises(NotConnectedError, match="nobody has connected within 0 s"):
+    with pytest.raises(NotConnectedError, match="not connected within 0 s"):
         subscription.await_connected(timeout=0)
 
 
-def test_waiting_for_a_connection_ends_when_the_resource_is_closed(aeron):
+def test_await_connected_raises_when_the_resource_is_closed(aeron):
     subscription = aeron.add_subscription(IPC, 5)
     subscription.close()
 
@@ -211,7 +211,7 @@ def test_a_destination_is_removed_by_the_id_that_adding_it_returned(aeron, doubl
     assert sent.destination_registration_id == destination_id
 
 
-def test_rejecting_an_image_names_it_its_position_and_the_reason(aeron, double):
+def test_rejecting_an_image_sends_its_id_its_position_and_the_reason(aeron, double):
     subscription = aeron.add_subscription(IPC, 5)
     publication = aeron.add_publication(IPC, 5)
     subscription.await_connected()
@@ -226,7 +226,7 @@ def test_rejecting_an_image_names_it_its_position_and_the_reason(aeron, double):
     )
 
 
-def test_an_error_of_a_receiver_reaches_the_handler_of_the_publication_it_concerns(make_client, double):
+def test_an_error_frame_of_a_receiver_is_passed_to_the_publication_error_handler(make_client, double):
     frames = []
     aeron = make_client(handlers=ClientHandlers(on_publication_error=frames.append))
     publication = aeron.add_publication(IPC, 5)
@@ -244,7 +244,7 @@ def test_an_error_of_a_receiver_reaches_the_handler_of_the_publication_it_concer
     assert (frame.source, frame.receiver_id) == (("127.0.0.1", 4000), 77)
 
 
-def test_a_handler_must_not_wait_for_the_driver_but_may_ask(make_client, double):
+def test_a_handler_may_send_commands_but_must_not_wait_for_the_driver(make_client, double):
     errors, asked = [], []
     aeron = make_client(error_handler=errors.append)
 
@@ -260,7 +260,7 @@ def test_a_handler_must_not_wait_for_the_driver_but_may_ask(make_client, double)
     assert asked[0].result().stream_id == 6
 
 
-def test_a_handler_that_raises_is_reported_and_the_client_goes_on(make_client, double):
+def test_an_exception_of_a_handler_is_reported_and_the_client_stays_open(make_client, double):
     errors = []
     aeron = make_client(error_handler=errors.append)
 
@@ -275,7 +275,7 @@ def test_a_handler_that_raises_is_reported_and_the_client_goes_on(make_client, d
     assert not aeron.is_closed
 
 
-def test_a_channel_that_fails_later_is_reported_with_its_name(make_client, double):
+def test_a_channel_endpoint_error_is_reported_with_the_channel(make_client, double):
     errors = []
     aeron = make_client(error_handler=errors.append)
     aeron.add_publication(IPC, 5)
@@ -287,7 +287,7 @@ def test_a_channel_that_fails_later_is_reported_with_its_name(make_client, doubl
     assert errors[0].code is ErrorCode.CHANNEL_ENDPOINT_ERROR
 
 
-def test_messages_of_types_that_are_not_known_are_left(aeron, double):
+def test_responses_of_unknown_types_are_ignored(aeron, double):
     double.transmitter.transmit(0x0FFF, b"from a later driver")
 
     aeron.do_work()
@@ -295,7 +295,7 @@ def test_messages_of_types_that_are_not_known_are_left(aeron, double):
     assert not aeron.is_closed
 
 
-def test_closing_the_client_closes_everything_and_tells_the_driver_last(make_client, double):
+def test_closing_the_client_closes_its_resources_before_it_informs_the_driver(make_client, double):
     closed = []
     with make_client(handlers=ClientHandlers(on_close=lambda: closed.append(True))) as aeron:
         publication, subscription = aeron.add_publication(IPC, 5), aeron.add_subscription(IPC, 5)
@@ -316,7 +316,7 @@ def test_closing_the_client_closes_everything_and_tells_the_driver_last(make_cli
     assert aeron.do_work() == 0
 
 
-def test_the_next_session_id_is_the_drivers_where_the_driver_knows_the_command(aeron, double):
+def test_the_next_session_id_comes_from_a_driver_that_supports_the_command(aeron, double):
     for _ in range(43 - double.counters._high_water_mark):
         double.counters.allocate(0, "system")
     double.counters.set_value(43, 1 << 16)
@@ -327,12 +327,12 @@ def test_the_next_session_id_is_the_drivers_where_the_driver_knows_the_command(a
     assert aeron.next_session_id(5) == -7
 
 
-def test_the_next_session_id_is_left_to_chance_with_an_older_driver(aeron, double):
+def test_the_next_session_id_is_random_with_an_older_driver(aeron, double):
     assert -(1 << 31) <= aeron.next_session_id(5) < 1 << 31
     assert double.received == []
 
 
-def test_a_client_with_a_thread_of_its_own_needs_nobody_to_run_it(double, clock):
+def test_a_client_with_a_conductor_thread_needs_no_invoker(double, clock):
     arrived = threading.Event()
     with connect(double.directory, ClientSettings(), clock=clock) as aeron:
         aeron.add_available_counter_handler(lambda counters, registration_id, counter_id: arrived.set())

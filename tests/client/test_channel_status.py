@@ -1,4 +1,4 @@
-"""Channels in the counters of a driver."""
+"""Channel state and addresses from the counters of a driver."""
 
 import struct
 
@@ -71,5 +71,5 @@ def test_port_0_of_an_endpoint_is_replaced_by_the_bound_port(counters, channel, 
     assert resolved_channel(counters, channel, add_channel(counters, 1, b"127.0.0.1:4000")) == resolved
 
 
-def test_a_port_that_is_not_bound_yet_is_not_known(counters):
+def test_a_port_that_is_not_bound_yet_resolves_to_none(counters):
     assert resolved_channel(counters, "aeron:udp?endpoint=a:0", add_channel(counters, 0)) is None

@@ -6,7 +6,7 @@ from aeron_core import ClientHandlers, ClosedError
 from aeron_core.protocol import commands, responses
 
 
-def test_a_counter_is_what_the_driver_allocated(aeron, double):
+def test_a_counter_has_the_ids_that_the_driver_allocated(aeron, double):
     counter = aeron.add_counter(1000, b"key", "my counter")
     counter.value = 5
 
@@ -20,7 +20,7 @@ def test_a_counter_is_what_the_driver_allocated(aeron, double):
     assert (record.value, record.registration_id) == (16, counter.registration_id)
 
 
-def test_a_closed_counter_is_given_back_and_written_no_more(aeron, double):
+def test_a_closed_counter_is_freed_and_rejects_writes(aeron, double):
     with aeron.add_counter(1000) as counter:
         pass
     double.do_work()
@@ -33,7 +33,7 @@ def test_a_closed_counter_is_given_back_and_written_no_more(aeron, double):
         counter.increment()
 
 
-def test_a_static_counter_is_found_again_and_never_given_back(aeron, double):
+def test_a_static_counter_is_found_again_and_never_freed(aeron, double):
     first = aeron.add_static_counter(1000, 77, label="static")
     second = aeron.add_static_counter(1000, 77, label="static")
     first.close()
@@ -44,15 +44,26 @@ def test_a_static_counter_is_found_again_and_never_given_back(aeron, double):
     assert double.of_type(commands.RemoveCounter) == []
 
 
+def test_closing_a_static_counter_keeps_a_counter_with_an_equal_registration_id(aeron, double):
+    counter = aeron.add_counter(1000)
+    static = aeron.add_static_counter(1001, counter.registration_id)
+    static.close()
+    double.do_work()
+
+    assert static.is_closed
+    assert not counter.is_closed
+    assert double.of_type(commands.RemoveCounter) == []
+
+
 @pytest.mark.parametrize(("key", "label"), [(bytes(113), ""), (b"", "x" * 381)])
-def test_keys_and_labels_that_no_counter_holds_are_refused(aeron, double, key, label):
+def test_keys_and_labels_that_are_too_long_raise(aeron, double, key, label):
     with pytest.raises(ValueError, match="must be at most"):
         aeron.add_counter(1000, key, label)
 
     assert double.received == []
 
 
-def test_handlers_hear_of_counters_of_all_clients(make_client, double):
+def test_counter_handlers_are_called_for_counters_of_all_clients(make_client, double):
     events = []
     handlers = ClientHandlers(
         on_available_counter=lambda counters, registration_id, counter_id: events.append(

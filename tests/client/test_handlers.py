@@ -1,4 +1,4 @@
-"""What a client tells a program that has no handlers."""
+"""The default error handler."""
 
 import pytest
 
@@ -14,10 +14,10 @@ def _raised(error):
 
 
 @pytest.mark.parametrize("kind", [DriverTimeoutError, ClientTimeoutError])
-def test_the_end_of_a_driver_is_logged_in_one_line(caplog, kind):
+def test_the_shutdown_of_a_driver_is_logged_in_one_line(caplog, kind):
     log_error(_raised(kind("it has ended")))
 
-    # Not the text of it: other libraries change how handlers format.
+    # Compare the record, not its text: other libraries change the format of handlers.
     (record,) = caplog.records
     assert record.getMessage() == f"{kind.__name__}: it has ended"
     assert record.exc_info is None

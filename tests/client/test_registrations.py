@@ -1,4 +1,4 @@
-"""Commands that wait for an answer: it comes, it is a refusal, it comes late, or what it names is not there."""
+"""Registrations: answered, refused, answered late, or with a missing resource."""
 
 import pytest
 
@@ -16,7 +16,7 @@ IPC = "aeron:ipc"
 SECOND = 1_000_000_000
 
 
-def test_a_refusal_carries_code_and_text_of_the_driver_and_names_the_channel(aeron, double):
+def test_a_registration_error_has_the_drivers_code_and_text_and_the_channel(aeron, double):
     double.refusal = (int(ErrorCode.INVALID_CHANNEL), "no such parameter")
 
     with pytest.raises(RegistrationError, match=r"'aeron:ipc[?]x=1' 5: no such parameter") as caught:
@@ -25,9 +25,7 @@ def test_a_refusal_carries_code_and_text_of_the_driver_and_names_the_channel(aer
     assert caught.value.code is ErrorCode.INVALID_CHANNEL
 
 
-def test_a_driver_that_does_not_answer_in_time_is_an_error_and_a_late_answer_is_given_back(
-    aeron, double, clock
-):
+def test_a_registration_times_out_without_an_answer_and_a_late_resource_is_removed(aeron, double, clock):
     registration = aeron.add_publication_async(IPC, 5)
     for _ in range(11):
         clock.advance(SECOND)
@@ -44,9 +42,7 @@ def test_a_driver_that_does_not_answer_in_time_is_an_error_and_a_late_answer_is_
     assert command.registration_id == registration.registration_id
 
 
-def test_a_driver_that_died_with_the_command_unanswered_closes_the_client_before_the_answer_is_given_up(
-    aeron, double, clock
-):
+def test_a_dead_driver_closes_the_client_before_the_registration_times_out(aeron, double, clock):
     registration = aeron.add_publication_async(IPC, 5)
     clock.advance(SECOND)
     double.beat()
@@ -60,11 +56,11 @@ def test_a_driver_that_died_with_the_command_unanswered_closes_the_client_before
     aeron.do_work()
 
     assert aeron.is_closed
-    with pytest.raises(DriverTimeoutError, match="has been silent for 11000 ms"):
+    with pytest.raises(DriverTimeoutError, match="is 11000 ms old"):
         registration.poll()
 
 
-def test_a_registration_is_polled_until_it_is_there(aeron, double):
+def test_a_registration_is_polled_until_it_is_done(aeron, double):
     registration = aeron.add_subscription_async(IPC, 5)
     assert registration.poll() is None
     assert registration.state is RegistrationState.AWAITING
@@ -76,7 +72,7 @@ def test_a_registration_is_polled_until_it_is_there(aeron, double):
     assert registration.result() is registration.poll()
 
 
-def test_waiting_for_a_registration_ends_after_its_own_timeout(make_client, double):
+def test_result_raises_after_its_own_timeout(make_client, double):
     registration = make_client().add_publication_async(IPC, 5)
     double.is_silent = True
 
@@ -86,7 +82,7 @@ def test_waiting_for_a_registration_ends_after_its_own_timeout(make_client, doub
     assert not registration.is_done
 
 
-def test_what_was_cancelled_is_given_back_when_it_arrives(aeron, double):
+def test_a_resource_that_arrives_after_its_cancellation_is_removed(aeron, double):
     registration = aeron.add_subscription_async(IPC, 5)
 
     assert registration.cancel()
@@ -99,7 +95,7 @@ def test_what_was_cancelled_is_given_back_when_it_arrives(aeron, double):
         registration.poll()
 
 
-def test_a_log_that_cannot_be_mapped_fails_the_call_and_is_given_back(aeron, double):
+def test_a_log_that_cannot_be_mapped_fails_the_registration_and_removes_the_publication(aeron, double):
     double._on_AddPublication = lambda command: double.answer(
         responses.OnPublicationReady(command.correlation_id, 1, 2, 5, 1, -1, "/nowhere/1.logbuffer")
     )
@@ -121,7 +117,7 @@ NO_COUNTER = 1_000_000
         ("AddExclusivePublication", responses.OnExclusivePublicationReady),
     ],
 )
-def test_a_publication_without_its_counter_fails_and_goes_back_to_the_driver(
+def test_a_publication_without_its_counter_fails_and_is_removed_from_the_driver(
     aeron, double, command, response
 ):
     first = aeron.add_publication(IPC, 5)
@@ -140,14 +136,14 @@ def test_a_publication_without_its_counter_fails_and_goes_back_to_the_driver(
     double.do_work()
     [removed] = double.of_type(commands.RemovePublication)
     assert removed.registration_id != first.registration_id
-    # Nobody but the first one uses the log: it goes when that one is closed.
+    # Only the first image uses the log: it is released when that one is closed.
     first.close()
     log_buffers = aeron._conductor.resources.log_buffers
     assert log_buffers.sweep(10**18) == 1
 
 
 @pytest.mark.parametrize("is_static", [False, True])
-def test_a_counter_that_does_not_exist_fails_instead_of_being_waited_for(aeron, double, is_static):
+def test_a_response_with_a_missing_counter_fails_the_registration(aeron, double, is_static):
     def answer(command):
         kind = responses.OnStaticCounter if is_static else responses.OnCounterReady
         double.answer(kind(command.correlation_id, NO_COUNTER))
@@ -166,7 +162,7 @@ def test_a_counter_that_does_not_exist_fails_instead_of_being_waited_for(aeron, 
     assert len(double.of_type(commands.RemoveCounter)) == (0 if is_static else 1)
 
 
-def test_an_image_without_its_counter_leaves_no_user_of_its_log(make_client, double):
+def test_an_image_without_its_counter_does_not_acquire_its_log(make_client, double):
     errors = []
     aeron = make_client(error_handler=errors.append)
     publication = aeron.add_publication(IPC, 5)

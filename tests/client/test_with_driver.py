@@ -62,7 +62,7 @@ def test_a_batch_arrives_as_it_was_sent(pair):
     assert b"".join(received) == data.tobytes()
 
 
-def test_a_channel_that_the_driver_refuses_is_named(aeron):
+def test_a_refused_channel_is_named_in_the_error(aeron):
     with pytest.raises(RegistrationError, match="term-length=5"):
         aeron.add_publication("aeron:udp?endpoint=127.0.0.1:0|term-length=5", 1001)
 
@@ -75,7 +75,7 @@ def test_closing_the_client_closes_its_publications(pair, aeron):
     assert publication.offer(b"x") == CLOSED
 
 
-def test_a_counter_shows_in_the_file_of_the_driver(aeron):
+def test_a_counter_is_visible_in_the_drivers_cnc_file(aeron):
     with aeron.add_counter(1000, label="mine") as counter:
         counter.value = 7
 
@@ -83,7 +83,7 @@ def test_a_counter_shows_in_the_file_of_the_driver(aeron):
         assert "mine" in [record.label for record in aeron.counters_reader]
 
 
-def test_a_driver_that_waits_for_a_signal_is_woken_by_its_clients():
+def test_a_client_signals_a_driver_that_waits():
     bound = {f"{agent}_idle_strategy_init_args": "60s" for agent in AGENTS}
     waiting = {f"{agent}_idle_strategy": "signal" for agent in AGENTS}
     with (

@@ -11,8 +11,8 @@ from messages import expected_checksum, message
 
 from aeron_core.errors import RecordingError
 from aeron_core.recording import Archive
-from aeron_core.recording.messages import messages
-from aeron_core.recording.verification import verify
+from aeron_core.recording.reading.messages import messages
+from aeron_core.recording.reading.verification import verify
 
 pytestmark = pytest.mark.interop
 

@@ -1,4 +1,4 @@
-"""A recording in a folder of the test's own."""
+"""A recording in a temporary folder."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,15 +1,15 @@
-"""How often a recorder looks."""
+"""Pauses of an idle recorder."""
 
 import pytest
 
 from aeron_core.recording.pace import LONGEST_PAUSE_S, SHORTEST_PAUSE_S, SILENCE_S, Pace
 
 
-def test_a_recorder_that_found_something_looks_again_at_once():
+def test_a_recorder_with_work_does_not_pause():
     assert Pace().pause_after(1) == 0
 
 
-def test_a_recorder_looks_often_until_there_was_silence_for_a_while():
+def test_a_recorder_polls_fast_until_the_silence_is_over():
     pace = Pace()
 
     pauses = [pace.pause_after(0) for _ in range(200)]
@@ -19,7 +19,7 @@ def test_a_recorder_looks_often_until_there_was_silence_for_a_while():
     assert sum(pause for pause in pauses if pause == SHORTEST_PAUSE_S) == pytest.approx(SILENCE_S, abs=0.0011)
 
 
-def test_a_recorder_looks_often_again_once_something_came():
+def test_a_recorder_polls_fast_again_after_work():
     pace = Pace()
     for _ in range(200):
         pace.pause_after(0)

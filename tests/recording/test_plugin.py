@@ -1,4 +1,4 @@
-"""Drivers that record by themselves."""
+"""Drivers with a recorder."""
 
 import time
 
@@ -78,7 +78,7 @@ def test_a_driver_without_streams_records_nothing(tmp_path):
         ({"colour": "red"}, ConfigurationError, "unknown setting 'colour'"),
     ],
 )
-def test_what_cannot_be_recorded_stops_the_start(tmp_path, recording, error, message):
+def test_invalid_recording_settings_stop_the_start(tmp_path, recording, error, message):
     with pytest.raises(error, match=message):
         launch(tmp_path, **recording)
 
@@ -90,7 +90,7 @@ def test_an_archive_with_a_recorder_stops_the_start(tmp_path):
 
 
 @pytest.mark.system
-def test_a_recorder_whose_client_was_given_up_goes_on_with_another(driver, tmp_path):
+def test_a_recorder_whose_client_timed_out_continues_with_a_new_client(driver, tmp_path):
     settings = RecordingSettings(streams=("aeron:ipc 7",), to=str(tmp_path / "archive"))
     errors = []
     recorder = DriverRecorder(driver.aeron_dir, settings, errors.append)
@@ -120,7 +120,7 @@ def test_errors_of_the_recorder_are_in_the_error_log_of_the_driver(tmp_path):
     assert "there is no archive of recordings" in error.text
 
 
-def test_a_section_that_no_plugin_has_is_refused(tmp_path):
+def test_an_unknown_section_raises(tmp_path):
     with pytest.raises(ConfigurationError, match="section 'colours': installed plugins have recording"):
         aeron_core.MediaDriver({"aeron_dir": tmp_path / "driver", **SMALL}, sections={"colours": {}})
 
@@ -146,7 +146,7 @@ def test_a_section_comes_from_file_environment_and_defines(tmp_path):
     assert loaded.warnings == ()
 
 
-def test_a_misspelt_name_of_a_section_is_warned_of_where_it_can_only_be_that():
+def test_a_misspelt_variable_of_a_section_is_warned_of():
     loaded = load_section("recording", RecordingSettings, defines=["aeron.recording.colour=red"], environ={})
 
     assert loaded.warnings == ("aeron.recording.colour=red (-D): unknown setting",)

@@ -10,9 +10,9 @@ from captures import Capture, Datagram, Decisions, Frame
 
 from aeron_core._native import wire
 from aeron_core._native.address import SocketAddress
-from aeron_core.client.exclusive_publication import ExclusivePublication
-from aeron_core.client.header import Header
-from aeron_core.client.subscription import Subscription
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.subscriptions.header import Header
+from aeron_core.client.subscriptions.subscription import Subscription
 from aeron_core.protocol.frames import Setup
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.testing.pair import US, Simulation

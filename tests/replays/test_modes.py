@@ -4,6 +4,7 @@ import pytest
 from captures import Capture
 from replaying import Publisher
 
+from aeron_core.protocol import commands
 from aeron_core.protocol.frames import DataHeader, Rttm, Setup, StatusMessage
 from aeron_core.testing.frames import encode_frame
 from aeron_core.testing.pair import MS, US
@@ -231,9 +232,7 @@ def reject(replay, image, reason):
     """Do the same as `Image.reject`, which would wait for a driver that only this test steps."""
     operations = replay.client._operations
     replay.simulation.result(
-        operations._command(
-            "reject", lambda: operations._driver.reject_image(image.correlation_id, image.position, reason)
-        )
+        operations.command("reject", commands.RejectImage, image.correlation_id, image.position, reason)
     )
 
 

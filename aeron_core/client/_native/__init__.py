@@ -1,1 +1,1 @@
-"""What the client does with raw pointers: borrowed payloads and views of fragments."""
+"""Native modules of the client: borrowed payloads, views of fragments, integer arguments."""

@@ -5,7 +5,7 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, int32_t, int64_t
 cdef int refuse(object value, str name, int64_t maximum) except -1
 cdef int refuse_field(object value, str name) except -1
 
-# `value` as a C number: as quick as Cython's own conversion, but who gives too much is told what is allowed.
+# `value` as a C number: as fast as Cython's own conversion, but the error names the argument and its range.
 cdef inline int64_t int64_of(object value, str name) except? -1:
     cdef int overflow = 0
     cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)
@@ -20,7 +20,7 @@ cdef inline int32_t int32_of(object value, str name) except? -1:
         return refuse(value, name, INT32_MAX)
     return <int32_t>number
 
-# The same for one that may be negative.
+# The same for an argument that may be negative.
 cdef inline int64_t field_of(object value, str name) except? -1:
     cdef int overflow = 0
     cdef int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow)

@@ -1,4 +1,4 @@
-"""Numbers that callers give, as C numbers; what does not fit raises ValueError with its name and its range."""
+"""Conversion of integer arguments to C; a value out of range raises ValueError with its name and range."""
 
 
 cdef int refuse(object value, str name, int64_t maximum) except -1:

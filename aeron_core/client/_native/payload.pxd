@@ -8,7 +8,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 @cython.final
 cdef class Payload:
-    cdef AtomicBuffer buffer      # what is borrowed; no bytes between calls
+    cdef AtomicBuffer buffer      # the borrowed bytes; empty between calls
     cdef Py_buffer _view          # of an exporter that is not plain bytes
     cdef bint _is_exported        # whether `_view` must be released
 

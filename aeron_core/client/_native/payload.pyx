@@ -1,7 +1,7 @@
-"""Borrows the bytes of a Python object for the time of one call, without an allocation.
+"""Borrows the bytes of a Python object for one call, without an allocation.
 
-Invariant: `buffer` has no bytes but between `borrow` and `give_back`, which one thread calls while it holds the
-GIL, so that nobody finds a pointer into an object that is gone.
+Invariant: `buffer` is empty except between `borrow` and `give_back`, which one thread calls while it holds the
+GIL, so that no other code finds a pointer into a freed object.
 """
 
 cimport cython
@@ -30,7 +30,7 @@ cdef class Payload:
     cdef int _release(self) except -1:
         cdef Py_buffer view = self._view
         self._is_exported = False
-        # The garbage collector visits the exporter of a Py_buffer attribute, also of one that was released.
+        # The garbage collector visits the exporter of a Py_buffer attribute even after its release: clear it.
         memset(&self._view, 0, sizeof(Py_buffer))
         PyBuffer_Release(&view)
         return 0

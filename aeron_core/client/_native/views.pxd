@@ -7,7 +7,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 cdef extern from "Python.h":
     ctypedef struct PyMemoryViewObject:
-        Py_hash_t hash         # cached; -1 while it was not asked for
+        Py_hash_t hash         # cached; -1 until computed
         int flags
         Py_ssize_t exports     # buffers taken from the view
         PyObject *weakreflist
@@ -16,8 +16,8 @@ cdef extern from "Python.h":
     object PyMemoryView_FromObject(object exporter)
     Py_ssize_t Py_REFCNT(PyObject *o)
 
-# Whether nobody but its factory knows `view`; a program may have released it. A pointer: to pass it as an object
-# would be one more reference to it.
+# Whether only the factory refers to `view` and no program has released it. A pointer: an object argument would
+# add a reference.
 cdef inline bint is_free(PyObject *view) noexcept:
     cdef PyMemoryViewObject *fields = <PyMemoryViewObject *>view
     return (
@@ -30,17 +30,17 @@ cdef inline bint is_free(PyObject *view) noexcept:
 
 @cython.final
 cdef class ViewFactory:
-    cdef AtomicBuffer _buffer   # what is looked into
+    cdef AtomicBuffer _buffer   # the memory of all views
     cdef object _whole          # a read-only memoryview of all of it: the one export that all views share
-    cdef object _last           # the view that was handed out last
+    cdef object _last           # the view that was returned last
 
     cdef inline object view(self, int64_t offset, int64_t length):
         cdef Py_buffer *fields
         self._buffer.check(offset, length)
         if not is_free(<PyObject *>self._last):
             self._last = PyMemoryView_FromObject(self._whole)
-        # The view's own copy of the description of its memory: one dimension of bytes, whose start and length
-        # are all that slicing changes.
+        # The view's own description of its memory: one dimension of bytes. Slicing changes only its start and
+        # length.
         fields = PyMemoryView_GET_BUFFER(self._last)
         fields.buf = self._buffer._address + offset
         fields.len = length

@@ -1,8 +1,8 @@
-"""Memoryviews of fragments, at the price of a few stores instead of an allocation.
+"""Memoryviews of fragments, at the cost of a few stores instead of an allocation.
 
-A view that nobody kept is moved to the next fragment; a view that was kept stays where it is. Every view holds
-the memory it looks into, so that it never points to nothing, even after its log was closed; what it shows
-changes once the term is used again.
+A view without other references is moved to the next fragment; a view that the program kept stays unchanged. Every
+view keeps its memory mapped, so that it never dangles, even after its log was closed; its content changes once the
+term is reused.
 """
 
 cimport cython

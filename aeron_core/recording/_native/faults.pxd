@@ -1,8 +1,8 @@
-# What may be wrong with a frame of a recording.
+# Faults of a frame of a recording.
 
 cpdef enum:
     NO_FAULT = 0
-    CUT_SHORT          # it goes on behind what was scanned
+    CUT_SHORT          # it continues behind the scanned bytes
     NO_FRAME           # zeros
     WRONG_LENGTH
     WRONG_TYPE

@@ -1,1 +1,1 @@
-"""What may be wrong with a frame of a recording; see `faults.pxd`."""
+"""Faults of a frame of a recording; see `faults.pxd`."""

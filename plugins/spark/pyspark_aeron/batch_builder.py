@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.recording import Recording
-from aeron_core.recording.message_columns import MessageColumns
+from aeron_core.recording.reading.message_columns import MessageColumns
 from pyspark_aeron.columns import arrow_schema
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.client.aeron import connect
+from aeron_core.client.connecting import connect
 from aeron_core.errors import AeronError, ClosedError, RecordingError
 from aeron_core.recording import Archive
-from aeron_core.recording.purge import purge_before
-from aeron_core.recording.recorder import Recorder, RecorderParams
+from aeron_core.recording.retention.purge import purge_before
+from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 
 if TYPE_CHECKING:
     from pyspark_aeron.options import SourceOptions

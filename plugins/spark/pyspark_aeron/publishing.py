@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterable
 from typing import Final
 
-from aeron_core.client.aeron import Aeron, connect
-from aeron_core.client.offerer import Offerer
-from aeron_core.client.publication import Publication
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
+from aeron_core.client.publications.offerer import Offerer
+from aeron_core.client.publications.publication import Publication
 from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
-from aeron_core.recording.batch_appender import MessageColumn
+from aeron_core.recording.writing.batch_appender import MessageColumn
 from aeron_core.uri.builder import ChannelUriBuilder
 from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.sink_options import SinkOptions

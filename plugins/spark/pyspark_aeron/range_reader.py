@@ -17,14 +17,14 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
-from aeron_core.recording.message_scanner import MessageScanner
+from aeron_core.recording.reading.message_scanner import MessageScanner
 from pyspark_aeron.batch_builder import BatchBuilder
 from pyspark_aeron.selection import Range
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from aeron_core.recording.message_columns import MessageColumns
+    from aeron_core.recording.reading.message_columns import MessageColumns
     from pyspark_aeron.options import SourceOptions
 
 # Bytes that are read at once, and of payloads in a batch, unless one message is longer. Invented numbers: both

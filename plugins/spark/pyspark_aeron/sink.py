@@ -17,7 +17,7 @@ from pyspark.sql.datasource import (
 )
 
 from aeron_core.recording import Archive
-from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
+from aeron_core.recording.writing.batch_appender import AppenderParams, BatchAppender
 from pyspark_aeron.publishing import end_publication, publish
 from pyspark_aeron.sink_options import SinkOptions
 from pyspark_aeron.staging import (

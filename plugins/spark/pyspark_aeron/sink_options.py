@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from aeron_core.errors import ConfigurationError
-from aeron_core.recording.batch_appender import DEFAULT_TERM_LENGTH
-from aeron_core.recording.descriptor import DEFAULT_SEGMENT_LENGTH
+from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
+from aeron_core.recording.writing.batch_appender import DEFAULT_TERM_LENGTH
 from aeron_core.uri.values import INT32_MAX, INT32_MIN
 from pyspark_aeron.option_parsing import Options, Place
 from pyspark_aeron.options import DurationNs, Size

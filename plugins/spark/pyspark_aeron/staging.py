@@ -22,8 +22,8 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, RecordingError
-from aeron_core.recording import names
-from aeron_core.recording.batch_appender import MessageColumn
+from aeron_core.recording.storage import names
+from aeron_core.recording.writing.batch_appender import MessageColumn
 from pyspark_aeron.sink_options import SinkOptions
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from aeron_core.recording.leases import write_lease
+from aeron_core.recording.retention.leases import write_lease
 from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.planning import share_out, split

@@ -97,7 +97,7 @@ def test_an_archive_that_cannot_be_made_is_said(run, written, tmp_path):
 
     message = failure(lambda: run("aeron", "file/archive"))
 
-    assert "file/archive/archive.lock: Not a directory; mend that, or choose another folder" in message
+    assert "file/archive/archive.lock: Not a directory; fix that, or choose another folder" in message
 
 
 def test_a_folder_that_nobody_may_write_into_is_said_before_a_row_is_read(run, written):

@@ -85,7 +85,7 @@ def test_positions_and_times_limit_what_is_read(read, written):
     [
         ({"maxBytePerTrigger": "1"}, "unknown option maxbytepertrigger: did you mean maxBytesPerTrigger"),
         ({"archive": "/nowhere/at/all"}, "/nowhere/at/all: there is no archive of recordings"),
-        ({"recordings": "7"}, "there is 0"),
+        ({"recordings": "7"}, "does not exist; recordings: 0"),
     ],
 )
 def test_what_is_wrong_reaches_the_user(read, written, options, message):

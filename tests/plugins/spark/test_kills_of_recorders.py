@@ -17,8 +17,8 @@ import aeron_core
 from aeron_core import CLOSED
 from aeron_core.errors import AeronError, ClosedError
 from aeron_core.recording import Archive
-from aeron_core.recording.messages import messages
-from aeron_core.recording.recording_counter import RECORDING_POSITION_TYPE_ID
+from aeron_core.recording.reading.messages import messages
+from aeron_core.recording.writing.image_recorder import RECORDING_POSITION_TYPE_ID
 
 ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
 STREAM_ID = 7

@@ -8,10 +8,10 @@ from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.stream_reader import StreamReader
 
 from aeron_core import MediaDriver, connect
-from aeron_core.client.offerer import Offerer
+from aeron_core.client.publications.offerer import Offerer
 from aeron_core.errors import AeronError, ConfigurationError, RecordingError, RegistrationError
 from aeron_core.recording import Archive
-from aeron_core.recording.recorder import Recorder
+from aeron_core.recording.writing.recorder import Recorder
 
 TIMEOUT_S = 60
 

@@ -6,7 +6,7 @@ from pyspark_aeron.options import SourceOptions
 from pyspark_aeron.selection import Range, Selection
 
 from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
-from aeron_core.recording.catalogue import update_descriptor
+from aeron_core.recording.storage.catalogue import update_descriptor
 from aeron_core.testing.recordings import TERM_LENGTH
 
 

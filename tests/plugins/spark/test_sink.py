@@ -336,7 +336,8 @@ def test_a_subscriber_that_does_not_read_ends_the_commit_and_the_rows_stay(drive
         staged = query.stage(0, 0, *[bytes(1000)] * 100)
 
         with pytest.raises(
-            ClientError, match=r"had no room for 0\.3 s after \d+ messages: its subscribers do not read"
+            ClientError,
+            match=r"was back-pressured for 0\.3 s after \d+ messages: its subscribers do not read",
         ):
             query.commit(0, staged)
 

@@ -132,7 +132,7 @@ def test_an_archive_that_went_back_is_refused(query, written):
 def test_a_purged_position_fails_the_query_or_is_left_out(query, rows, written):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
-    from aeron_core.recording.catalogue import update_descriptor  # noqa: PLC0415
+    from aeron_core.recording.storage.catalogue import update_descriptor  # noqa: PLC0415
 
     written.append(b"a")
     query()

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 
 @cython.final
-cdef class Backoff:
+cdef class ReconnectBackoff:
     cdef int64_t _init_ns
     cdef int64_t _max_ns
     cdef int64_t _round_length

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 
 
-class Backoff:
+class ReconnectBackoff:
     """Used by the sender; durations are nanoseconds."""
 
     def __init__(self, init_ns: int, max_ns: int, round_length: int = 1) -> None:

@@ -10,7 +10,7 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport ends, faults, wire
 from aeron_media.lumberjack.ack_queue cimport AckQueue
 from aeron_media.lumberjack.acks cimport AckParser
-from aeron_media.lumberjack.backoff cimport Backoff
+from aeron_media.lumberjack.backoff cimport ReconnectBackoff
 from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
@@ -32,7 +32,7 @@ cdef class WriterConnection:
     cdef bint has_ended                 # set whenever it goes down, cleared by who chooses the next one
     cdef readonly ReaderHost host
     cdef ByteConnection _stream
-    cdef Backoff _backoff
+    cdef ReconnectBackoff _backoff
     cdef WindowLedger _ledger
     cdef int64_t _owner
     cdef WriterCounters _counters

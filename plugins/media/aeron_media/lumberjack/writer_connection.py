@@ -26,7 +26,7 @@ from aeron_media.lumberjack.window_encoder import WindowEncoder
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.lumberjack.backoff import Backoff
+    from aeron_media.lumberjack.backoff import ReconnectBackoff
     from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.window_ledger import WindowLedger
     from aeron_media.lumberjack.writer_params import WriterParams
@@ -40,7 +40,7 @@ class WriterConnection:
         params: WriterParams,
         host: ReaderHost,
         stream: ByteConnection,
-        backoff: Backoff,
+        backoff: ReconnectBackoff,
         ledger: WindowLedger,
         owner: int,
     ) -> None:

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 from aeron_core._native.pointers cimport PointerList
 from aeron_core.logbuffer.descriptor cimport LogBuffer
 from aeron_media.lumberjack._native cimport ends
-from aeron_media.lumberjack.backoff cimport Backoff
+from aeron_media.lumberjack.backoff cimport ReconnectBackoff
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_connection cimport WriterConnection
 

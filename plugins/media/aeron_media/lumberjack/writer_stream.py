@@ -17,7 +17,7 @@ from cython.cimports.cpython.ref import PyObject
 from aeron_core._native.pointers import PointerList
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_media.lumberjack._native import ends
-from aeron_media.lumberjack.backoff import Backoff
+from aeron_media.lumberjack.backoff import ReconnectBackoff
 from aeron_media.lumberjack.window_ledger import WindowLedger
 from aeron_media.lumberjack.writer_connection import WriterConnection
 
@@ -37,13 +37,15 @@ class WriterStream:
     ) -> None:
         self._ledger = WindowLedger(len(hosts) * params.pipeline)
         self._is_balanced = params.balances
-        shared = Backoff(params.backoff_init_ns, params.backoff_max_ns, len(hosts))
+        shared = ReconnectBackoff(params.backoff_init_ns, params.backoff_max_ns, len(hosts))
         self.connections = [
             WriterConnection(
                 params,
                 host,
                 stream,
-                Backoff(params.backoff_init_ns, params.backoff_max_ns) if self._is_balanced else shared,
+                ReconnectBackoff(params.backoff_init_ns, params.backoff_max_ns)
+                if self._is_balanced
+                else shared,
                 self._ledger,
                 owner,
             )

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from aeron_core.client.aeron import Aeron, connect
-from aeron_core.client.offerer import Offerer
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
+from aeron_core.client.publications.offerer import Offerer
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError
 from aeron_core.recording import Archive
-from aeron_core.recording.recorder import Recorder, RecorderParams
+from aeron_core.recording.writing.recorder import Recorder, RecorderParams
 from pyspark_aeron.decoders import decode
 from pyspark_aeron.session import session
 

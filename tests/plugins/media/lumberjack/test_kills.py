@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from aeron_core.recording import Archive
-from aeron_core.recording.messages import messages
+from aeron_core.recording.reading.messages import messages
 
 ROUNDS = int(os.environ.get("AERON_CORE_KILL_ROUNDS", "1"))
 WRITER = Path(__file__).parent / "programs" / "writer.py"

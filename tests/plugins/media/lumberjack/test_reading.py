@@ -8,6 +8,7 @@ from plain_codec import ack, compressed, data_event, window
 from reading import ADDRESS, CHANNEL, GONE, KEEP_ALIVE, Reading, events, heard
 
 from aeron_core.errors import RegistrationError
+from aeron_core.protocol import commands
 from aeron_core.testing.pair import MS, S
 
 INTERVALS = (
@@ -311,9 +312,7 @@ def test_a_writer_whose_image_is_rejected_is_sent_away(reading):
     reading.say(writer, window(1) + events(1))
     image_id = reading.subscriptions[0].images[0].correlation_id
     operations = reading.client._operations
-    reading.result(
-        operations._command("reject", lambda: operations._driver.reject_image(image_id, 0, "not you"))
-    )
+    reading.result(operations.command("reject", commands.RejectImage, image_id, 0, "not you"))
     reading.run(2 * S)
     assert _until_reset(writer) == b""
     assert any("a subscriber has rejected its image" in error for error in reading.errors())

@@ -232,7 +232,7 @@ def test_a_channel_without_peers_of_its_own_says_so(pairing):
     pair = pairing()
     publication = pair.result(pair.client.add_publication_async("aeron:ipc", 7))
     assert publication.peers == []
-    with pytest.raises(ValueError, match="peer=1: aeron:ipc has no peers that a message could name"):
+    with pytest.raises(ValueError, match="peer=1: the medium of aeron:ipc does not distinguish peers"):
         publication.offer(b"m", peer=1)
 
 

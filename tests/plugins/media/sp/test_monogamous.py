@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pairing import DIALING, LISTENING, PAIR0, greeting, heard, is_gone, message
 
+from aeron_core.protocol import commands
 from aeron_core.testing.pair import MS, S
 
 
@@ -268,6 +269,6 @@ def test_a_rejected_image_ends_its_connection(pairing):
     pair.say(peer, message(b"m"))
     [image] = pair.subscription.images
     operations = pair.client._operations
-    operations._command("reject", lambda: operations._driver.reject_image(image.correlation_id, 0, "no more"))
+    operations.command("reject", commands.RejectImage, image.correlation_id, 0, "no more")
     pair.run(500 * MS)
     assert is_gone(peer) or is_gone(peer)

@@ -8,7 +8,7 @@ import pytest
 from pairing import PAIR0, greeting, heard
 
 from aeron_core import aio
-from aeron_core.client.peer_watch import PeerRefusal
+from aeron_core.client.conductor.peer_watch import PeerRefusal
 from aeron_core.errors import ClosedError
 from aeron_core.testing.pair import S
 

@@ -9,7 +9,7 @@ from pyspark_aeron.pipeline.checking import check_file
 from pyspark_aeron.pipeline.definition import load_pipeline
 
 from aeron_core import connect
-from aeron_core.client.offerer import Offerer
+from aeron_core.client.publications.offerer import Offerer
 
 TIMEOUT_S = 120
 LOCAL_ADDRESS_TYPE_ID = 14

@@ -1,0 +1,1 @@
+"""The client's conductor: commands, responses of the driver, liveness."""

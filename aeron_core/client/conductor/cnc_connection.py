@@ -1,0 +1,66 @@
+"""Connects to the driver of a directory, also while it is starting.
+
+    no file, or incomplete        wait
+    another version               raise
+    no heartbeat, or an old one   wait: a driver that died may be replaced by another, with a new file
+
+Source: aeron_client.c, aeron_client_connect_to_driver.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+from aeron_core.errors import CncNotReadyError, DriverTimeoutError
+from aeron_core.protocol.cnc import CNC_FILE, CncFile
+
+if TYPE_CHECKING:
+    from aeron_core._native.clock import Clock
+    from aeron_core.settings.client import ClientSettings
+
+_PAUSE_S: Final = 0.016
+_NS_PER_MS: Final = 1_000_000
+
+
+def connect_cnc(
+    settings: ClientSettings, clock: Clock, *, pause: Callable[[], object] | None = None
+) -> CncFile:
+    """Return the cnc file of a live driver.
+
+    Calls `pause` between two attempts, or sleeps without it. Raises DriverTimeoutError if no driver is alive
+    within the driver timeout, CncIncompatibleError for another version.
+    """
+    deadline_ns = clock.nano_time() + settings.driver_timeout_ms * _NS_PER_MS
+    while True:
+        try:
+            cnc = CncFile.open(settings.aeron_dir / CNC_FILE)
+            problem = _problem(cnc, clock.epoch_ms(), settings.driver_timeout_ms)
+            if problem is None:
+                return cnc
+        except CncNotReadyError as error:
+            problem = str(error)
+        if clock.nano_time() >= deadline_ns:
+            raise DriverTimeoutError(
+                f"no media driver in {settings.aeron_dir} within {settings.driver_timeout_ms} ms: {problem}; "
+                f"start one with `AERON_DIR={settings.aeron_dir} aeron-core driver` or "
+                "MediaDriver.launch_embedded(), or set AERON_DIR to the directory of a running one"
+            )
+        if pause is None:
+            time.sleep(_PAUSE_S)
+        else:
+            pause()
+
+
+def _problem(cnc: CncFile, now_ms: int, driver_timeout_ms: int) -> str | None:
+    """Return why the driver of the file is not alive, or None."""
+    heartbeat_ms = ManyToOneRingBuffer(cnc.to_driver).consumer_heartbeat_ms
+    if heartbeat_ms < 0:
+        return "the last one there has shut down"
+    if heartbeat_ms == 0:
+        return "the one there has not started its duty cycle"
+    if now_ms - heartbeat_ms > driver_timeout_ms:
+        return f"the last one there sent its last heartbeat {now_ms - heartbeat_ms} ms ago"
+    return None

@@ -1,0 +1,65 @@
+"""Sends commands to a driver, through the ring of cnc.dat.
+
+Not here: responses (driver_listener). Any thread may use it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec
+
+from aeron_core.errors import ClientError
+from aeron_core.protocol import commands
+
+if TYPE_CHECKING:
+    from aeron_core._native.semaphore import NamedSemaphore
+    from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
+
+P = ParamSpec("P")
+
+# Source: aeron_client_conductor.c, aeron_client_conductor_command_offer.
+_MAX_ATTEMPTS: Final = 10
+_PAUSE_S: Final = 0.001
+
+
+class DriverProxy:
+    """The driver's command ring, for one client. Raises ClientError if the ring stays full."""
+
+    def __init__(self, ring: ManyToOneRingBuffer, wake_up: NamedSemaphore | None = None) -> None:
+        """Signal `wake_up` after each command, if the driver waits on it."""
+        self._ring = ring
+        self._wake_up = wake_up
+        self.client_id: Final = ring.next_correlation_id()
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """Time of the driver's last heartbeat, in ms since the epoch; -1 after an orderly shutdown."""
+        return self._ring.consumer_heartbeat_ms
+
+    def next_correlation_id(self) -> int:
+        """Return an id that is unique among the clients of the driver."""
+        return self._ring.next_correlation_id()
+
+    def send(
+        self, kind: Callable[Concatenate[int, int, P], commands.DriverCommand], *fields: P.args, **named: P.kwargs
+    ) -> int:
+        """Send a command of this client, with the fields that follow the two ids; return its correlation id."""
+        return self._write(kind(self.client_id, self.next_correlation_id(), *fields, **named))
+
+    def close_client(self, client_id: int | None = None) -> int:
+        """Close this client, or another one, with all its resources."""
+        closed = self.client_id if client_id is None else client_id
+        return self._write(commands.ClientClose(closed, self.next_correlation_id()))
+
+    def _write(self, command: commands.DriverCommand) -> int:
+        message = command.encode()
+        for _ in range(_MAX_ATTEMPTS):
+            if self._ring.write(command.TYPE_ID, message):
+                if self._wake_up is not None:
+                    self._wake_up.signal()
+                return command.correlation_id
+            time.sleep(_PAUSE_S)
+        raise ClientError(
+            f"{type(command).__name__}: the command ring of the media driver is full; the driver may have stopped"
+        )

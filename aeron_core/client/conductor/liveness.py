@@ -1,0 +1,118 @@
+"""Checks that the driver is alive, and sends the client's heartbeat.
+
+    every keepalive interval    the driver's heartbeat must be younger than the driver timeout; the client's
+                                own is a counter that the driver allocates with the client's first resource
+    every duty cycle            the last one must be younger than the client liveness timeout: the driver may
+                                have timed out a client after such a pause of its conductor, and its
+                                counters may belong to other clients
+
+Source: aeron_client_conductor.c, aeron_client_conductor_check_liveness, …_on_check_timeouts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+from aeron_core.concurrent.counters import NULL_COUNTER_ID, CountersReader
+from aeron_core.errors import ClientTimeoutError, DriverTimeoutError
+from aeron_core.version import SOFTWARE_VERSION
+
+if TYPE_CHECKING:
+    from aeron_core._native.clock import Clock
+    from aeron_core._native.counter import Counter
+    from aeron_core.client.conductor.driver_proxy import DriverProxy
+    from aeron_core.settings.client import ClientSettings
+
+# Source: AERON_COUNTER_CLIENT_HEARTBEAT_TIMESTAMP_TYPE_ID.
+HEARTBEAT_TYPE_ID: Final = 11
+_NS_PER_MS: Final = 1_000_000
+
+
+class Liveness:
+    """Liveness of one client and its driver. For the client's conductor."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        driver: DriverProxy,
+        counters: CountersReader,
+        clock: Clock,
+        inter_service_timeout_ns: int,
+    ) -> None:
+        self._settings = settings
+        self._driver = driver
+        self._counters = counters
+        self._clock = clock
+        self._inter_service_timeout_ns = inter_service_timeout_ns
+        self._last_service_ns = self._last_keepalive_ns = clock.nano_time()
+        self._heartbeat: Counter | None = None
+
+    def check(self, now_ns: int) -> int:
+        """Run the checks that are due; return 1 if any was.
+
+        Raises ClientTimeoutError or DriverTimeoutError if the client cannot continue.
+        """
+        interval_ns = now_ns - self._last_service_ns
+        if interval_ns > self._inter_service_timeout_ns:
+            raise ClientTimeoutError(
+                f"the client's conductor did not run for {interval_ns // _NS_PER_MS} ms, and the driver "
+                f"times clients out after {self._inter_service_timeout_ns // _NS_PER_MS} ms"
+            )
+        self._last_service_ns = now_ns
+        if now_ns - self._last_keepalive_ns < self._settings.keepalive_interval_ns:
+            return 0
+        self._last_keepalive_ns = now_ns
+        now_ms = self._clock.epoch_ms()
+        self._check_driver(now_ms)
+        self._keep_alive(now_ms)
+        return 1
+
+    def driver_beat_ns(self, now_ns: int) -> int:
+        """Return the time of the driver's last heartbeat, on the clock of `now_ns`."""
+        return now_ns - (self._clock.epoch_ms() - self._driver.heartbeat_ms) * _NS_PER_MS
+
+    def _check_driver(self, now_ms: int) -> None:
+        heartbeat_ms = self._driver.heartbeat_ms
+        if heartbeat_ms < 0:
+            raise DriverTimeoutError(f"the media driver of {self._settings.aeron_dir} has ended")
+        age_ms = now_ms - heartbeat_ms
+        if age_ms > self._settings.driver_timeout_ms:
+            raise DriverTimeoutError(
+                f"the last heartbeat of the media driver of {self._settings.aeron_dir} is {age_ms} ms old, more "
+                f"than the driver timeout of {self._settings.driver_timeout_ms} ms"
+            )
+
+    def _keep_alive(self, now_ms: int) -> None:
+        if self._heartbeat is None:
+            counter_id = self._counters.find(HEARTBEAT_TYPE_ID, self._driver.client_id)
+            if counter_id == NULL_COUNTER_ID:
+                return
+            self._heartbeat = self._counters.counter(counter_id)
+            self._append_to_label(counter_id)
+        elif not self._is_own(self._heartbeat.id):
+            raise ClientTimeoutError(
+                f"the heartbeat counter {self._heartbeat.id} of client {self._driver.client_id} was freed or reused"
+            )
+        self._heartbeat.set_release(now_ms)
+
+    def _is_own(self, counter_id: int) -> bool:
+        return (
+            self._counters.state(counter_id) == wire.COUNTER_STATE_ALLOCATED
+            and self._counters.type_id(counter_id) == HEARTBEAT_TYPE_ID
+            and self._counters.registration_id(counter_id) == self._driver.client_id
+        )
+
+    def _append_to_label(self, counter_id: int) -> None:
+        """Append the client's name and version to the label, which clients write themselves."""
+        metadata = self._counters.metadata
+        at = counter_id * wire.COUNTER_METADATA_LENGTH
+        length = metadata.get_i32(at + wire.COUNTER_LABEL_LENGTH_OFFSET)
+        available = wire.COUNTER_LABEL_MAX_LENGTH - length
+        text = f" name={self._settings.client_name} {SOFTWARE_VERSION}".encode("ascii", "replace")[
+            : max(available, 0)
+        ]
+        if 0 <= length <= wire.COUNTER_LABEL_MAX_LENGTH:
+            metadata.put_bytes(at + wire.COUNTER_LABEL_OFFSET + length, text)
+            # Release: a reader that sees the new length sees the text.
+            metadata.put_i32_release(at + wire.COUNTER_LABEL_LENGTH_OFFSET, length + len(text))

@@ -1,0 +1,80 @@
+"""Log buffers that this client has mapped.
+
+Publications that share a stream, and images of several subscriptions, share one mapping. An unused mapping is
+kept for a linger time: closing and adding again need not map the file again.
+
+Not here: unmapping. A mapping is released with the last object that refers to it, so that a memoryview that a
+program kept never dangles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.logbuffer.descriptor import LogBuffer
+
+if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
+
+Opener = Callable[[str], "AtomicBuffer"]
+_SMALLEST_PAGE: Final = 4096
+
+
+@dataclass(slots=True)
+class _Entry:
+    log: LogBuffer
+    users: int = 0
+    unused_since_ns: int = 0
+
+
+class LogBuffers:
+    """Log buffers by registration id of the stream or image. For the client's conductor."""
+
+    def __init__(self, linger_ns: int, *, pre_touch: bool = False, opener: Opener = open_mapped_file) -> None:
+        self._linger_ns = linger_ns
+        self._pre_touch = pre_touch
+        self._open = opener
+        self._entries: dict[int, _Entry] = {}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def acquire(self, registration_id: int, path: str) -> LogBuffer:
+        """Return the log at `path` for one more user.
+
+        Raises StorageError if it cannot be mapped, ProtocolError if it is not a log.
+        """
+        entry = self._entries.get(registration_id)
+        if entry is None:
+            buffer = self._open(path)
+            if self._pre_touch:
+                # Reading one byte of each page maps it.
+                bytes(memoryview(buffer)[::_SMALLEST_PAGE])
+            entry = self._entries[registration_id] = _Entry(LogBuffer(buffer))
+        entry.users += 1
+        return entry.log
+
+    def release(self, registration_id: int, now_ns: int) -> None:
+        """Release the log for one user."""
+        entry = self._entries.get(registration_id)
+        if entry is not None:
+            entry.users -= 1
+            entry.unused_since_ns = now_ns
+
+    def sweep(self, now_ns: int) -> int:
+        """Drop logs that were unused for the linger time; return how many."""
+        gone = [
+            registration_id
+            for registration_id, entry in self._entries.items()
+            if entry.users <= 0 and now_ns - entry.unused_since_ns >= self._linger_ns
+        ]
+        for registration_id in gone:
+            del self._entries[registration_id]
+        return len(gone)
+
+    def clear(self) -> None:
+        """Drop all."""
+        self._entries.clear()

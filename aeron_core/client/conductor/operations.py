@@ -1,0 +1,259 @@
+"""Commands of a client, for itself and for its publications, subscriptions and counters.
+
+Not here: waiting (conductor) and the blocking methods (aeron).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+
+from aeron_core._native import wire
+from aeron_core.client.command_arguments import (
+    channel_of,
+    int32_of,
+    int64_of,
+    key_of,
+    label_of,
+)
+from aeron_core.client.counters import Counter
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.client.publications.publication import Publication
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import ClosedError, NotConnectedError
+from aeron_core.protocol import commands
+
+if TYPE_CHECKING:
+    from aeron_core.client.conductor.conductor import ClientConductor
+    from aeron_core.client.handlers import ImageHandler
+    from aeron_core.client.owner import Connectable
+    from aeron_core.client.registrations import Registration
+    from aeron_core.concurrent.counters import CountersReader
+    from aeron_core.protocol import responses
+
+T = TypeVar("T")
+P = ParamSpec("P")
+_P = TypeVar("_P", Publication, ExclusivePublication)
+
+# Source: AERON_SYSTEM_COUNTER_TYPE_ID, AERON_SYSTEM_COUNTER_CONTROL_PROTOCOL_VERSION.
+_SYSTEM_COUNTER_TYPE_ID: Final = 0
+_CONTROL_PROTOCOL_COUNTER_ID: Final = 43
+_INT32: Final = 1 << 31
+# A field of AddSubscription that drivers ignore.
+_NO_CORRELATION_ID: Final = -1
+
+
+class ClientOperations:
+    """The owner of a client's resources. Any thread may use it; raises ClosedError once the client is closed."""
+
+    def __init__(self, conductor: ClientConductor) -> None:
+        self._conductor = conductor
+        self._driver = conductor.driver
+        self._resources = conductor.resources
+
+    # -- for the client --
+
+    def add_publication(self, channel: str, stream_id: int) -> Registration[Publication]:
+        """Register a publication that clients share."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+        what = f"add_publication {channel!r} {stream_id}"
+        make = partial(self._make_publication, Publication, channel)
+        return self._send(what, make, commands.AddPublication, stream_id, channel)
+
+    def add_exclusive_publication(self, channel: str, stream_id: int) -> Registration[ExclusivePublication]:
+        """Register an exclusive publication."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+        what = f"add_exclusive_publication {channel!r} {stream_id}"
+        make = partial(self._make_publication, ExclusivePublication, channel)
+        return self._send(what, make, commands.AddExclusivePublication, stream_id, channel)
+
+    def add_subscription(
+        self,
+        channel: str,
+        stream_id: int,
+        on_available_image: ImageHandler | None,
+        on_unavailable_image: ImageHandler | None,
+    ) -> Registration[Subscription]:
+        """Register a subscription."""
+        channel, stream_id = channel_of(channel), int32_of(stream_id, "stream_id")
+
+        def make(response: responses.OnSubscriptionReady) -> Subscription:
+            handlers = self._conductor.callbacks.handlers
+            subscription = Subscription(
+                self,
+                channel,
+                stream_id,
+                response.correlation_id,
+                response.channel_status_indicator_id,
+                on_available_image or handlers.on_available_image,
+                on_unavailable_image or handlers.on_unavailable_image,
+            )
+            self._resources.subscriptions[response.correlation_id] = subscription
+            return subscription
+
+        what = f"add_subscription {channel!r} {stream_id}"
+        return self._send(what, make, commands.AddSubscription, _NO_CORRELATION_ID, stream_id, channel)
+
+    def add_counter(self, type_id: int, key: bytes, label: str) -> Registration[Counter]:
+        """Register a counter with the lifetime of the client."""
+        type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
+
+        def make(response: responses.OnCounterReady) -> Counter:
+            try:
+                counter = Counter(
+                    self, self._conductor.counters, response.counter_id, response.correlation_id
+                )
+            except Exception:
+                self._driver.send(commands.RemoveCounter, response.correlation_id)
+                raise
+            self._resources.counters[counter.registration_id] = counter
+            return counter
+
+        what = f"add_counter {type_id} {label!r}"
+        return self._send(what, make, commands.AddCounter, type_id, key, label)
+
+    def add_static_counter(
+        self, type_id: int, registration_id: int, key: bytes, label: str
+    ) -> Registration[Counter]:
+        """Register a counter that outlives the client, or find the existing one."""
+        type_id, key, label = int32_of(type_id, "type_id"), key_of(key), label_of(label)
+        registration_id = int64_of(registration_id, "registration_id")
+
+        def make(response: responses.OnStaticCounter) -> Counter:
+            return Counter(
+                self, self._conductor.counters, response.counter_id, registration_id, is_static=True
+            )
+
+        what = f"add_static_counter {type_id} {label!r}"
+        return self._send(what, make, commands.AddStaticCounter, registration_id, type_id, key, label)
+
+    def next_session_id(self, stream_id: int) -> Registration[int] | int:
+        """Request an unused session id of the stream; choose one at random if the driver is too old to answer."""
+        stream_id = int32_of(stream_id, "stream_id")
+        counters = self._conductor.counters
+        is_known = (
+            counters.state(_CONTROL_PROTOCOL_COUNTER_ID) == wire.COUNTER_STATE_ALLOCATED
+            and counters.type_id(_CONTROL_PROTOCOL_COUNTER_ID) == _SYSTEM_COUNTER_TYPE_ID
+            and counters.value(_CONTROL_PROTOCOL_COUNTER_ID) >= wire.CONTROL_PROTOCOL_VERSION
+        )
+        if not is_known:
+            return secrets.randbelow(2 * _INT32) - _INT32
+
+        def make(response: responses.OnNextAvailableSessionId) -> int:
+            return response.next_session_id
+
+        what = f"next_session_id {stream_id}"
+        return self._send(what, make, commands.GetNextAvailableSessionId, stream_id)
+
+    # -- for publications, subscriptions and counters --
+
+    @property
+    def counters(self) -> CountersReader:
+        """The counters of the driver and its clients."""
+        return self._conductor.counters
+
+    def command(
+        self,
+        what: str,
+        kind: Callable[Concatenate[int, int, P], commands.DriverCommand],
+        *fields: P.args,
+        **named: P.kwargs,
+    ) -> Registration[int]:
+        """Send a command that is answered with its correlation id; `what` names it in errors."""
+
+        def make(response: responses.OnOperationSuccess) -> int:
+            return response.correlation_id
+
+        return self._send(what, make, kind, *fields, **named)
+
+    def await_connected(self, resource: Connectable, timeout: float | None) -> None:
+        """Wait until `resource` is connected; raise NotConnectedError after `timeout` seconds."""
+        self._conductor.await_until(lambda: resource.is_connected or resource.is_closed, timeout)
+        if resource.is_closed:
+            self._conductor.check_open()
+            raise ClosedError(f"{resource!r} is closed")
+        if not resource.is_connected:
+            raise NotConnectedError(f"{resource!r}: not connected within {timeout} s")
+
+    def close_publication(self, registration_id: int, *, revoke: bool) -> None:
+        """Close a publication and remove it from the driver."""
+        with self._conductor.lock:
+            if self._resources.remove_publication(registration_id, self._now_ns()):
+                self._remove_publication(registration_id, revoke=revoke)
+
+    def close_subscription(self, registration_id: int) -> None:
+        """Close a subscription with its images and remove it from the driver."""
+        with self._conductor.lock:
+            removed = self._resources.remove_subscription(registration_id, self._now_ns())
+            if removed is None:
+                return
+            self._driver.send(commands.RemoveSubscription, registration_id)
+            subscription, images = removed
+            for image in images:
+                self._conductor.callbacks.unavailable_image(subscription, image)
+
+    def close_counter(self, registration_id: int) -> None:
+        """Close a counter and free it in the driver."""
+        with self._conductor.lock:
+            if self._resources.remove_counter(registration_id):
+                self._driver.send(commands.RemoveCounter, registration_id)
+
+    # -- helpers --
+
+    def _send(
+        self,
+        what: str,
+        make: Callable[..., T],
+        kind: Callable[Concatenate[int, int, P], commands.DriverCommand],
+        *fields: P.args,
+        **named: P.kwargs,
+    ) -> Registration[T]:
+        conductor = self._conductor
+        with conductor.lock:
+            conductor.check_open()
+            return conductor.register(self._driver.send(kind, *fields, **named), what, make)
+
+    def _remove_publication(self, registration_id: int, *, revoke: bool) -> None:
+        flags = wire.COMMAND_REMOVE_PUBLICATION_FLAG_REVOKE if revoke else 0
+        self._driver.send(commands.RemovePublication, registration_id, flags)
+
+    def _make_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
+        try:
+            publication = self._map_publication(kind, channel, response)
+        except Exception:
+            # A publication that cannot be used here must not stay open in the driver.
+            self._remove_publication(response.correlation_id, revoke=False)
+            raise
+        self._resources.publications[response.correlation_id] = publication
+        return publication
+
+    def _map_publication(self, kind: type[_P], channel: str, response: responses.OnPublicationReady) -> _P:
+        # The counter first: once a log is acquired, nothing may fail before its user exists.
+        limit = self._conductor.counters.values.view(
+            response.position_limit_counter_id * wire.COUNTER_VALUE_LENGTH, wire.COUNTER_VALUE_LENGTH
+        )
+        log = self._resources.log_buffers.acquire(response.registration_id, response.log_file)
+        try:
+            return kind(
+                PublicationArguments(
+                    owner=self,
+                    channel=channel,
+                    stream_id=response.stream_id,
+                    session_id=response.session_id,
+                    registration_id=response.correlation_id,
+                    original_registration_id=response.registration_id,
+                    channel_status_id=response.channel_status_indicator_id,
+                    position_limit_id=response.position_limit_counter_id,
+                    log=log,
+                    limit=limit,
+                )
+            )
+        except Exception:
+            self._resources.log_buffers.release(response.registration_id, self._now_ns())
+            raise
+
+    def _now_ns(self) -> int:
+        return self._conductor.clock.nano_time()

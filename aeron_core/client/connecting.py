@@ -1,0 +1,62 @@
+"""Connects a client to a driver.
+
+Not here: the cnc file (cnc_connection), and the client (aeron).
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from aeron_core._native.clock import Clock
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.conductor.cnc_connection import connect_cnc
+from aeron_core.client.conductor.conductor import ClientConductor
+from aeron_core.client.handlers import ClientHandlers, ErrorHandler
+from aeron_core.settings.loader import load_client_settings
+
+if TYPE_CHECKING:
+    from aeron_core.settings.client import ClientSettings
+
+
+def connect(  # noqa: PLR0913 - all optional, all by name but the first two
+    aeron_dir: str | os.PathLike[str] | None = None,
+    settings: ClientSettings | None = None,
+    *,
+    clock: Clock | None = None,
+    handlers: ClientHandlers | None = None,
+    error_handler: ErrorHandler | None = None,
+    use_conductor_invoker: bool | None = None,
+    driver_invoker: Callable[[], object] | None = None,
+) -> Aeron:
+    """Connect to the driver of `aeron_dir`; wait for it if it is starting.
+
+    Without `settings` they are read from the environment. `error_handler` is a shorthand for handlers with
+    only `on_error`. With `use_conductor_invoker` no thread is started: call `Aeron.do_work` often.
+    `driver_invoker` is called while the client waits for a driver that runs in the same thread.
+
+    Raises DriverTimeoutError if no driver is found within the driver timeout, CncIncompatibleError if its
+    version differs.
+    """
+    if settings is None:
+        loaded = load_client_settings()
+        for text in loaded.warnings:
+            warnings.warn(text, stacklevel=2)
+        settings = loaded.settings
+    changes: dict[str, object] = {}
+    if aeron_dir is not None:
+        changes["aeron_dir"] = os.fspath(aeron_dir)
+    if use_conductor_invoker is not None:
+        changes["use_conductor_agent_invoker"] = use_conductor_invoker
+    if changes:
+        settings = type(settings)(**{**settings.model_dump(), **changes})
+    if error_handler is not None:
+        if handlers is not None:
+            raise ValueError("error_handler and handlers: pass one of them; handlers has on_error")
+        handlers = ClientHandlers(on_error=error_handler)
+    clock = clock or Clock()
+    cnc = connect_cnc(settings, clock, pause=driver_invoker)
+    conductor = ClientConductor(cnc, settings, clock, handlers or ClientHandlers(), driver_invoker)
+    return Aeron(conductor)

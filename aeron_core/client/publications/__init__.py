@@ -1,0 +1,1 @@
+"""Publications and the claims and batches that they accept."""

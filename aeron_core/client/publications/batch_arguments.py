@@ -1,0 +1,50 @@
+"""Validation of the arguments of `offer_batch` before the GIL is released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.uri.values import INT64_MAX, INT64_MIN
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_I64_LENGTH = 8
+_RAW_FORMATS = ("B", "b", "c")
+_I64_FORMATS = ("q", "Q", "l", "L", "n", "N")
+
+
+def boundaries_of(offsets: Buffer) -> AtomicBuffer:
+    """Return `offsets` as a buffer; raises TypeError unless it holds 64-bit integers or their raw bytes."""
+    view = memoryview(offsets)
+    kind = (view.format or "B").lstrip("@=<")
+    if not (kind in _RAW_FORMATS or (kind in _I64_FORMATS and view.itemsize == _I64_LENGTH)):
+        raise TypeError(
+            f"offsets with items of format {view.format!r}, {view.itemsize} bytes: must be 64-bit integers"
+        )
+    return AtomicBuffer(offsets)
+
+
+def count_of(boundaries: AtomicBuffer, first: int, count: int | None) -> int:
+    """Return `count`, or by default the number of messages from `first` on.
+
+    Raises ValueError for a count outside of int64: others are checked with the boundaries.
+    """
+    if count is not None:
+        if not INT64_MIN <= count <= INT64_MAX:
+            raise ValueError(f"count={count}: must be from 0 to {boundaries.capacity // _I64_LENGTH - 1}")
+        return count
+    return max(boundaries.capacity // _I64_LENGTH - 1 - first, 0)
+
+
+def parts_of(data: Sequence[Buffer]) -> tuple[AtomicBuffer, ...]:
+    """Return the parts of a gathered message as buffers."""
+    return tuple(AtomicBuffer(part) for part in data)
+
+
+def length_of(data: Buffer | list[Buffer] | tuple[Buffer, ...]) -> int:
+    """Return the length of a message, gathered or not."""
+    parts = data if isinstance(data, (list, tuple)) else (data,)
+    return sum(memoryview(part).nbytes for part in parts)

@@ -1,0 +1,66 @@
+"""Publication with its own session and a single writer, which makes it faster.
+
+Not here: appending to the log (`ExclusiveAppender`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.client.publications.publication_base import PublicationBase
+from aeron_core.logbuffer.exclusive_appender import ExclusiveAppender
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+
+class ExclusivePublication(PublicationBase):
+    """One thread at a time may offer.
+
+    Offers return the new position of the stream, or one of NOT_CONNECTED, BACK_PRESSURED, ADMIN_ACTION (offer
+    again at once), CLOSED, MAX_POSITION_EXCEEDED: all negative.
+    """
+
+    def __init__(self, params: PublicationArguments) -> None:
+        appender = ExclusiveAppender(params.log, params.session_id, params.stream_id, params.limit)
+        PublicationBase.__init__(self, params, appender)
+        self._exclusive_appender = appender
+
+    def append_padding(self, length: int) -> int:
+        """Append padding of a header and `length` bytes, which receivers skip; return as `offer` does."""
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        return self._check_result(self._exclusive_appender.append_padding(length), length)
+
+    def offer_block(self, block: Buffer) -> int:
+        """Append whole frames, headers included, that were built for this position of the stream.
+
+        Raises ValueError unless each frame has the session and stream id of the publication and the term id and
+        offset of its position, the first is a data frame, and all fit into the rest of the term.
+        """
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        source = AtomicBuffer(block)
+        result = self._exclusive_appender.offer_block(source, 0, source.capacity)
+        if result == wire.RESULT_ERROR:
+            raise ValueError(
+                f"block of {source.capacity} bytes: must be whole frames of session {self.session_id} and "
+                f"stream {self.stream_id} that begin in term {self.term_id} at offset {self.term_offset}"
+            )
+        return result
+
+    @property
+    def term_id(self) -> int:
+        """The term id of the next frame, if it fits."""
+        return self._exclusive_appender.term_id
+
+    @property
+    def term_offset(self) -> int:
+        """The offset of the next frame in its term."""
+        return self._exclusive_appender.term_offset
+
+    def _position(self) -> int:
+        return self._exclusive_appender.position()

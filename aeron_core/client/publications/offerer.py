@@ -1,0 +1,87 @@
+"""Offers messages with retries, so that back pressure loses none."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from aeron_core._native import wire
+from aeron_core.errors import ClientError, ClosedError, NotConnectedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+    from aeron_core.client.publications.publication import Publication
+
+# An invented number: shorter than a round trip through two processes that must wake up.
+_PAUSE_S: Final = 0.00005
+
+
+class Offerer:
+    """Offers to one publication; counts accepted messages and back pressure."""
+
+    def __init__(
+        self,
+        publication: Publication | ExclusivePublication,
+        timeout: float | None,
+        room_timeout: float | None = None,
+    ) -> None:
+        """Give up after `timeout` seconds unconnected and `room_timeout` seconds under back pressure; None: never."""
+        self._publication = publication
+        self._timeout = timeout
+        self._room_timeout = room_timeout
+        self.messages = 0
+        self.bytes = 0
+        self.back_pressured = 0
+
+    def offer(self, data: Buffer, reserved_value: int = 0) -> int:
+        """Offer until the message is accepted and return the position behind it.
+
+        Raises NotConnectedError if no subscriber is connected for `timeout` seconds, ClientError under back pressure
+        for `room_timeout` seconds or at the end of the stream, ClosedError once the publication is closed.
+        """
+        deadline_s: float | None = None
+        room_deadline_s: float | None = None
+        while True:
+            result = self._publication.offer(data, reserved_value=reserved_value)
+            if result >= 0:
+                self.messages += 1
+                self.bytes += memoryview(data).nbytes
+                return result
+            if result == wire.RESULT_CLOSED:
+                raise ClosedError(f"{self._publication!r} was closed after {self.messages} messages")
+            if result == wire.RESULT_MAX_POSITION_EXCEEDED:
+                raise ClientError(f"{self._publication!r}: the stream has no positions left")
+            if result == wire.RESULT_NOT_CONNECTED:
+                deadline_s = self._check_connected(deadline_s)
+            elif result == wire.RESULT_BACK_PRESSURED:
+                self.back_pressured += 1
+                deadline_s = None
+                room_deadline_s = self._check_room(room_deadline_s)
+            if result != wire.RESULT_ADMIN_ACTION:
+                time.sleep(_PAUSE_S)
+
+    def _check_room(self, deadline_s: float | None) -> float | None:
+        """Return the deadline; raise ClientError if it has passed."""
+        if self._room_timeout is None:
+            return None
+        now_s = time.monotonic()
+        if deadline_s is not None and now_s >= deadline_s:
+            raise ClientError(
+                f"{self._publication.channel} stream {self._publication.stream_id} was back-pressured for "
+                f"{self._room_timeout:g} s after {self.messages} messages: its subscribers do not read"
+            )
+        return deadline_s if deadline_s is not None else now_s + self._room_timeout
+
+    def _check_connected(self, deadline_s: float | None) -> float | None:
+        """Return the deadline; raise NotConnectedError if it has passed."""
+        if self._timeout is None:
+            return None
+        now_s = time.monotonic()
+        if deadline_s is not None and now_s >= deadline_s:
+            raise NotConnectedError(
+                f"no subscriber was connected to {self._publication.channel} "
+                f"stream {self._publication.stream_id} for {self._timeout:g} s after {self.messages} messages"
+            )
+        return deadline_s if deadline_s is not None else now_s + self._timeout

@@ -1,0 +1,27 @@
+"""Constructor arguments of both kinds of publications, taken from the driver's response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aeron_core._native.buffer import AtomicBuffer
+    from aeron_core.client.owner import ResourceOwner
+    from aeron_core.logbuffer.descriptor import LogBuffer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationArguments:
+    """The arguments of a publication."""
+
+    owner: ResourceOwner
+    channel: str
+    stream_id: int
+    session_id: int
+    registration_id: int
+    original_registration_id: int
+    channel_status_id: int
+    position_limit_id: int
+    log: LogBuffer
+    limit: AtomicBuffer  # at least 8 bytes: an i64, the position up to which offers succeed

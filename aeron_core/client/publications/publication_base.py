@@ -1,0 +1,201 @@
+"""Offering messages, single and in batches, through the appender of either kind of publication.
+
+Not here: state and destinations (publication_state) and the frames of a log (logbuffer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import cython
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core._native.integers import ReusedInt
+from aeron_core.client._native import arguments
+from aeron_core.client._native.payload import Payload
+from aeron_core.client.channel_peers import addressed
+from aeron_core.client.publications.batch_arguments import boundaries_of, count_of, length_of, parts_of
+from aeron_core.client.publications.claim import Claim
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.client.publications.publication_state import PublicationState
+from aeron_core.logbuffer.claim import BufferClaim
+from aeron_core.logbuffer.frame_writer import check_range
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from aeron_core.client.channel_peers import ChannelPeers
+    from aeron_core.logbuffer.appender import Appender
+
+
+class PublicationBase(PublicationState):
+    """Base of both kinds of publications, which differ in their appender only."""
+
+    def __init__(self, params: PublicationArguments, appender: Appender) -> None:
+        PublicationState.__init__(self, params)
+        self._appender = appender
+        self._payload = Payload()
+        self._results = ReusedInt()
+        self._spare_claim: BufferClaim | None = None
+
+    def offer(
+        self,
+        data: Buffer | list[Buffer] | tuple[Buffer, ...],
+        *,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append one message: any contiguous buffer, or a list or tuple of buffers to gather.
+
+        With `peer`, a session id, only that peer receives the message: the result may also be NO_PEER or PEER_FULL,
+        and `reserved_value` is the number of devices that the message has passed. Raises ValueError for a message
+        longer than `max_message_length`, or for a `peer` if the medium does not distinguish peers.
+        """
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        if peer is not None:
+            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            return self.refusal_of(peer, length_of(data)) or self.offer(data, reserved_value=value)
+        if type(data) is bytes:
+            position = self._appender.offer_bytes(data, arguments.field_of(reserved_value, "reserved_value"))
+            if position != 0:
+                return self._results.of(position)
+        elif isinstance(data, (list, tuple)):
+            return self._offer_parts(data, arguments.field_of(reserved_value, "reserved_value"))
+        return self._results.of(self._offer(data, arguments.field_of(reserved_value, "reserved_value")))
+
+    def offer_batch(  # noqa: PLR0913
+        self,
+        data: Buffer,
+        offsets: Buffer,
+        *,
+        first: int = 0,
+        count: int | None = None,
+        reserved_value: int = 0,
+        peer: int | None = None,
+    ) -> int:
+        """Append many messages without the GIL; return how many were appended, or the negative reason for none.
+
+        `offsets`: int64, one more than messages; message i is data[offsets[i]:offsets[i + 1]]. If fewer are appended
+        than requested, continue later with `first` increased by the result. `peer` is as for `offer`. Raises
+        ValueError if the first message is too long or its offsets are wrong.
+        """
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        boundaries = boundaries_of(offsets)
+        number = arguments.int64_of(first, "first")
+        wanted = count_of(boundaries, first, count)
+        if peer is None:
+            value = arguments.field_of(reserved_value, "reserved_value")
+        else:
+            value = addressed(arguments.int32_of(peer, "peer"), reserved_value)
+            wanted = self.count_for(peer, boundaries, number, wanted)
+            if wanted < 0:
+                return wanted
+        return self._offer_batch(AtomicBuffer(data), boundaries, number, wanted, value)
+
+    def try_claim(self, length: int, *, peer: int | None = None) -> Claim:
+        """Claim space for a message of `length` bytes, at most `max_payload_length`, to write it in place.
+
+        A failed claim is false, and its `position` is the negative reason. A claim must be committed or aborted,
+        as `with` does. `peer` is as for `offer`. Raises ValueError for a longer message.
+        """
+        if self.is_closed:
+            return Claim(self, wire.RESULT_CLOSED, None)
+        if peer is not None:
+            return self._claim_for(arguments.int32_of(peer, "peer"), length)
+        wanted = arguments.int32_of(length, "length")
+        claim = self._take_claim()
+        position = self._appender.claim(claim, wanted)
+        if position >= 0:
+            return Claim(self, position, claim)
+        self.give_claim_back(claim)
+        if position == wire.RESULT_ERROR:
+            refuse_length(length, self._log.max_payload_length, " to be claimed")
+        return Claim(self, position, None)
+
+    def give_claim_back(self, claim: BufferClaim) -> None:
+        """Keep the buffer claim for the next message, which saves an allocation. For claims."""
+        self._spare_claim = claim
+
+    def refusal_of(self, peer: int, length: int) -> int:
+        """Return 0 if a message of `length` bytes to a peer would be accepted now, otherwise NO_PEER or PEER_FULL.
+
+        Raises ValueError for a message longer than `max_message_length`, or if the channel's medium does not
+        distinguish peers.
+        """
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        if length > self._log.max_message_length:
+            # Otherwise the result would be PEER_FULL for every retry.
+            return refuse_length(length, self._log.max_message_length, "")
+        return self._addressable(peer).refusal(peer, length, self._position())
+
+    def count_for(self, peer: int, boundaries: AtomicBuffer, first: int, count: int) -> int:
+        """Return how many messages of a batch a peer accepts now, or NO_PEER or PEER_FULL if it accepts none.
+
+        Raises ValueError for an invalid range of the batch, and as `refusal_of` does.
+        """
+        check_range(boundaries, first, count)
+        return self._addressable(peer).count_taken(
+            peer, boundaries, first, count, self._position(), self._log
+        )
+
+    def _addressable(self, peer: int) -> ChannelPeers:
+        channel_peers = self.channel_peers()
+        if not channel_peers.are_told_apart:
+            raise ValueError(f"peer={peer}: the medium of {self.channel} does not distinguish peers")
+        return channel_peers
+
+    def _claim_for(self, peer: int, length: int) -> Claim:
+        refusal = self.refusal_of(peer, length)
+        if refusal != 0:
+            return Claim(self, refusal, None)
+        claim = self.try_claim(length)
+        if claim:
+            claim.reserved_value = addressed(peer, 0)
+        return claim
+
+    def _offer(self, data: Buffer, reserved_value: int) -> int:
+        length = self._payload.borrow(data)
+        if length > self._log.max_message_length:
+            self._payload.give_back()
+            return refuse_length(length, self._log.max_message_length, "")
+        try:
+            result = self._appender.offer(self._payload.buffer, 0, length, reserved_value)
+        finally:
+            self._payload.give_back()
+        return result
+
+    def _offer_parts(self, parts: Sequence[Buffer], reserved_value: int) -> int:
+        buffers = parts_of(parts)
+        result = self._appender.offer_parts(buffers, reserved_value)
+        return self._check_result(result, sum(len(buffer) for buffer in buffers))
+
+    def _offer_batch(
+        self, data: AtomicBuffer, boundaries: AtomicBuffer, first: int, count: int, reserved_value: int
+    ) -> int:
+        with cython.nogil:
+            result = self._appender.offer_batch(data, boundaries, first, count, reserved_value)
+        if result == wire.RESULT_ERROR:
+            begin = boundaries.get_i64(first * 8)
+            return self._check_result(result, boundaries.get_i64(first * 8 + 8) - begin)
+        return result
+
+    def _take_claim(self) -> BufferClaim:
+        claim = self._spare_claim
+        self._spare_claim = None
+        return BufferClaim() if claim is None else claim
+
+    def _check_result(self, result: int, length: int) -> int:
+        """Return `result`; raise ValueError if it is ERROR, which means that the message is too long."""
+        if result == wire.RESULT_ERROR:
+            refuse_length(length, self._log.max_message_length, "")
+        return result
+
+
+def refuse_length(length: int, maximum: int, hint: str) -> int:
+    """Raise ValueError for a message that is too long."""
+    raise ValueError(f"message of {length} bytes: must be from 0 to {maximum}{hint}")

@@ -1,0 +1,22 @@
+from libc.stdint cimport int32_t, int64_t
+
+from aeron_core._native cimport wire
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+
+
+cdef class PublicationState:
+    cdef readonly str channel
+    cdef readonly int32_t stream_id
+    cdef readonly int32_t session_id
+    cdef readonly int64_t registration_id            # of this object
+    cdef readonly int64_t original_registration_id   # of the publication that created the stream
+    cdef readonly int32_t channel_status_id          # a counter, or -1 for IPC
+    cdef readonly int32_t position_limit_id          # a counter
+    cdef readonly bint is_closed
+    cdef LogBuffer _log
+    cdef AtomicBuffer _limit                         # i64 at 0: the position up to which offers succeed
+    cdef object _owner                               # the client, see ResourceOwner
+    cdef object _peers                               # ChannelPeers; None until first used
+
+    cdef int64_t _position(self) except? -1985229329

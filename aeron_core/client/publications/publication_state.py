@@ -1,0 +1,185 @@
+"""State, destinations and lifetime of a publication: everything but offering messages.
+
+Not here: offering (publication_base) and the frames of a log (logbuffer).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from aeron_core._native import wire
+from aeron_core.client import channel_status
+from aeron_core.client.channel_peers import ChannelPeer, ChannelPeers
+from aeron_core.client.command_arguments import channel_of, int64_of
+from aeron_core.client.publications.publication_arguments import PublicationArguments
+from aeron_core.protocol import commands
+
+if TYPE_CHECKING:
+    from aeron_core.client.registrations import Registration
+
+
+class PublicationState:
+    """Any thread may read the state, change the destinations and close the publication."""
+
+    def __init__(self, params: PublicationArguments) -> None:
+        self.channel = params.channel
+        self.stream_id = params.stream_id
+        self.session_id = params.session_id
+        self.registration_id = params.registration_id
+        self.original_registration_id = params.original_registration_id
+        self.channel_status_id = params.channel_status_id
+        self.position_limit_id = params.position_limit_id
+        self.is_closed = False
+        self._log = params.log
+        self._limit = params.limit
+        self._owner = params.owner
+        self._peers: ChannelPeers | None = None
+
+    @property
+    def position(self) -> int:
+        """The position behind everything that was offered, CLOSED once closed."""
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        return self._position()
+
+    @property
+    def position_limit(self) -> int:
+        """The position up to which offers succeed, CLOSED once closed."""
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        return self._limit.get_i64_acquire(0)
+
+    @property
+    def available_window(self) -> int:
+        """The bytes that can be offered until back pressure, CLOSED once closed."""
+        if self.is_closed:
+            return wire.RESULT_CLOSED
+        return max(self._limit.get_i64_acquire(0) - self._position(), 0)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a subscriber is connected."""
+        return not self.is_closed and self._log.is_connected()
+
+    @property
+    def max_payload_length(self) -> int:
+        """Maximum length in bytes of a message in one frame, and of a claim."""
+        return self._log.max_payload_length
+
+    @property
+    def max_message_length(self) -> int:
+        """Maximum length of a message in bytes."""
+        return self._log.max_message_length
+
+    @property
+    def max_possible_position(self) -> int:
+        """The position at which the stream ends: add a new publication to continue."""
+        return self._log.max_possible_position
+
+    @property
+    def term_buffer_length(self) -> int:
+        """Length of a term in bytes."""
+        return self._log.term_length
+
+    @property
+    def initial_term_id(self) -> int:
+        """The term id at which the stream began."""
+        return self._log.initial_term_id
+
+    @property
+    def position_bits_to_shift(self) -> int:
+        """The shift that turns a term count into a position: log2 of the term length."""
+        return self._log.position_bits_to_shift
+
+    @property
+    def is_original(self) -> bool:
+        """Whether this publication created the stream; later ones of the same channel share it."""
+        return self.registration_id == self.original_registration_id
+
+    @property
+    def peers(self) -> list[ChannelPeer]:
+        """The connected peers if the channel's medium distinguishes them; otherwise an empty list."""
+        return [] if self.is_closed else self.channel_peers().connected()
+
+    def channel_peers(self) -> ChannelPeers:
+        """Return the checks of messages to single peers, for callers that send many of them."""
+        if self._peers is None:
+            self._peers = ChannelPeers(
+                self._owner.counters, self.channel_status_id, self.original_registration_id
+            )
+        return self._peers
+
+    def await_connected(self, timeout: float | None = None) -> None:
+        """Wait for a receiver; raises NotConnectedError after `timeout` seconds, None: no limit."""
+        self._owner.await_connected(self, timeout)
+
+    @property
+    def channel_status(self) -> channel_status.ChannelStatus:
+        """Whether the driver has the channel's endpoint open; ACTIVE for IPC."""
+        return channel_status.channel_status(self._owner.counters, self.channel_status_id)
+
+    def local_addresses(self) -> list[str]:
+        """Return `address:port` of the sockets that the driver sends from."""
+        return channel_status.local_addresses(self._owner.counters, self.channel_status_id)
+
+    def add_destination(self, channel: str) -> int:
+        """Add a destination (`control-mode=manual`) and return its registration id."""
+        return self.add_destination_async(channel).result()
+
+    def add_destination_async(self, channel: str) -> Registration[int]:
+        """Do the same as `add_destination` without waiting for the driver."""
+        channel = channel_of(channel)
+        return self._owner.command(
+            f"add_destination {channel!r}", commands.AddDestination, self.registration_id, channel
+        )
+
+    def remove_destination(self, channel: str) -> None:
+        """Remove a destination."""
+        self.remove_destination_async(channel).result()
+
+    def remove_destination_async(self, channel: str) -> Registration[int]:
+        """Do the same as `remove_destination` without waiting for the driver."""
+        channel = channel_of(channel)
+        return self._owner.command(
+            f"remove_destination {channel!r}", commands.RemoveDestination, self.registration_id, channel
+        )
+
+    def remove_destination_by_id(self, destination_registration_id: int) -> None:
+        """Remove the destination with the id that `add_destination` returned."""
+        self.remove_destination_by_id_async(destination_registration_id).result()
+
+    def remove_destination_by_id_async(self, destination_registration_id: int) -> Registration[int]:
+        """Do the same as `remove_destination_by_id` without waiting for the driver."""
+        destination_id = int64_of(destination_registration_id, "destination_registration_id")
+        return self._owner.command(
+            f"remove_destination_by_id {destination_id}",
+            commands.RemoveDestinationById,
+            self.registration_id,
+            destination_id,
+        )
+
+    def revoke(self) -> None:
+        """Close the publication; subscribers drop messages that they have not read yet."""
+        self._owner.close_publication(self.registration_id, revoke=True)
+
+    def close(self) -> None:
+        """Close the publication; subscribers still read all offered messages. Closing twice does nothing."""
+        self._owner.close_publication(self.registration_id, revoke=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.is_closed else "connected" if self.is_connected else "not connected"
+        identity = f"{self.channel!r}, {self.stream_id}, session_id={self.session_id}"
+        return f"{type(self).__name__}({identity}, {state})"
+
+    def mark_closed(self) -> None:
+        """Return CLOSED from offers from now on. For the client's conductor."""
+        self.is_closed = True
+
+    def _position(self) -> int:
+        return min(self._log.producer_position(), self._log.max_possible_position)

@@ -1,0 +1,1 @@
+"""Subscriptions, their images, and the reassembly of fragments."""

@@ -1,0 +1,62 @@
+"""Assembler for handlers that return an Action.
+
+    subscription.controlled_poll(ControlledFragmentAssembler(on_message))
+
+Invariant: after an abort the last fragment is delivered again and completes the same message again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import wire
+from aeron_core.client.subscriptions.action import Action
+from aeron_core.client.subscriptions.header import Header
+from aeron_core.client.subscriptions.message_builder import MessageBuilder
+
+if TYPE_CHECKING:
+    from aeron_core.client.subscriptions.image import ControlledFragmentHandler
+
+
+class ControlledFragmentAssembler:
+    """Like FragmentAssembler, for controlled polls."""
+
+    def __init__(self, handler: ControlledFragmentHandler) -> None:
+        self._handler = handler
+        self._builders: dict[int, MessageBuilder] = {}
+
+    def __call__(self, buffer: memoryview, header: Header) -> Action | None:
+        """Take one fragment; return the action of the handler, CONTINUE while the message is incomplete."""
+        return self._on_fragment(buffer, header)
+
+    def free_session(self, session_id: int) -> bool:
+        """Drop the incomplete message of a session; return whether there was one."""
+        return self._builders.pop(session_id, None) is not None
+
+    def clear(self) -> None:
+        """Drop all incomplete messages."""
+        self._builders.clear()
+
+    def _on_fragment(self, buffer: memoryview, header: Header) -> Action | None:
+        flags = header.flags
+        if flags & wire.DATA_FLAGS_UNFRAGMENTED == wire.DATA_FLAGS_UNFRAGMENTED:
+            return self._handler(buffer, header)
+        builder = self._builders.get(header.session_id)
+        if flags & wire.DATA_FLAG_BEGIN:
+            if builder is None:
+                builder = self._builders[header.session_id] = MessageBuilder()
+            builder.begin(buffer, header)
+        elif builder is not None and builder.append(buffer, header) and flags & wire.DATA_FLAG_END:
+            return self._deliver(builder, buffer, header)
+        return Action.CONTINUE
+
+    def _deliver(self, builder: MessageBuilder, buffer: memoryview, header: Header) -> Action | None:
+        action: Action | None = None
+        try:
+            action = self._handler(builder.message(), builder.header())
+        finally:
+            if action is Action.ABORT:
+                builder.take_back(buffer, header)
+            else:
+                builder.reset()
+        return action

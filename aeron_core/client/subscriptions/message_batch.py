@@ -1,0 +1,58 @@
+"""Batch of messages as arrays, in the layout of Arrow: a binary column and columns of integers.
+
+Not here: reading it (subscription).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MessageBatch:
+    """Whole messages in the order of their streams; the arrays are owned by the batch and never change."""
+
+    data: npt.NDArray[np.uint8]  # bytes of all messages, without gaps
+    offsets: npt.NDArray[np.int64]  # n + 1: message i is data[offsets[i] : offsets[i + 1]]
+    positions: npt.NDArray[np.int64]  # n: of the stream behind each message
+    session_ids: npt.NDArray[np.int32]  # n: of the publication that sent it
+    reserved_values: npt.NDArray[np.int64]  # n: of the first fragment of each message
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, index: int) -> bytes:
+        count = len(self.positions)
+        if not -count <= index < count:
+            raise IndexError(f"message {index} of {count}")
+        index %= count
+        return bytes(self.data[self.offsets[index] : self.offsets[index + 1]].data)
+
+    def __iter__(self) -> Iterator[bytes]:
+        data = memoryview(self.data)
+        offsets = self.offsets.tolist()
+        for begin, end in pairwise(offsets):
+            yield bytes(data[begin:end])
+
+    def to_arrow(self) -> pa.RecordBatch:
+        """Return the columns `session_id`, `position`, `reserved_value` and `payload`, without copying.
+
+        Raises ImportError without pyarrow, which is part of the extra `aeron-core[arrow]`.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - optional
+
+        payload = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), len(self), [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        )
+        return pa.RecordBatch.from_arrays(
+            [pa.array(self.session_ids), pa.array(self.positions), pa.array(self.reserved_values), payload],
+            names=["session_id", "position", "reserved_value", "payload"],
+        )

@@ -1,0 +1,79 @@
+"""Reassembles the fragments of one message; each must begin where the previous one ended."""
+
+from __future__ import annotations
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.client.subscriptions.header import Header
+
+# Source: AERON_BUFFER_BUILDER_INIT_MIN_CAPACITY.
+INITIAL_CAPACITY = 4096
+
+
+class MessageBuilder:
+    """The message of one session that is being reassembled. For assemblers."""
+
+    def __init__(self) -> None:
+        self._buffer = AtomicBuffer.allocate(INITIAL_CAPACITY)
+        self._length = 0
+        self._begin = 0
+        self._expected = -1
+        self._header: Header | None = None
+
+    def begin(self, fragment: memoryview, header: Header) -> int:
+        """Start a message with its first fragment; drop an incomplete one."""
+        self._length = 0
+        self._header = header.copy()
+        self._begin = header.position_before()
+        self._expected = header.position_of()
+        return self._put(fragment)
+
+    def append(self, fragment: memoryview, header: Header) -> bool:
+        """Append the next fragment; drop the message and return False if there is a gap."""
+        if self._expected < 0 or header.position_before() != self._expected:
+            self.reset()
+            return False
+        self._expected = header.position_of()
+        self._put(fragment)
+        return True
+
+    def take_back(self, fragment: memoryview, header: Header) -> int:
+        """Undo the last `append`, so that the same fragment can be appended again."""
+        self._length -= len(fragment)
+        self._expected = header.position_before()
+        return 0
+
+    def message(self) -> memoryview:
+        """Return the message, which is valid until the next fragment is appended."""
+        return memoryview(self._buffer)[: self._length].toreadonly()
+
+    def header(self) -> Header:
+        """Return the header of the first fragment, changed as if the message was one frame."""
+        assert self._header is not None
+        header = self._header.copy()
+        header.complete(self._length, self._expected - self._begin)
+        return header
+
+    def reset(self) -> int:
+        """Drop the message."""
+        self._length = 0
+        self._expected = -1
+        return 0
+
+    def _put(self, fragment: memoryview) -> int:
+        length = len(fragment)
+        self._reserve(self._length + length)
+        self._buffer.put_bytes(self._length, fragment)
+        self._length += length
+        return 0
+
+    def _reserve(self, length: int) -> int:
+        capacity = self._buffer.capacity
+        if length <= capacity:
+            return 0
+        while capacity < length:
+            capacity += capacity // 2
+        # A new buffer: views of the old one that a program kept do not change.
+        larger = AtomicBuffer.allocate(capacity)
+        larger.copy_from(0, self._buffer, 0, self._length)
+        self._buffer = larger
+        return 0

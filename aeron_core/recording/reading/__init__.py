@@ -1,0 +1,1 @@
+"""Readers of recordings: messages, replay, export, verification."""

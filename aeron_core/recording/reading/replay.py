@@ -1,0 +1,129 @@
+"""Replay: publishes a recording again, the same frames at the same positions.
+
+Not here: pacing, and the case of no subscriber (the caller of `do_work`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.client.publications.exclusive_publication import ExclusivePublication
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.reading.messages import whole_frames
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.recording import Recording
+from aeron_core.uri.builder import ChannelUriBuilder
+from aeron_core.uri.channel_uri import ChannelUri
+
+_LENGTH_MASK: Final = -wire.FRAME_ALIGNMENT
+
+
+def replay_channel(
+    channel: str, descriptor: RecordingDescriptor, position: int, *, keeps_session: bool
+) -> ChannelUri:
+    """Return a channel for a publication that begins at `position`, with the recording's term and MTU lengths.
+
+    With `keeps_session`, also with its session id.
+    """
+    builder = ChannelUriBuilder(ChannelUri.parse(channel))
+    builder.initial_position(position, descriptor.initial_term_id, descriptor.term_length)
+    builder.mtu(descriptor.mtu_length)
+    if keeps_session:
+        builder.session_id(descriptor.session_id)
+    return builder.build()
+
+
+class Replay:
+    """Appends the frames from `begin` up to `end` to a publication at position `begin`; for one thread.
+
+    Frames get the session and stream ids of the publication and are otherwise unchanged. Raises ConfigurationError
+    if the position or the log of the publication does not match the recording.
+    """
+
+    def __init__(self, recording: Recording, publication: ExclusivePublication, begin: int, end: int) -> None:
+        descriptor = recording.descriptor
+        for name, found, wanted in (
+            ("position", publication.position, begin),
+            ("term length", publication.term_buffer_length, descriptor.term_length),
+            ("initial term id", publication.initial_term_id, descriptor.initial_term_id),
+        ):
+            if found != wanted:
+                raise ConfigurationError(
+                    f"{publication!r}: {name} {found}: must be {wanted} as in the recording"
+                )
+        self.position = begin
+        self.end = end
+        self._publication = publication
+        self._is_same_stream = (
+            publication.session_id == descriptor.session_id and publication.stream_id == descriptor.stream_id
+        )
+        # An offer is accepted if its begin is within the limit, so a block must not exceed a message.
+        self._block_length = publication.max_message_length & _LENGTH_MASK
+        self._blocks = self._make_blocks(recording, begin, end)
+        self._block = b""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all frames were accepted."""
+        return self.position >= self.end
+
+    def do_work(self) -> int:
+        """Offer the next block and return its bytes, or the negative result of the offer; the next call retries.
+
+        Raises the errors of `Recording.read`, and ConfigurationError if no frame begins at `begin`.
+        """
+        if self.is_done:
+            return 0
+        if not self._block:
+            self._block = next(self._blocks, self._block)
+            if not self._block:
+                self.end = self.position  # it lies within a frame, which is not replayed
+                return 0
+        result = self._offer(self._block)
+        if result < 0:
+            return result
+        length = result - self.position
+        self.position = result
+        self._block = self._block[length:]
+        return length
+
+    def _offer(self, block: bytes) -> int:
+        if not _is_padding(block):
+            return self._publication.offer_block(block)
+        # Padding is a block of its own, at the begin of a term or of the replay. It may need several offers: the rest
+        # of the block is padding again.
+        length = min(len(block), self._block_length)
+        return self._publication.append_padding(length - wire.DATA_HEADER_LENGTH)
+
+    def _make_blocks(self, recording: Recording, begin: int, end: int) -> Iterator[bytes]:
+        """Yield blocks of whole frames of one term each. Padding ends a block, or is a block of its own."""
+        block = bytearray()
+        for _, data in whole_frames(recording, begin, end):
+            source = AtomicBuffer(data if self._is_same_stream else bytearray(data))
+            offset = 0
+            while offset < source.capacity:
+                length = positions.align_frame(source.get_i32(offset))
+                is_padding = source.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
+                begins_term = source.get_i32(offset + wire.DATA_TERM_OFFSET_OFFSET) == 0
+                is_too_long = not is_padding and len(block) + length > self._block_length
+                if block and (begins_term or is_too_long or _is_padding(block)):
+                    yield bytes(block)
+                    block.clear()
+                if not self._is_same_stream:
+                    source.put_i32(offset + wire.DATA_SESSION_ID_OFFSET, self._publication.session_id)
+                    source.put_i32(offset + wire.DATA_STREAM_ID_OFFSET, self._publication.stream_id)
+                if is_padding:
+                    block += source.get_bytes(offset, wire.DATA_HEADER_LENGTH)
+                    block += bytes(length - wire.DATA_HEADER_LENGTH)
+                else:
+                    block += source.get_bytes(offset, length)
+                offset += length
+        if block:
+            yield bytes(block)
+
+
+def _is_padding(block: bytes | bytearray) -> bool:
+    return block[wire.FRAME_TYPE_OFFSET] == wire.TYPE_PAD

@@ -1,0 +1,164 @@
+"""Verification: reads a whole recording and reports faults with their positions.
+
+Every frame must match its position, and every part that the index covers must have the stored check sum. Files are
+not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.concurrent.mapped_file import open_mapped_file
+from aeron_core.errors import CorruptRecordingError, StorageError
+from aeron_core.recording.retention.states import RecordingState, state_of
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.check_sums import check_sum
+from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.recording import Recording
+
+#: Bytes of one part without a check sum. An invented number: the same as under one check sum.
+_PIECE_LENGTH: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingFault:
+    """One fault."""
+
+    recording_id: int
+    position: int  # of the first wrong byte or frame
+    file: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"recording {self.recording_id} position {self.position}: {self.file}: {self.text}"
+
+
+@dataclass(slots=True)
+class VerifiedRecording:
+    """Result of a verification."""
+
+    recording_id: int
+    begin: int
+    end: int
+    frame_count: int = 0
+    check_sum_count: int = 0
+    covered_length: int = 0  # bytes under a check sum
+    faults: list[RecordingFault] = field(default_factory=list)
+
+
+def verify(
+    store: FileStore,
+    recording: Recording,
+    now_ns: int,
+    on_progress: Callable[[int], object],
+) -> VerifiedRecording:
+    """Verify a recording; `on_progress` is called with the numbers of checked bytes.
+
+    Raises RecordingError if its descriptor cannot be read.
+    """
+    return _Verification(store, recording, on_progress).run(state_of(recording, now_ns))
+
+
+class _Verification:
+    def __init__(self, store: FileStore, recording: Recording, on_progress: Callable[[int], object]) -> None:
+        self._store = store
+        self._recording = recording
+        self._on_progress = on_progress
+        self._scanner = recording.scanner()
+        self._result = VerifiedRecording(recording.recording_id, recording.start_position, recording.position)
+
+    def run(self, state: RecordingState) -> VerifiedRecording:
+        result = self._result
+        position = result.begin
+        while position < result.end:
+            base = self._recording.segment_base(position)
+            end = min(base + self._recording.descriptor.segment_length, result.end)
+            self._verify_segment(base, position, end)
+            position = end
+        if state is not RecordingState.LIVE:
+            self._verify_tail()
+        return result
+
+    def _verify_segment(self, base: int, begin: int, end: int) -> None:
+        length = self._store.size(self._path(base))
+        if length < 0:
+            self._blame(begin, base, "is missing")
+        elif length < end - base:
+            self._blame(base + length, base, f"ends there: must go on to position {end}")
+        else:
+            for piece_begin, piece_end, crc32 in self._pieces(base, begin, end):
+                self._verify_piece(base, piece_begin, piece_end, crc32)
+                self._on_progress(piece_end - piece_begin)
+            return
+        self._on_progress(end - begin)
+
+    def _pieces(self, base: int, begin: int, end: int) -> Iterator[tuple[int, int, int | None]]:
+        """Yield (begin, end, check sum) of the parts of a segment; None without a check sum."""
+        for entry in self._recording.index_entries(base):
+            covered = int(entry["end_position"])
+            if covered > begin:
+                yield begin, covered, int(entry["crc32"])
+                begin = covered
+        if begin < end:
+            yield begin, end, None
+
+    def _verify_piece(self, base: int, begin: int, end: int, crc32: int | None) -> None:
+        data, offset = self._data(base, begin, end)
+        scanned = self._scanner.scan(data, offset, end - begin, begin)
+        self._result.frame_count += self._scanner.frame_count
+        if scanned != end - begin:
+            self._blame(begin + scanned, base, self._scanner.fault_text())
+        elif crc32 is not None:
+            self._result.check_sum_count += 1
+            self._result.covered_length += end - begin
+            found = check_sum(self._scanner, data, offset, end - begin, begin)
+            if found != crc32:
+                self._blame(
+                    begin, base, f"check sum {found:#010x} of the frames up to {end}: must be {crc32:#010x}"
+                )
+
+    def _verify_tail(self) -> None:
+        """Check the data of the last segment behind the end: whole frames of an incomplete message."""
+        bases = self._recording.segments()
+        end = self._result.end
+        if not bases or bases[-1] < self._recording.segment_base(max(end - 1, self._result.begin)):
+            return
+        base, begin = bases[-1], max(end, bases[-1])
+        length = base + self._store.size(self._path(base)) - begin
+        if length <= 0:
+            return
+        data, offset = self._data(base, begin, begin + length)
+        scanned = self._scanner.scan(data, offset, length, begin)
+        if scanned != length:
+            self._blame(
+                begin + scanned,
+                base,
+                f"{length - scanned} bytes behind the end are no whole frames: {self._scanner.fault_text()}; a "
+                "recorder that continues it truncates them",
+            )
+
+    def _data(self, base: int, begin: int, end: int) -> tuple[AtomicBuffer, int]:
+        """Return memory with those bytes, and their offset in it."""
+        path = self._store.local_path(self._path(base))
+        if path is None:
+            data = self._store.read(self._path(base), begin - base, end - begin)
+            if len(data) != end - begin:
+                raise CorruptRecordingError(
+                    f"{self._store.uri}/{self._path(base)}: was truncated concurrently"
+                )
+            return AtomicBuffer(data), 0
+        try:
+            return open_mapped_file(path, read_only=True), begin - base
+        except StorageError as error:
+            raise CorruptRecordingError(f"{path}: {error.strerror or error}") from error
+
+    def _path(self, base: int) -> str:
+        recording_id = self._recording.recording_id
+        return f"{recording_id}/{names.segment_file(recording_id, base)}"
+
+    def _blame(self, position: int, base: int, text: str) -> None:
+        file = names.segment_file(self._recording.recording_id, base)
+        self._result.faults.append(RecordingFault(self._recording.recording_id, position, file, text))

@@ -1,0 +1,1 @@
+"""Upload of finished segments to a remote archive."""

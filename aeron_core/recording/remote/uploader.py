@@ -1,0 +1,166 @@
+"""Uploader: moves recordings from a local spool to a remote archive, segment by segment.
+
+Not here: the thread that runs it (upload_thread).
+Invariant: a local file is deleted only after the file and a catalogue entry for it were uploaded. Pending work is
+derived from the spool itself, so it survives a crash.
+
+The remote catalogue describes a recording as stopped at the end of its last segment: readers always see a complete
+recording, which grows with each upload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from aeron_core.errors import AeronError, ConfigurationError, RecordingError, RecordingNotFoundError
+from aeron_core.recording.retention.purge import purge_before, purge_recording
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.catalogue import read_descriptor, write_descriptor
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.recording import Recording
+
+_S: Final = 1_000_000_000
+#: First and last delay between retries; it doubles in between. Invented numbers: short outages end soon, and one
+#: attempt per minute costs nothing.
+FIRST_RETRY_NS: Final = _S
+LAST_RETRY_NS: Final = 60 * _S
+#: How long the tail of a stopped recording stays in the spool, so that it can continue. An invented number: a recorder
+#: that returns later begins another recording, and no data is lost.
+_TAIL_LINGER_NS: Final = 3600 * _S
+
+Report = Callable[[AeronError], object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A whole or partial segment, and the end of the recording with it."""
+
+    recording: Recording
+    base_position: int | None  # None if the recording has no frame
+    end_position: int
+    is_whole: bool
+
+
+class Uploader:
+    """Uploads one spool; one thread runs it. Times are nanoseconds since the epoch."""
+
+    def __init__(self, spool: Archive, remote: Archive, report: Report) -> None:
+        """Raise ConfigurationError if the remote archive was not created from this spool."""
+        if spool.uuid != remote.uuid:
+            raise ConfigurationError(
+                f"{remote.uri}: belongs to another spool than {spool.uri}; use that spool, or another archive"
+            )
+        assert isinstance(spool.store, LocalStore)
+        self._spool = spool
+        self._folder = spool.store.folder
+        self._remote = remote
+        self._report = report
+        self._reported = ""
+        self._retry_ns = 0
+        self._delay_ns = FIRST_RETRY_NS
+        self._stops: dict[int, tuple[int, bool]] = {}  # ends of recordings in the remote catalogue
+
+    def do_work(self, now_ns: int) -> int:
+        """Upload one segment and return its bytes; 1 for a descriptor only, 0 if nothing is pending."""
+        if now_ns < self._retry_ns:
+            return 0
+        try:
+            length = self._upload_next(now_ns)
+        except (AeronError, OSError) as error:
+            self._retry_ns = now_ns + self._delay_ns
+            self._delay_ns = min(2 * self._delay_ns, LAST_RETRY_NS)
+            self._report_once(error)
+            return 0
+        self._delay_ns = FIRST_RETRY_NS
+        self._reported = ""
+        return length
+
+    def finish(self, now_ns: int) -> bool:
+        """Upload all pending segments without retries; return whether all were uploaded."""
+        self._retry_ns = 0
+        while self.do_work(now_ns):
+            pass
+        return self._retry_ns == 0
+
+    def _upload_next(self, now_ns: int) -> int:
+        for recording in self._spool.recordings():
+            piece = self._piece_of(recording)
+            if piece is not None:
+                return self._upload(piece, now_ns)
+            self._forget_tail(recording, now_ns)
+        return 0
+
+    def _piece_of(self, recording: Recording) -> _Piece | None:
+        descriptor = recording.descriptor
+        first = descriptor.start_position - descriptor.start_position % descriptor.term_length
+        bases = [base for base in recording.segments() if base >= first]
+        if len(bases) > 1:  # a segment is begun only after the previous one was flushed
+            return _Piece(recording, bases[0], bases[0] + descriptor.segment_length, is_whole=True)
+        stop_position = descriptor.stop_position
+        if stop_position is None:
+            return None
+        if self._stop_of(recording.recording_id) == (stop_position, descriptor.is_end_of_stream):
+            return None
+        return _Piece(recording, bases[0] if bases else None, stop_position, is_whole=False)
+
+    def _upload(self, piece: _Piece, now_ns: int) -> int:
+        recording_id, length = piece.recording.recording_id, 1
+        local = piece.recording.descriptor
+        if piece.base_position is not None:
+            for file_name in (names.segment_file, names.index_file):
+                name = f"{recording_id}/{file_name(recording_id, piece.base_position)}"
+                path = self._folder / name
+                length += path.stat().st_size
+                self._remote.store.upload(path, name)
+        self._enter(local, piece, now_ns)
+        if piece.is_whole:
+            purge_before(self._spool.store, recording_id, piece.end_position, keeps_last=False)
+        elif local.is_end_of_stream:
+            purge_recording(self._spool.store, recording_id, now_ns)
+        return length
+
+    def _enter(self, local: RecordingDescriptor, piece: _Piece, now_ns: int) -> None:
+        """Update the remote catalogue, which keeps its own start position."""
+        is_end = local.is_end_of_stream and not piece.is_whole
+        changes: dict[str, object] = {
+            "stop_position": piece.end_position,
+            "stop_time_ns": now_ns if piece.is_whole else local.stop_time_ns,
+            "is_end_of_stream": is_end,
+        }
+        known = self._known(local.recording_id)
+        if known is not None:
+            changes["start_position"] = known.start_position
+        write_descriptor(self._remote.store, local.model_copy(update=changes))
+        self._stops[local.recording_id] = piece.end_position, is_end
+
+    def _forget_tail(self, recording: Recording, now_ns: int) -> None:
+        """Delete the local tail of a recording that was stopped long ago."""
+        stop_time_ns = recording.descriptor.stop_time_ns
+        if stop_time_ns is not None and now_ns - stop_time_ns > _TAIL_LINGER_NS:
+            purge_recording(self._spool.store, recording.recording_id, now_ns)
+
+    def _stop_of(self, recording_id: int) -> tuple[int, bool] | None:
+        if recording_id not in self._stops:
+            known = self._known(recording_id)
+            if known is not None and known.stop_position is not None:
+                self._stops[recording_id] = known.stop_position, known.is_end_of_stream
+        return self._stops.get(recording_id)
+
+    def _known(self, recording_id: int) -> RecordingDescriptor | None:
+        try:
+            return read_descriptor(self._remote.store, recording_id)
+        except RecordingNotFoundError:
+            return None
+
+    def _report_once(self, error: AeronError | OSError) -> None:
+        text = f"cannot upload to {self._remote.uri}: {error}"
+        gist = text.partition(";")[0]
+        if gist != self._reported:
+            self._reported = gist
+            self._report(
+                RecordingError(f"{text}; retrying, and keeping the data in {self._spool.uri} until then")
+            )

@@ -1,0 +1,1 @@
+"""Leases, retention policies, and purging of segments."""

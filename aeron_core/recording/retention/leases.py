@@ -1,0 +1,97 @@
+"""Leases: positions of readers, which hold back the purge of unread data.
+
+A reader renews its lease regularly; a lease that was not renewed within the timeout is ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aeron_core.errors import ConfigurationError, CorruptRecordingError, RecordingNotFoundError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.file_store import FileStore
+
+#: An invented number: long enough to repair a reader that fails on a Friday, and bounded, so that an abandoned
+#: reader does not fill the disk.
+DEFAULT_LEASE_TIMEOUT_NS: Final = 7 * 86400 * 1_000_000_000
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_SUFFIX: Final = ".json"
+
+
+class Lease(BaseModel):
+    """One reader's positions by recording id: it needs everything from there on."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
+
+    version: Literal[1] = 1
+    name: str
+    positions: dict[int, Annotated[int, Field(ge=0)]]
+    updated_ns: int  # since the epoch
+
+    def is_valid(self, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS) -> bool:
+        """Return whether it was renewed within the timeout."""
+        return now_ns - self.updated_ns < timeout_ns
+
+
+def write_lease(store: FileStore, name: str, positions: Mapping[int, int], now_ns: int) -> Lease:
+    """Write or renew the lease of a reader; raises ConfigurationError for an invalid name."""
+    lease = Lease(name=_checked(name), positions=dict(positions), updated_ns=now_ns)
+    store.write(_file(name), lease.model_dump_json().encode() + b"\n")
+    return lease
+
+
+def read_lease(store: FileStore, name: str) -> Lease | None:
+    """Return the lease of a reader, None if it has none; raises CorruptRecordingError."""
+    file = _file(_checked(name))
+    try:
+        return Lease.model_validate_json(store.read(file))
+    except RecordingNotFoundError:
+        return None
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]["msg"]
+        raise CorruptRecordingError(f"{store.uri}/{file}: {fault}; repair or delete it") from None
+
+
+def read_leases(store: FileStore) -> list[Lease]:
+    """Return all leases by name, expired ones too; raises CorruptRecordingError."""
+    found = (
+        read_lease(store, name.removesuffix(_SUFFIX))
+        for name in store.names(names.CONSUMERS)
+        if name.endswith(_SUFFIX) and not name.startswith(".")
+    )
+    return [lease for lease in found if lease is not None]
+
+
+def delete_lease(store: FileStore, name: str) -> None:
+    """Delete the lease of a reader."""
+    store.delete(_file(_checked(name)))
+
+
+def needed_from(
+    leases: Iterable[Lease], recording_id: int, now_ns: int, timeout_ns: int = DEFAULT_LEASE_TIMEOUT_NS
+) -> tuple[int, str] | None:
+    """Return the lowest position that a valid lease needs and the lease's name; None if no lease needs any."""
+    held = [
+        (lease.positions[recording_id], lease.name)
+        for lease in leases
+        if recording_id in lease.positions and lease.is_valid(now_ns, timeout_ns)
+    ]
+    return min(held, default=None)
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"consumer name {name!r}: must be 1 to 128 letters, digits, dots, dashes and underscores, and begin "
+            "with a letter or digit"
+        )
+    return name
+
+
+def _file(name: str) -> str:
+    return f"{names.CONSUMERS}/{name}{_SUFFIX}"

@@ -1,0 +1,92 @@
+"""Purge: deletes the beginning of a recording, or all of it.
+
+Not here: the choice of segments to delete (leases, retention).
+Invariant: the catalogue is changed first, and files are deleted after that: a crash in between leaves unreferenced
+files, which the next purge of the recording deletes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_core.errors import RecordingError
+from aeron_core.recording.retention.states import RecordingState, state_of
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.catalogue import (
+    has_recorder,
+    keep_reserve,
+    lock,
+    read_descriptor,
+    write_descriptor_on_full_disk,
+)
+from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.recording import Recording
+
+#: Prefix of the folder of a recording that is being deleted.
+_PURGED: Final = ".purged-"
+
+
+def purge_before(store: FileStore, recording_id: int, position: int, *, keeps_last: bool = True) -> int:
+    """Delete all segments that end at or before `position`, except the last; return the bytes of the files.
+
+    Pass `keeps_last=False` only if a later segment was begun that readers cannot see yet. Raises
+    RecordingNotFoundError.
+    """
+    recording = Recording(store, recording_id)
+    with lock(store):
+        descriptor = read_descriptor(store, recording_id)
+        last_position = recording.position - 1 if keeps_last else recording.position
+        last = recording.segment_base(max(last_position, descriptor.start_position))
+        start = min(recording.segment_base(max(position, descriptor.start_position)), last)
+        if start > descriptor.start_position:
+            write_descriptor_on_full_disk(store, descriptor.model_copy(update={"start_position": start}))
+        else:
+            start = descriptor.start_position
+        first_base = start - start % descriptor.term_length
+    length = _delete_segments_before(recording, store, first_base)
+    keep_reserve(store)
+    return length
+
+
+def purge_recording(store: FileStore, recording_id: int, now_ns: int) -> int:
+    """Delete a recording and return the bytes of its files; raises RecordingError if it is live."""
+    recording = Recording(store, recording_id)
+    with lock(store):
+        state = state_of(recording, now_ns)
+        if state is RecordingState.LIVE or (state is RecordingState.ABANDONED and has_recorder(store)):
+            raise RecordingError(
+                f"recording {recording_id} in {store.uri}: is being recorded; stop its recorder"
+            )
+        length = sum(
+            max(store.size(f"{recording_id}/{names.segment_file(recording_id, base)}"), 0)
+            for base in recording.segments()
+        )
+        folder = store.local_path(str(recording_id))
+        if folder is None:
+            store.delete(f"{recording_id}/{names.DESCRIPTOR}")
+        else:
+            folder.rename(folder.with_name(f"{_PURGED}{recording_id}"))
+    store.delete_folder(str(recording_id) if folder is None else f"{_PURGED}{recording_id}")
+    return length
+
+
+def delete_orphans(store: FileStore) -> None:
+    """Delete files that interrupted purges left; for the recorder of the archive, when it starts."""
+    for name in store.names():
+        if name.startswith(_PURGED):
+            store.delete_folder(name)
+        recording_id = names.parse_recording_folder(name)
+        if recording_id is not None and store.size(f"{name}/{names.DESCRIPTOR}") >= 0:
+            purge_before(store, recording_id, 0)
+
+
+def _delete_segments_before(recording: Recording, store: FileStore, first_base: int) -> int:
+    length = 0
+    recording_id = recording.recording_id
+    for base in recording.segments():
+        if base < first_base:
+            name = f"{recording_id}/{names.segment_file(recording_id, base)}"
+            length += max(store.size(name), 0)
+            store.delete(name)
+            store.delete(f"{recording_id}/{names.index_file(recording_id, base)}")
+    return length

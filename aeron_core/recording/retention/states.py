@@ -1,0 +1,32 @@
+"""State of a recording: live, abandoned, stopped or ended."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from aeron_core.recording.storage.recording import Recording
+
+#: Age of the last heartbeat after which a recorder counts as dead. An invented number: a hundred heartbeats, which a
+#: stalled disk may delay, and the same as the default client liveness timeout of a driver.
+RECORDER_TIMEOUT_NS: Final = 10_000_000_000
+
+_NS_PER_MS: Final = 1_000_000
+
+
+class RecordingState(StrEnum):
+    """States by the names that commands print."""
+
+    LIVE = "live"  # its recorder is alive
+    ABANDONED = "abandoned"  # its recorder died; the next one continues or stops it
+    STOPPED = "stopped"  # its recorder was stopped; it may continue if the stream does
+    ENDED = "ended"  # its stream has ended
+
+
+def state_of(recording: Recording, now_ns: int) -> RecordingState:
+    """Return the state at `now_ns`, since the epoch. A remote recording is live until it is stopped."""
+    descriptor = recording.descriptor
+    if descriptor.stop_position is not None:
+        return RecordingState.ENDED if descriptor.is_end_of_stream else RecordingState.STOPPED
+    silence_ns = now_ns - recording.heartbeat_ms * _NS_PER_MS
+    return RecordingState.LIVE if silence_ns < RECORDER_TIMEOUT_NS else RecordingState.ABANDONED

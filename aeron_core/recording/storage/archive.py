@@ -1,0 +1,128 @@
+"""Archive: a folder of recordings.
+
+Not here: the content of a recording (recording), writing (recording_writer) and purging (retention).
+Invariant: a recording id is assigned once and never reused.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aeron_core.errors import (
+    ConfigurationError,
+    CorruptRecordingError,
+    RecordingNotFoundError,
+)
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.arrow_store import open_store
+from aeron_core.recording.storage.catalogue import lock
+from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.recording import Recording
+
+
+class _ArchiveFile(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+    version: Literal[1] = 1
+    uuid: str
+    next_recording_id: Annotated[int, Field(ge=0)] = 0
+
+
+class Archive:
+    """Recordings by id; any thread and any process may read, one recorder writes."""
+
+    def __init__(self, store: FileStore) -> None:
+        self.store = store
+        self._recordings: dict[int, Recording] = {}
+        self.uuid = self._read().uuid
+
+    @classmethod
+    def open(cls, where: str | Path) -> Archive:
+        """Return the archive at a path or URI; raises RecordingNotFoundError if there is none."""
+        return cls(open_store(where))
+
+    @classmethod
+    def create(cls, where: str | Path, archive_uuid: str | None = None) -> Archive:
+        """Return the archive at a path or URI; create it if it does not exist."""
+        store = open_store(where)
+        if store.size(names.ARCHIVE) < 0:
+            _check_is_free(store)
+            with lock(store):
+                if store.size(names.ARCHIVE) < 0:
+                    made = _ArchiveFile(uuid=archive_uuid or str(uuid.uuid4()))
+                    store.write(names.ARCHIVE, made.model_dump_json().encode() + b"\n")
+        return cls(store)
+
+    @property
+    def uri(self) -> str:
+        """The path or URI of the archive."""
+        return self.store.uri
+
+    def recordings(self) -> list[Recording]:
+        """Return all recordings in the order of their ids."""
+        found = sorted(
+            recording_id
+            for name in self.store.names()
+            if (recording_id := names.parse_recording_folder(name)) is not None
+        )
+        for gone in self._recordings.keys() - set(found):
+            del self._recordings[gone]
+        return [self._recording(recording_id) for recording_id in found if self._is_there(recording_id)]
+
+    def recording(self, recording_id: int) -> Recording:
+        """Return one recording; raises RecordingNotFoundError, which lists the existing ids."""
+        if self._is_there(recording_id):
+            return self._recording(recording_id)
+        known = ", ".join(str(recording.recording_id) for recording in self.recordings()) or "none"
+        raise RecordingNotFoundError(
+            f"recording {recording_id} in {self.uri}: does not exist; recordings: {known}"
+        )
+
+    def next_recording_id(self) -> int:
+        """Return a new recording id."""
+        with lock(self.store):
+            current = self._read()
+            following = current.model_copy(update={"next_recording_id": current.next_recording_id + 1})
+            self.store.write(names.ARCHIVE, following.model_dump_json().encode() + b"\n")
+        return current.next_recording_id
+
+    @contextmanager
+    def recorder_lock(self) -> Iterator[None]:
+        """Hold the recorder lock of a local archive; raises ArchiveInUseError if another recorder holds it."""
+        with lock(self.store, names.RECORDER_LOCK, is_waiting=False):
+            yield
+
+    def _is_there(self, recording_id: int) -> bool:
+        return self.store.size(f"{recording_id}/{names.DESCRIPTOR}") >= 0
+
+    def _recording(self, recording_id: int) -> Recording:
+        if recording_id not in self._recordings:
+            self._recordings[recording_id] = Recording(self.store, recording_id)
+        return self._recordings[recording_id]
+
+    def _read(self) -> _ArchiveFile:
+        try:
+            return _ArchiveFile.model_validate_json(self.store.read(names.ARCHIVE))
+        except RecordingNotFoundError:
+            raise RecordingNotFoundError(
+                f"{self.uri}: there is no archive of recordings; `aeron-core record` creates one"
+            ) from None
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]["msg"]
+            raise CorruptRecordingError(f"{self.uri}/{names.ARCHIVE}: {fault}") from None
+
+
+def _check_is_free(store: FileStore) -> None:
+    """Raise ConfigurationError for a folder with other files: an archive deletes files by their names."""
+    own = {names.ARCHIVE_LOCK, names.RECORDER_LOCK, names.APPENDER_LOCK, names.STAGING}
+    held = [name for name in store.names() if name not in own and not name.startswith(f".{names.ARCHIVE}.")]
+    if held:
+        raise ConfigurationError(
+            f"{store.uri}: must be an archive of recordings, or empty; it holds {held[0]!r}"
+        )

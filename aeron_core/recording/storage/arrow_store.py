@@ -1,0 +1,112 @@
+"""File stores that `pyarrow.fs` supports, such as S3, and the choice of a store by URI."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.storage.file_store import FileStore, LocalStore, missing
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+#: Age from which a file's modification time identifies its version. Object stores count in seconds; the rest of
+#: this invented number allows for a difference between their clock and ours.
+_SETTLED_NS: Final = 60_000_000_000
+
+
+class ArrowStore(FileStore):
+    """A folder of a `pyarrow.fs` filesystem, such as `s3://bucket/recordings`."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        try:
+            from pyarrow import fs  # noqa: PLC0415 - lazy: optional
+        except ImportError:
+            raise ConfigurationError(
+                f"{uri}: needs pyarrow, which is part of the extra aeron-core[arrow]"
+            ) from None
+        try:
+            self._filesystem, self._folder = fs.FileSystem.from_uri(uri)
+        except (ValueError, OSError) as error:
+            raise ConfigurationError(f"{uri}: {error}") from None
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the sorted names in a folder; none if it does not exist."""
+        from pyarrow import fs  # noqa: PLC0415 - lazy: optional
+
+        selector = fs.FileSelector(self._path(folder), allow_not_found=True)
+        return sorted(info.base_name for info in self._filesystem.get_file_info(selector))
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes, -1 if it does not exist."""
+        info = self._info(name)
+        return -1 if info is None else int(info.size)
+
+    def version(self, name: str) -> object:
+        """Return the file's modification time and size, or its content while it is too new for that."""
+        info = self._info(name)
+        if info is None:
+            return None
+        if info.mtime_ns is not None and time.time_ns() - info.mtime_ns > _SETTLED_NS:
+            return info.mtime_ns, info.size
+        return self.read(name)
+
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
+        try:
+            with self._filesystem.open_input_file(self._path(name)) as file:
+                available = max(file.size() - offset, 0)
+                data: bytes = file.read_at(available if length < 0 else min(length, available), offset)
+                return data
+        except FileNotFoundError:
+            raise missing(f"{self.uri}/{name}") from None
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a whole file."""
+        path = self._path(name)
+        self._filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+        with self._filesystem.open_output_stream(path) as file:
+            file.write(data)
+
+    def delete(self, name: str) -> None:
+        """Delete a file; a missing file is no error."""
+        if self._info(name) is not None:
+            self._filesystem.delete_file(self._path(name))
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder and its content."""
+        self._filesystem.delete_dir(self._path(folder))
+
+    def upload(self, path: Path, name: str) -> None:
+        """Copy a local file to `name`, replacing an existing file."""
+        from pyarrow import fs  # noqa: PLC0415 - lazy: optional
+
+        target = self._path(name)
+        self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        fs.copy_files(
+            str(path), target, source_filesystem=fs.LocalFileSystem(), destination_filesystem=self._filesystem
+        )
+
+    def _path(self, name: str) -> str:
+        return f"{self._folder}/{name}".rstrip("/")
+
+    def _info(self, name: str) -> fs.FileInfo | None:
+        from pyarrow import fs  # noqa: PLC0415 - lazy: optional
+
+        info = self._filesystem.get_file_info(self._path(name))
+        return info if info.type == fs.FileType.File else None
+
+
+def open_store(where: str | Path) -> FileStore:
+    """Return the store at a path or URI; raises ConfigurationError for an unsupported URI."""
+    text = str(where)
+    if "://" not in text:
+        return LocalStore(Path(text).expanduser().absolute())
+    parts = urlsplit(text)
+    if parts.scheme == "file":
+        return LocalStore(Path(unquote(parts.path)))
+    return ArrowStore(text)

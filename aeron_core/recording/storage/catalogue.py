@@ -1,0 +1,97 @@
+"""Catalogue: the descriptors of an archive, and the locks that serialise changes to them.
+
+Several processes change a descriptor: a recorder stops a recording while another process purges its beginning.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from aeron_core.errors import ArchiveInUseError, RecordingError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import FileStore, LocalStore, make_folder, write_failure
+
+#: Bytes of the reserve. An invented number: a few blocks of any filesystem.
+_RESERVE_LENGTH: Final = 64 * 1024
+
+
+def read_descriptor(store: FileStore, recording_id: int) -> RecordingDescriptor:
+    """Return the descriptor of one recording of the archive in `store`."""
+    name = f"{recording_id}/{names.DESCRIPTOR}"
+    return RecordingDescriptor.parse(store.read(name), f"{store.uri}/{name}")
+
+
+def write_descriptor(store: FileStore, descriptor: RecordingDescriptor) -> None:
+    """Write the descriptor of a recording, replacing the previous one."""
+    store.write(f"{descriptor.recording_id}/{names.DESCRIPTOR}", descriptor.format())
+
+
+def keep_reserve(store: FileStore) -> None:
+    """Reserve disk space for `write_descriptor_on_full_disk`, if any is free."""
+    if not isinstance(store, LocalStore) or store.size(names.RESERVE) >= _RESERVE_LENGTH:
+        return
+    try:
+        with (store.folder / names.RESERVE).open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVE_LENGTH)
+    except OSError:
+        store.delete(names.RESERVE)
+
+
+def write_descriptor_on_full_disk(store: FileStore, descriptor: RecordingDescriptor) -> None:
+    """Write a descriptor; on a full disk, free the reserve first: the purge that follows frees more space."""
+    try:
+        write_descriptor(store, descriptor)
+    except RecordingError:
+        if store.size(names.RESERVE) < 0:
+            raise
+        store.delete(names.RESERVE)
+        write_descriptor(store, descriptor)
+
+
+def update_descriptor(store: FileStore, recording_id: int, **changes: object) -> RecordingDescriptor:
+    """Change fields of the descriptor of one recording and return it."""
+    with lock(store):
+        descriptor = read_descriptor(store, recording_id).model_copy(update=changes)
+        write_descriptor(store, descriptor)
+    return descriptor
+
+
+def has_recorder(store: FileStore) -> bool:
+    """Return whether a recorder holds the lock of a local archive."""
+    try:
+        with lock(store, names.RECORDER_LOCK, is_waiting=False):
+            return False
+    except ArchiveInUseError:
+        return True
+
+
+@contextmanager
+def lock(store: FileStore, name: str = names.ARCHIVE_LOCK, *, is_waiting: bool = True) -> Iterator[None]:
+    """Hold one of the locks of an archive; unless `is_waiting`, raise ArchiveInUseError if it is taken.
+
+    Raises RecordingError if the user lacks write permission.
+    """
+    if not isinstance(store, LocalStore):
+        yield  # the only writer is the uploader, and its recorder holds the lock of the spool
+        return
+    path = store.folder / name
+    try:
+        make_folder(store.folder)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise write_failure("write", path, error) from error
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX if is_waiting else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ArchiveInUseError(
+                f"{store.uri}: another recorder writes into this archive; stop it, or choose another folder"
+            ) from None
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,86 @@
+"""Descriptor: the catalogue's entry of one recording, with its stream and its range of positions."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from aeron_core._native import wire
+from aeron_core.errors import ConfigurationError, CorruptRecordingError
+from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
+from aeron_core.uri.values import INT32_MAX, INT32_MIN
+
+#: Default length of a segment file in bytes. Source: Archive.Configuration.SEGMENT_FILE_LENGTH_DEFAULT.
+DEFAULT_SEGMENT_LENGTH: Final = 128 * 1024 * 1024
+_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
+
+_Int32 = Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)]
+_Position = Annotated[int, Field(ge=0, multiple_of=wire.FRAME_ALIGNMENT)]
+
+
+class RecordingDescriptor(BaseModel):
+    """Constant properties of a recorded stream, and the positions where the recording begins and ends."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="ignore")
+
+    version: Literal[1] = 1
+    recording_id: Annotated[int, Field(ge=0)]
+    channel: str
+    stream_id: _Int32
+    session_id: _Int32
+    source_identity: str  # address:port of the sender, or aeron:ipc
+    initial_term_id: _Int32
+    term_length: int  # bytes
+    mtu_length: int  # bytes of the longest frame, header included
+    segment_length: int  # bytes of a segment file, a power of two of terms
+    start_position: _Position  # of the first frame that was not purged
+    stop_position: _Position | None = None  # None while it is live, or if its recorder died
+    start_time_ns: int  # since the epoch
+    stop_time_ns: int | None = None
+    appender: str | None = None  # the writer that appends batches; None for a recorded stream
+    last_batch_id: int = -1  # id of the last appended batch
+    is_end_of_stream: bool = False  # whether the publication ended, so that the recording cannot continue
+
+    @model_validator(mode="after")
+    def _check(self) -> RecordingDescriptor:
+        check_term_length(self.term_length)
+        check_mtu_length(self.mtu_length)
+        check_segment_length(self.segment_length, self.term_length)
+        if self.stop_position is not None and self.stop_position < self.start_position:
+            raise ConfigurationError(
+                f"stop_position={self.stop_position}: must be at least start_position={self.start_position}"
+            )
+        return self
+
+    @classmethod
+    def parse(cls, text: str | bytes, where: str) -> RecordingDescriptor:
+        """Parse a descriptor file; raises CorruptRecordingError, which names `where`."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            name = ".".join(str(part) for part in fault["loc"])
+            raise CorruptRecordingError(f"{where}: {name or 'descriptor'}: {fault['msg']}") from None
+
+    def format(self) -> bytes:
+        """Return the text of the descriptor file."""
+        return self.model_dump_json(indent=2).encode() + b"\n"
+
+    @property
+    def position_bits_to_shift(self) -> int:
+        """The shift that turns a term count into a position: log2 of the term length."""
+        return self.term_length.bit_length() - 1
+
+
+def check_segment_length(segment_length: int, term_length: int) -> None:
+    """Raise ConfigurationError unless a segment of that length holds whole terms."""
+    if (
+        segment_length & (segment_length - 1)
+        or segment_length < term_length
+        or segment_length > _MAX_SEGMENT_LENGTH
+    ):
+        raise ConfigurationError(
+            f"segment_length={segment_length}: must be a power of two from the term length, {term_length}, "
+            f"to {_MAX_SEGMENT_LENGTH} bytes"
+        )

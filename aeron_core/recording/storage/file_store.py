@@ -1,0 +1,233 @@
+"""File stores: the interface to the files of an archive, and the store for local folders.
+
+Not here: file formats (storage), remote stores (arrow_store). Names are relative, with `/` between their parts.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import RecordingError, RecordingNotFoundError
+
+_NOT_THERE: Final = (FileNotFoundError, NotADirectoryError)
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NOT_ALLOWED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class FileStore(ABC):
+    """Files by name; any thread may use it.
+
+    A missing file raises RecordingNotFoundError, missing permissions raise RecordingError.
+    """
+
+    uri: str
+
+    @abstractmethod
+    def names(self, folder: str = "") -> list[str]:
+        """Return the sorted names in a folder; none if it does not exist."""
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes, -1 if it does not exist."""
+
+    @abstractmethod
+    def version(self, name: str) -> object:
+        """Return a value that changes whenever the file is replaced, None if it does not exist."""
+
+    @abstractmethod
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> int:
+        """Fill `target` from `offset` on, at most to the end of the file, and return the length."""
+        data = self.read(name, offset, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a whole file atomically, so that readers never see a part of it."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Delete a file; a missing file is no error."""
+
+    @abstractmethod
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder and its content."""
+
+    @abstractmethod
+    def upload(self, path: Path, name: str) -> None:
+        """Copy a local file to `name`, replacing an existing file."""
+
+    def local_path(self, name: str) -> Path | None:
+        """Return the local path of a file, None if the store is remote."""
+        return None
+
+
+class LocalStore(FileStore):
+    """A local folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.uri = str(folder)
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return the sorted names in a folder; none if it does not exist."""
+        try:
+            return sorted(os.listdir(self.folder / folder))
+        except _NOT_THERE:
+            return []
+        except PermissionError as error:
+            raise _read_failure(self.folder / folder, error) from error
+
+    def size(self, name: str) -> int:
+        """Return the size of a file in bytes, -1 if it does not exist."""
+        status = self._status(name)
+        return -1 if status is None else status.st_size
+
+    def version(self, name: str) -> object:
+        """Return the file's inode and modification time: a file is replaced, never modified."""
+        status = self._status(name)
+        return None if status is None else (status.st_ino, status.st_mtime_ns)
+
+    def read(self, name: str, offset: int = 0, length: int = -1) -> bytes:
+        """Return up to `length` bytes from `offset` on, all for -1; fewer at the end of the file."""
+        try:
+            with (self.folder / name).open("rb", buffering=0) as file:
+                if offset:
+                    file.seek(offset)
+                return file.read() if length < 0 else _read_fully(file.fileno(), offset, length)
+        except _NOT_THERE:
+            raise missing(self.folder / name) from None
+        except PermissionError as error:
+            raise _read_failure(self.folder / name, error) from error
+
+    def read_into(self, name: str, offset: int, target: memoryview) -> int:
+        """Fill `target` from `offset` on, at most to the end of the file, and return the length."""
+        try:
+            with (self.folder / name).open("rb", buffering=0) as file:
+                filled = 0
+                while filled < len(target):
+                    read = os.preadv(file.fileno(), [target[filled:]], offset + filled)
+                    if read == 0:
+                        break
+                    filled += read
+                return filled
+        except _NOT_THERE:
+            raise missing(self.folder / name) from None
+        except PermissionError as error:
+            raise _read_failure(self.folder / name, error) from error
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write or replace a whole file atomically, so that readers never see a part of it."""
+        path = self.folder / name
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            make_folder(path.parent)
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise write_failure("write", path, error) from error
+        sync_folder(path.parent)
+
+    def delete(self, name: str) -> None:
+        """Delete a file; a missing file is no error."""
+        (self.folder / name).unlink(missing_ok=True)
+
+    def delete_folder(self, folder: str) -> None:
+        """Delete a folder and its content."""
+        shutil.rmtree(self.folder / folder, ignore_errors=True)
+
+    def upload(self, path: Path, name: str) -> None:
+        """Copy a local file to `name`, replacing an existing file."""
+        target = self.folder / name
+        make_folder(target.parent)
+        draft = target.with_name(f".{target.name}.{os.getpid()}")
+        with path.open("rb") as source, draft.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            # The uploader deletes the original after this.
+            os.fsync(copy.fileno())
+        draft.replace(target)
+        sync_folder(target.parent)
+
+    def local_path(self, name: str) -> Path | None:
+        """Return the path of the file."""
+        return self.folder / name
+
+    def _status(self, name: str) -> os.stat_result | None:
+        try:
+            return (self.folder / name).stat()
+        except _NOT_THERE:
+            return None
+        except PermissionError as error:
+            raise _read_failure(self.folder / name, error) from error
+
+
+def write_failure(verb: str, path: Path, error: OSError) -> RecordingError:
+    """Return an exception with the file that could not be written, the cause and a remedy."""
+    failure = f"cannot {verb} {path}: {error.strerror or error}"
+    if error.errno in _NOT_ALLOWED:
+        return RecordingError(f"{failure}; let user {os.geteuid()} write there, or choose another folder")
+    if error.errno not in _DISK_FULL:
+        return RecordingError(f"{failure}; fix that, or choose another folder")
+    place = next(parent for parent in path.parents if parent.exists())
+    status = os.statvfs(place)
+    free = status.f_bavail * status.f_frsize
+    return RecordingError(
+        f"{failure}; {free} bytes are free on its filesystem. The stream waits: free disk space, or purge recordings"
+    )
+
+
+def make_folder(folder: Path) -> None:
+    """Create a local folder and its parents, durably; raises OSError."""
+    if folder.is_dir():
+        return
+    if folder.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the directory entries of a local folder to disk."""
+    fd = -1
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        os.fsync(fd)
+    except OSError as error:
+        raise write_failure("flush", folder, error) from error
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _read_fully(fd: int, offset: int, length: int) -> bytes:
+    """Return `length` bytes, fewer only at the end of the file; one system call returns at most 2 GiB."""
+    data = os.pread(fd, length, offset)
+    while len(data) < length:
+        more = os.pread(fd, length - len(data), offset + len(data))
+        if not more:
+            break
+        data += more
+    return data
+
+
+def missing(path: Path | str) -> RecordingNotFoundError:
+    """Return the exception for a missing file."""
+    return RecordingNotFoundError(f"{path}: there is no such file")
+
+
+def _read_failure(path: Path, error: OSError) -> RecordingError:
+    return RecordingError(f"cannot read {path}: {error.strerror}; let user {os.geteuid()} read it")

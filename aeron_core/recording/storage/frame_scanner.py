@@ -1,0 +1,114 @@
+"""Scanner that validates the frames of a recording and stops at the first invalid one.
+
+Not here: messages (message_scanner). The memory must not change during a scan.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_core._native import positions, wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.recording._native import faults
+
+_TEXTS: Final = {
+    faults.CUT_SHORT: "a frame that is cut short, of length {found}",
+    faults.NO_FRAME: "no frame",
+    faults.WRONG_LENGTH: "frame length={found}: must be at least 32 bytes and within the term",
+    faults.WRONG_TYPE: "frame type={found}: must be data or padding",
+    faults.WRONG_TERM_ID: "term id={found}: must be that of the position",
+    faults.WRONG_TERM_OFFSET: "term offset={found}: must be that of the position",
+    faults.WRONG_SESSION_ID: "session id={found}: must be that of the recording",
+    faults.WRONG_STREAM_ID: "stream id={found}: must be that of the recording",
+}
+
+
+class FrameScanner:
+    """Scans parts of one recording; one thread uses it at a time."""
+
+    def __init__(self, session_id: int, stream_id: int, initial_term_id: int, term_length: int) -> None:
+        self.session_id = session_id
+        self.stream_id = stream_id
+        self.initial_term_id = initial_term_id
+        self.term_length = term_length
+        self.frame_count = 0
+        self.border_length = 0
+        self.padding_offset = -1
+        self.fault = 0
+        self.found = 0
+        self._position_bits_to_shift = positions.position_bits_to_shift(term_length)
+
+    def scan(self, data: AtomicBuffer, begin: int, length: int, position: int) -> int:
+        """Scan `length` bytes at `begin`, with the first frame at `position`; return the bytes of valid frames.
+
+        Sets `border_length` to the bytes up to the last end of a message, and `fault` to the reason for an early
+        stop. The body of padding may be missing.
+        """
+        data.check(begin, length)
+        self.frame_count = 0
+        self.border_length = 0
+        self.padding_offset = -1
+        self.fault = 0
+        scanned = 0
+        while scanned < length:
+            available = length - scanned
+            if self.fault_of(data, begin + scanned, position + scanned, available) != faults.NO_FAULT:
+                break
+            frame_length = positions.align_frame(data.get_i32(begin + scanned))
+            flags = data.get_u8(begin + scanned + wire.FRAME_FLAGS_OFFSET)
+            frame_type = data.get_u16(begin + scanned + wire.FRAME_TYPE_OFFSET)
+            if frame_type == wire.TYPE_PAD and self.padding_offset < 0:
+                self.padding_offset = scanned
+            scanned += frame_length
+            self.frame_count += 1
+            if frame_type == wire.TYPE_PAD or flags & wire.DATA_FLAG_END:
+                self.border_length = scanned
+        return scanned
+
+    def fault_text(self) -> str:
+        """Return a description of the fault at which the last scan stopped."""
+        return _TEXTS[self.fault].format(found=self.found)
+
+    def fault_of(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
+        """Return the fault of one frame, of which `available` bytes are present; for compiled callers."""
+        self.fault = faults.NO_FAULT
+        if available < wire.DATA_HEADER_LENGTH:
+            return self._blame(faults.CUT_SHORT, available)
+        if self._fault_of_shape(data, frame, position, available) == faults.NO_FAULT:
+            self._fault_of_origin(data, frame, position)
+        return self.fault
+
+    def _fault_of_shape(self, data: AtomicBuffer, frame: int, position: int, available: int) -> int:
+        frame_length = data.get_i32(frame)
+        frame_type = data.get_u16(frame + wire.FRAME_TYPE_OFFSET)
+        if frame_length == 0:
+            return self._blame(faults.NO_FRAME, 0)
+        aligned_length = positions.align_frame(frame_length)
+        left = self.term_length - (position & (self.term_length - 1))
+        if frame_length < wire.DATA_HEADER_LENGTH or aligned_length > left:
+            return self._blame(faults.WRONG_LENGTH, frame_length)
+        if frame_type != wire.TYPE_DATA and frame_type != wire.TYPE_PAD:  # noqa: PLR1714 - compiled
+            return self._blame(faults.WRONG_TYPE, frame_type)
+        if frame_type == wire.TYPE_DATA and aligned_length > available:
+            return self._blame(faults.CUT_SHORT, frame_length)
+        return faults.NO_FAULT
+
+    def _fault_of_origin(self, data: AtomicBuffer, frame: int, position: int) -> int:
+        term_id = data.get_i32(frame + wire.DATA_TERM_ID_OFFSET)
+        term_offset = data.get_i32(frame + wire.DATA_TERM_OFFSET_OFFSET)
+        session_id = data.get_i32(frame + wire.DATA_SESSION_ID_OFFSET)
+        stream_id = data.get_i32(frame + wire.DATA_STREAM_ID_OFFSET)
+        if term_id != positions.compute_term_id(position, self._position_bits_to_shift, self.initial_term_id):
+            return self._blame(faults.WRONG_TERM_ID, term_id)
+        if term_offset != position & (self.term_length - 1):
+            return self._blame(faults.WRONG_TERM_OFFSET, term_offset)
+        if session_id != self.session_id:
+            return self._blame(faults.WRONG_SESSION_ID, session_id)
+        if stream_id != self.stream_id:
+            return self._blame(faults.WRONG_STREAM_ID, stream_id)
+        return faults.NO_FAULT
+
+    def _blame(self, fault: int, found: int) -> int:
+        self.fault = fault
+        self.found = found
+        return fault

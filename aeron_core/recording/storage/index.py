@@ -1,0 +1,46 @@
+"""Index of a segment: recording times of positions, and check sums of the bytes between them.
+
+An entry covers the bytes from the end of the previous entry, or from the segment's first frame. It is written
+before its position counts as recorded, at most once per millisecond unless 1 MiB was written.
+
+    end position  int64     behind the last frame that it covers
+    time          int64     when it was recorded, nanoseconds since the epoch
+    check sum     uint32    CRC-32 of the frames; for padding, of its header only
+    flags         uint32    1: the last frame ends a message
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+ENTRY: Final = np.dtype([("end_position", "<i8"), ("time_ns", "<i8"), ("crc32", "<u4"), ("flags", "<u4")])
+
+#: Maximum length under one check sum, and minimum time between two entries. Invented numbers: the index stays small,
+#: 24 bytes per MiB or at most a thousand entries per second.
+MAX_COVERED_LENGTH: Final = 1024 * 1024
+MIN_INTERVAL_NS: Final = 1_000_000
+
+MESSAGE_BORDER: Final = 1
+
+IndexEntries = npt.NDArray[np.void]
+
+
+def entry_bytes(end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> bytes:
+    """Return the bytes of one entry."""
+    return np.array([(end_position, time_ns, crc32, MESSAGE_BORDER if is_border else 0)], ENTRY).tobytes()
+
+
+def entries_of(data: bytes) -> IndexEntries:
+    """Return the entries of an index file; an incomplete last entry is ignored."""
+    return np.frombuffer(data, ENTRY, len(data) // ENTRY.itemsize)
+
+
+def sound_entries(entries: IndexEntries, base_position: int, segment_length: int) -> IndexEntries:
+    """Return the entries before the first invalid one: positions must grow and lie in the segment."""
+    ends = entries["end_position"]
+    is_sound = (ends > base_position) & (ends <= base_position + segment_length)
+    is_sound[1:] &= ends[1:] > ends[:-1]
+    return entries if is_sound.all() else entries[: int(np.argmin(is_sound))]

@@ -1,0 +1,97 @@
+"""Mark: the current position of a live recording, in a page that the recorder and all readers map.
+
+Invariant: the position is stored, with release, only after everything before it is as durable as the recorder's
+durability policy requires; a reader that loads it, with acquire, can read the files up to there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.concurrent.mapped_file import create_mapped_file, open_mapped_file
+from aeron_core.errors import CorruptRecordingError, StorageError
+
+LENGTH: Final = 4096
+_MAGIC: Final = 0x4B52_414D  # "MARK"
+_VERSION: Final = 1
+_MAGIC_OFFSET: Final = 0
+_VERSION_OFFSET: Final = 4
+_PID_OFFSET: Final = 8
+_POSITION_OFFSET: Final = 64  # each on its own cache line
+_HEARTBEAT_OFFSET: Final = 128
+_BOOT_ID_OFFSET: Final = 192
+_BOOT_ID_LENGTH: Final = 36
+
+
+class RecordingMark:
+    """The mark of one recording; one recorder writes it, any process may read it."""
+
+    def __init__(self, buffer: AtomicBuffer) -> None:
+        if (
+            buffer.capacity < LENGTH
+            or buffer.get_i32_acquire(_MAGIC_OFFSET) != _MAGIC
+            or buffer.get_i32(_VERSION_OFFSET) != _VERSION
+        ):
+            raise CorruptRecordingError(
+                f"mark of a recording: must be {LENGTH} bytes that begin with MARK and version {_VERSION}"
+            )
+        self._buffer = buffer
+
+    @classmethod
+    def create(cls, path: Path, position: int, *, pid: int, now_ms: int) -> RecordingMark:
+        """Create the file for a recorder that begins at `position`."""
+        # Create a new file and rename it over that of a dead recorder: readers always find a complete mark.
+        # Readers that mapped the old page keep it until they reopen the mark.
+        unfinished = path.with_name(f"{path.name}.new")
+        unfinished.unlink(missing_ok=True)
+        buffer = create_mapped_file(unfinished, LENGTH, sparse=False)
+        buffer.put_i32(_VERSION_OFFSET, _VERSION)
+        buffer.put_i32(_PID_OFFSET, pid)
+        buffer.put_bytes(_BOOT_ID_OFFSET, boot_id().encode("ascii")[:_BOOT_ID_LENGTH])
+        buffer.put_i64(_POSITION_OFFSET, position)
+        buffer.put_i64(_HEARTBEAT_OFFSET, now_ms)
+        # Release: a reader that sees the magic number sees all fields above.
+        buffer.put_i32_release(_MAGIC_OFFSET, _MAGIC)
+        try:
+            unfinished.replace(path)
+        except OSError as error:
+            raise StorageError(error.errno, f"cannot replace {path}: {error.strerror}") from error
+        return cls(buffer)
+
+    @classmethod
+    def open(cls, path: Path) -> RecordingMark | None:
+        """Return the mark of the current or last recorder, None if there is none."""
+        try:
+            return cls(open_mapped_file(path, read_only=True))
+        except StorageError:
+            return None
+
+    @property
+    def position(self) -> int:
+        """The position up to which readers may read."""
+        return self._buffer.get_i64_acquire(_POSITION_OFFSET)
+
+    def move(self, position: int) -> None:
+        """Let readers read up to `position`."""
+        self._buffer.put_i64_release(_POSITION_OFFSET, position)
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """Time of the recorder's last heartbeat, in milliseconds since the epoch."""
+        return self._buffer.get_i64_acquire(_HEARTBEAT_OFFSET)
+
+    def beat(self, now_ms: int) -> None:
+        """Store a heartbeat."""
+        self._buffer.put_i64_release(_HEARTBEAT_OFFSET, now_ms)
+
+    @property
+    def is_of_this_boot(self) -> bool:
+        """Whether the mark was created since the last boot: then unflushed data is still in the page cache."""
+        return self._buffer.get_bytes(_BOOT_ID_OFFSET, _BOOT_ID_LENGTH) == boot_id().encode("ascii")
+
+
+def boot_id() -> str:
+    """Return the boot id of Linux."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -1,0 +1,216 @@
+"""Recording, for readers.
+
+Invariant: below its position a recording never changes, except that whole segments are purged at its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from aeron_core.errors import CorruptRecordingError, DataLossError, RecordingNotFoundError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import FileStore
+from aeron_core.recording.storage.frame_scanner import FrameScanner
+from aeron_core.recording.storage.index import ENTRY, MESSAGE_BORDER, IndexEntries, entries_of, sound_entries
+from aeron_core.recording.storage.mark import RecordingMark
+
+#: Bytes of one chunk of `read`. An invented number: fits the cache and needs few system calls.
+CHUNK_LENGTH: Final = 4 * 1024 * 1024
+
+
+class Recording:
+    """A stream from `start_position` to `position`; one thread uses it at a time."""
+
+    def __init__(self, store: FileStore, recording_id: int) -> None:
+        self.recording_id = recording_id
+        self._store = store
+        self._descriptor: RecordingDescriptor | None = None
+        self._version: object = None
+        self._mark: RecordingMark | None = None
+
+    @property
+    def descriptor(self) -> RecordingDescriptor:
+        """The current descriptor; raises RecordingNotFoundError after the recording was purged."""
+        name = f"{self.recording_id}/{names.DESCRIPTOR}"
+        version = self._store.version(name)
+        if self._descriptor is None or version is None or version != self._version:
+            text = self._store.read(name)
+            self._descriptor = RecordingDescriptor.parse(text, f"{self._store.uri}/{name}")
+            self._version = version
+            self._mark = None
+        return self._descriptor
+
+    @property
+    def start_position(self) -> int:
+        """The position of the first frame that was not purged."""
+        return self.descriptor.start_position
+
+    @property
+    def position(self) -> int:
+        """The position up to which it can be read: behind a whole message, unless the recording ended within one."""
+        descriptor = self.descriptor
+        if descriptor.stop_position is not None:
+            return descriptor.stop_position
+        mark = self._open_mark()
+        return descriptor.start_position if mark is None else max(mark.position, descriptor.start_position)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it was not stopped: a recorder writes it, or has died."""
+        return self.descriptor.stop_position is None
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """Time of its recorder's last heartbeat, 0 if it is not live."""
+        mark = self._open_mark()
+        return 0 if mark is None else mark.heartbeat_ms
+
+    def scanner(self) -> FrameScanner:
+        """Return a scanner for frames of this recording."""
+        descriptor = self.descriptor
+        return FrameScanner(
+            descriptor.session_id,
+            descriptor.stream_id,
+            descriptor.initial_term_id,
+            descriptor.term_length,
+        )
+
+    def segments(self) -> list[int]:
+        """Return the base positions of the existing segment files, in order."""
+        found = map(names.parse_segment_file, self._store.names(str(self.recording_id)))
+        return sorted(base for base in found if base is not None)
+
+    def segment_base(self, position: int) -> int:
+        """Return the base position of the segment that holds `position`."""
+        descriptor = self.descriptor
+        return names.segment_base_position(
+            descriptor.start_position, position, descriptor.term_length, descriptor.segment_length
+        )
+
+    def size(self) -> int:
+        """Return the bytes from the first position to the last."""
+        return self.position - self.start_position
+
+    def read(self, begin: int, end: int, chunk_length: int = CHUNK_LENGTH) -> Iterator[tuple[int, bytes]]:
+        """Yield chunks (position, bytes) of the recording from `begin` up to `end`.
+
+        A chunk ends at `chunk_length` or at the end of a segment, possibly within a frame. Raises DataLossError if
+        `begin` was purged or `end` was not recorded, CorruptRecordingError if a file is missing or too short.
+        """
+        self._check_range(begin, end)
+        segment_length = self.descriptor.segment_length
+        position = begin
+        while position < end:
+            base = self.segment_base(position)
+            length = min(chunk_length, end - position, base + segment_length - position)
+            name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
+            try:
+                data = self._store.read(name, position - base, length)
+            except RecordingNotFoundError:
+                self._check_range(position, end)  # it may have been purged concurrently
+                raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
+            if len(data) != length:
+                self._check_range(position, end)
+                raise CorruptRecordingError(
+                    f"{self._store.uri}/{name}: ends at position {position + len(data)}: must go on to "
+                    f"{position + length}"
+                )
+            yield position, data
+            position += length
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        """Fill `target` from `position` on, at most to the end of the segment, and return the length.
+
+        For readers that have checked the range; raises the same errors as `read`.
+        """
+        base = self.segment_base(position)
+        length = min(len(target), base + self.descriptor.segment_length - position)
+        name = f"{self.recording_id}/{names.segment_file(self.recording_id, base)}"
+        try:
+            read = self._store.read_into(name, position - base, target[:length])
+        except RecordingNotFoundError:
+            self._check_range(position, position + length)
+            raise CorruptRecordingError(f"{self._store.uri}/{name}: is missing") from None
+        if read != length:
+            self._check_range(position, position + length)
+            raise CorruptRecordingError(
+                f"{self._store.uri}/{name}: ends at position {position + read}: must go on to {position + length}"
+            )
+        return read
+
+    def index_entries(self, base_position: int) -> IndexEntries:
+        """Return the index entries of one segment, up to the recording's position."""
+        name = f"{self.recording_id}/{names.index_file(self.recording_id, base_position)}"
+        if self._store.size(name) < 0:
+            return np.empty(0, ENTRY)
+        entries = sound_entries(
+            entries_of(self._store.read(name)), base_position, self.descriptor.segment_length
+        )
+        return entries[entries["end_position"] <= self.position]
+
+    def position_at(self, time_ns: int) -> int:
+        """Return the last known message end that was recorded before `time_ns`, since the epoch."""
+        position = self.start_position
+        for base in self.segments():
+            entries = self.index_entries(base)
+            before = entries[entries["time_ns"] < time_ns]
+            borders = before[before["flags"] & MESSAGE_BORDER != 0]
+            if len(borders):
+                position = int(borders["end_position"][-1])
+            if len(before) < len(entries):
+                break
+        return position
+
+    def time_behind(self, position: int) -> int:
+        """Return the recording time of the first message behind `position`, in nanoseconds since the epoch.
+
+        If the index has no entry for it yet, the time of the last message before it.
+        """
+        entries = self.index_entries(self.segment_base(position))
+        behind = entries[entries["end_position"] > position]
+        known = behind[:1] if len(behind) else entries[-1:]
+        return int(known["time_ns"][0]) if len(known) else self.descriptor.start_time_ns
+
+    def border_before(self, position: int, floor: int) -> int:
+        """Return the last known end of a message from `floor` up to `position`, or `floor` if none is known.
+
+        Ends are known from the index, and from terms: every term begins with a message.
+        """
+        descriptor = self.descriptor
+        term_begin = position - position % descriptor.term_length
+        base = self.segment_base(max(position - 1, floor))
+        entries = self.index_entries(base)
+        ends = entries["end_position"][entries["flags"] & MESSAGE_BORDER != 0]
+        known = ends[ends <= position]
+        best = int(known[-1]) if len(known) else 0
+        return max(best, term_begin, floor)
+
+    def border_after(self, position: int) -> int:
+        """Return the first known end of a message at or behind `position`, at most the recording's position."""
+        descriptor = self.descriptor
+        term_end = -(-position // descriptor.term_length) * descriptor.term_length
+        entries = self.index_entries(self.segment_base(position))
+        ends = entries["end_position"][entries["flags"] & MESSAGE_BORDER != 0]
+        known = ends[ends >= position]
+        return min(int(known[0]) if len(known) else term_end, term_end, self.position)
+
+    def _open_mark(self) -> RecordingMark | None:
+        if self._mark is None:
+            path = self._store.local_path(f"{self.recording_id}/{names.MARK}")
+            self._mark = None if path is None else RecordingMark.open(path)
+        return self._mark
+
+    def _check_range(self, begin: int, end: int) -> None:
+        start, position = self.start_position, self.position
+        if begin < start:
+            raise DataLossError(
+                f"recording {self.recording_id} position {begin}: was purged, the first that is held is {start}"
+            )
+        if end > position:
+            raise DataLossError(
+                f"recording {self.recording_id} position {end}: was not recorded, the last is {position}"
+            )

@@ -1,0 +1,1 @@
+"""Writing of recordings: recorder, recording writer, recovery, and batch appender."""

@@ -1,0 +1,102 @@
+"""Continuation: finds the recording that an image continues after a restart of the recorder.
+
+A recording continues under its id if no frame is missing: the image begins at its end, or the log of the image still
+holds the frames between. A driver keeps one term of consumed data, and more for a client that died, until its
+liveness timeout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import RecordingError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.catalogue import update_descriptor
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.storage.mark import RecordingMark
+from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.writing.recovery import Resumption, recover
+
+
+def find_continuation(
+    archive: Archive, subscription: Subscription, image: Image, now_ns: int, taken: Collection[int] = ()
+) -> tuple[RecordingDescriptor, Resumption] | None:
+    """Return the recording that `image` continues and its resumption, or None.
+
+    `taken`: ids of recordings that are being written, which are skipped.
+    """
+    store = archive.store
+    assert isinstance(store, LocalStore)
+    for recording in reversed(archive.recordings()):
+        if recording.recording_id in taken or not _is_same_stream(recording, subscription, image):
+            continue
+        resumption = recover(store, recording.recording_id, now_ns)
+        if _reaches_back_to(image, resumption.position):
+            live = recording.descriptor.model_copy(update={"stop_position": None, "stop_time_ns": None})
+            return live, resumption
+        if recording.is_live:  # its recorder died, and it cannot continue
+            _end(store, recording, resumption, now_ns)
+        return None
+    return None
+
+
+def end_what_was_taken_down(archive: Archive, now_ns: int, *, is_same_driver: bool) -> None:
+    """Stop live recordings that a crash of the machine, or the end of their driver, has interrupted.
+
+    After a crash of the machine a recording holds the flushed data, possibly less than its mark. After the end of a
+    driver it holds all written data. It may continue later like any stopped recording. `is_same_driver`: whether the
+    last recorder used the current driver. For the recorder of the archive; raises RecordingError if the disk fails.
+    """
+    store = archive.store
+    assert isinstance(store, LocalStore)
+    for recording in archive.recordings():
+        if not recording.is_live:
+            continue
+        mark = RecordingMark.open(store.folder / str(recording.recording_id) / names.MARK)
+        if not is_same_driver or mark is None or not mark.is_of_this_boot:
+            _end(store, recording, recover(store, recording.recording_id, now_ns), now_ns)
+
+
+def _end(store: LocalStore, recording: Recording, resumption: Resumption, now_ns: int) -> None:
+    update_descriptor(
+        store,
+        recording.recording_id,
+        stop_position=max(resumption.border_position, recording.start_position),
+        stop_time_ns=recording.heartbeat_ms * 1_000_000 or now_ns,
+    )
+
+
+def _is_same_stream(recording: Recording, subscription: Subscription, image: Image) -> bool:
+    try:
+        descriptor = recording.descriptor
+    except RecordingError:
+        return False
+    return (
+        not descriptor.is_end_of_stream
+        and descriptor.appender is None
+        and descriptor.channel == subscription.channel
+        and descriptor.stream_id == subscription.stream_id
+        and descriptor.session_id == image.session_id
+        and descriptor.initial_term_id == image.initial_term_id
+        and descriptor.term_length == image.term_length
+        and descriptor.mtu_length == image.mtu_length
+    )
+
+
+def _reaches_back_to(image: Image, position: int) -> bool:
+    """Return whether the image holds, or will receive, all frames from `position` on."""
+    if position > image.position:
+        # The image joined at an earlier position: the recorded frames between are in its log or will arrive.
+        return position - image.position <= image.term_length
+    while position < image.position:
+        if image.position - position > image.term_length:
+            return False
+        block = image.block_peek(position, image.position - position)
+        if not len(block):
+            return False
+        position += len(block)
+    return True

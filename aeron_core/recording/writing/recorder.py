@@ -1,0 +1,289 @@
+"""Recorder: records every image of some subscriptions into an archive.
+
+Not here: recording one image (image_recorder), and finding the recording it continues (continuation).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Final
+
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.subscriptions.image import Image
+from aeron_core.client.subscriptions.subscription import Subscription
+from aeron_core.errors import AeronError, ConfigurationError, RecordingError
+from aeron_core.recording.retention.purge import delete_orphans
+from aeron_core.recording.retention.retention import Retention, RetentionPolicy
+from aeron_core.recording.storage.archive import Archive
+from aeron_core.recording.storage.catalogue import keep_reserve
+from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH, RecordingDescriptor
+from aeron_core.recording.storage.file_store import LocalStore
+from aeron_core.recording.writing.continuation import end_what_was_taken_down, find_continuation
+from aeron_core.recording.writing.durability import Durability
+from aeron_core.recording.writing.image_recorder import (
+    RECORDING_POSITION_TYPE_ID,
+    RETRY_NS,
+    ImageRecorder,
+    gist,
+    recording_key,
+    recording_label,
+)
+from aeron_core.recording.writing.recording_writer import RecordingWriter
+from aeron_core.recording.writing.recovery import Resumption
+from aeron_core.recording.writing.succession import Succession, last_driver
+
+Clock = Callable[[], int]  # nanoseconds since the epoch
+Report = Callable[[AeronError], object]
+
+_BEAT_NS: Final = 100_000_000
+
+# Subscription and image ids: several subscriptions of one driver may share an image id.
+_Key = tuple[int, int]
+
+
+class EpochClock:
+    """Returns nanoseconds since the epoch, never decreasing; one thread uses it.
+
+    After the system clock was set back it continues with the monotonic clock: timers must not wait until the clock
+    catches up, and the times of an index must not decrease.
+    """
+
+    def __init__(
+        self, wall_ns: Callable[[], int] = time.time_ns, steady_ns: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._wall_ns = wall_ns
+        self._steady_ns = steady_ns
+        self._last_ns = wall_ns()
+        self._last_steady_ns = steady_ns()
+
+    def __call__(self) -> int:
+        """Return the time in nanoseconds since the epoch."""
+        steady_ns = self._steady_ns()
+        wall_ns = self._wall_ns()
+        counted_ns = self._last_ns + steady_ns - self._last_steady_ns
+        # Follow the system clock while it is ahead, also when it is slewed.
+        self._last_ns = wall_ns if wall_ns >= self._last_ns else counted_ns
+        self._last_steady_ns = steady_ns
+        return self._last_ns
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderParams:
+    """Parameters of a recorder."""
+
+    on_error: Report  # called once per error; the recorder continues
+    segment_length: int = DEFAULT_SEGMENT_LENGTH  # bytes
+    durability: Durability = field(default_factory=Durability)
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)
+    clock: Clock = field(default_factory=EpochClock)
+    on_segment_finished: Callable[[int], object] | None = None  # called with its base position
+    on_recording: Callable[[ImageRecorder], object] | None = (
+        None  # called for each recording that begins or continues
+    )
+
+
+class Recorder:
+    """An agent; one thread runs it, and no other code may poll its subscriptions.
+
+    Raises ArchiveInUseError if the archive has another recorder, ConfigurationError if it is not a local folder.
+    """
+
+    role_name = "recorder"
+
+    def __init__(
+        self,
+        aeron: Aeron,
+        archive: Archive,
+        subscriptions: Sequence[Subscription],
+        params: RecorderParams,
+    ) -> None:
+        if not isinstance(archive.store, LocalStore):
+            raise ConfigurationError(f"{archive.uri}: a recorder needs an archive in a local folder")
+        _check_are_different(subscriptions)
+        self.archive = archive
+        self.recorded_length = 0
+        self._store = archive.store
+        self._aeron = aeron
+        self._params = params
+        self._subscriptions = subscriptions
+        self._clock = params.clock
+        self._on_error = params.on_error
+        self._streams: dict[_Key, ImageRecorder] = {}
+        self._refused: dict[
+            _Key, tuple[Subscription, Image]
+        ] = {}  # images without a recording after an error
+        self._retry_ns = 0
+        self._spare_id: int | None = None  # id of a recording that could not begin
+        self._reported: set[str] = set()
+        self._retention = Retention(archive, params.retention, params.on_error)
+        self._succession: Succession | None = None
+        self._beat_ns = 0
+        self._images: list[tuple[Image, ...]] = []
+        self._stack = ExitStack()
+        self._stack.enter_context(archive.recorder_lock())
+        try:
+            self._tidy_up()
+        except BaseException:
+            self._stack.close()
+            raise
+
+    @property
+    def streams(self) -> list[ImageRecorder]:
+        """The images with a recording."""
+        return list(self._streams.values())
+
+    def do_work(self) -> int:
+        """Record new data and return the bytes."""
+        now_ns = self._clock()
+        self._follow_images(now_ns)
+        copied = 0
+        for stream in self.streams:
+            copied += stream.do_work(now_ns)
+        self.recorded_length += copied
+        if now_ns - self._beat_ns >= _BEAT_NS:
+            self._beat_ns = now_ns
+            for stream in self.streams:
+                stream.beat(now_ns)
+        if copied == 0 and self._succession is not None:
+            self._succeed(self._succession, now_ns)
+        self._retention.do_work(now_ns)
+        return copied
+
+    def on_close(self, *, leaves: bool = False) -> None:
+        """Stop all recordings at their current positions.
+
+        Pass `leaves` if the client closes without informing the driver (`Aeron.leave`): a note in the archive makes
+        the successor close that client in the driver.
+        """
+        now_ns = self._clock()
+        for stream in self.streams:
+            self._stop(stream, now_ns)
+        self._streams.clear()
+        if self._succession is not None and not leaves:
+            try:
+                self._succession.end()
+            except AeronError as error:
+                self._on_error(error)
+        self._stack.close()
+
+    def _tidy_up(self) -> None:
+        try:
+            delete_orphans(self._store)
+            keep_reserve(self._store)
+            # Before this client is stored: after a crash in between the next recorder repeats it.
+            is_same_driver = last_driver(self._store) == self._aeron.driver_identity
+            end_what_was_taken_down(self.archive, self._clock(), is_same_driver=is_same_driver)
+            self._succession = Succession(self._store, self._aeron, self._clock())
+        except AeronError as error:
+            self._on_error(error)  # a failed cleanup must not prevent recording
+
+    def _succeed(self, succession: Succession, now_ns: int) -> None:
+        try:
+            succession.do_work(now_ns)
+        except AeronError as error:
+            self._on_error(error)
+
+    def _follow_images(self, now_ns: int) -> None:
+        """Begin to record new images; stop the recordings of removed ones."""
+        images = [subscription.images for subscription in self._subscriptions]
+        if images != self._images:
+            self._images = images
+            found = {
+                (subscription.registration_id, image.correlation_id): (subscription, image)
+                for subscription, several in zip(self._subscriptions, images, strict=True)
+                for image in several
+            }
+            for key in self._streams.keys() - found.keys():
+                # First: if the stream is back already, it continues at the end of this recording.
+                self._stop(self._streams.pop(key), now_ns)
+            for key in self._refused.keys() - found.keys():
+                del self._refused[key]
+            for key, (subscription, image) in found.items():
+                if key not in self._streams and key not in self._refused:
+                    self._record(key, subscription, image, now_ns)
+        if self._refused and now_ns >= self._retry_ns:
+            self._retry_ns = now_ns + RETRY_NS
+            refused, self._refused = self._refused, {}
+            for key, (subscription, image) in refused.items():
+                self._record(key, subscription, image, now_ns)
+            if not self._refused:
+                self._reported.clear()
+
+    def _record(self, key: _Key, subscription: Subscription, image: Image, now_ns: int) -> None:
+        try:
+            writer = self._open(subscription, image, now_ns)
+        except AeronError as error:
+            # The image is not read until the retry, so its stream waits.
+            self._refused[key] = subscription, image
+            if gist(error) not in self._reported:
+                self._reported.add(gist(error))
+                self._on_error(error)
+            return
+        counter = self._aeron.add_counter_async(
+            RECORDING_POSITION_TYPE_ID, recording_key(writer.descriptor), recording_label(writer.descriptor)
+        )
+        stream = ImageRecorder(image, writer, counter, self._on_error)
+        self._streams[key] = stream
+        if self._params.on_recording is not None:
+            self._params.on_recording(stream)
+
+    def _open(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingWriter:
+        """Return a writer for the recording that the image continues, or for a new one."""
+        taken = {stream.writer.descriptor.recording_id for stream in self.streams if not stream.is_stopped}
+        found = find_continuation(self.archive, subscription, image, now_ns, taken)
+        if found is not None:
+            return self._writer(*found, now_ns)
+        descriptor = self._describe(subscription, image, now_ns)
+        self._spare_id = None
+        try:
+            return self._writer(descriptor, None, now_ns)
+        except AeronError:
+            self._store.delete_folder(str(descriptor.recording_id))
+            self._spare_id = descriptor.recording_id
+            raise
+
+    def _writer(
+        self, descriptor: RecordingDescriptor, resumption: Resumption | None, now_ns: int
+    ) -> RecordingWriter:
+        return RecordingWriter(
+            self._store,
+            descriptor,
+            self._params.durability,
+            now_ns=now_ns,
+            resumption=resumption,
+            on_segment_finished=self._params.on_segment_finished,
+        )
+
+    def _describe(self, subscription: Subscription, image: Image, now_ns: int) -> RecordingDescriptor:
+        return RecordingDescriptor(
+            recording_id=self.archive.next_recording_id() if self._spare_id is None else self._spare_id,
+            channel=subscription.channel,
+            stream_id=subscription.stream_id,
+            session_id=image.session_id,
+            source_identity=image.source_identity,
+            initial_term_id=image.initial_term_id,
+            term_length=image.term_length,
+            mtu_length=image.mtu_length,
+            segment_length=max(self._params.segment_length, image.term_length),
+            start_position=image.join_position,
+            start_time_ns=now_ns,
+        )
+
+    def _stop(self, stream: ImageRecorder, now_ns: int) -> None:
+        try:
+            stream.stop(now_ns)
+        except RecordingError as error:
+            self._on_error(error)  # recovery finds the end of the recording
+
+
+def _check_are_different(subscriptions: Sequence[Subscription]) -> None:
+    """Raise ConfigurationError for a duplicate stream: both images would continue one recording."""
+    seen: set[tuple[str, int]] = set()
+    for subscription in subscriptions:
+        stream = subscription.channel, subscription.stream_id
+        if stream in seen:
+            raise ConfigurationError(f"{stream[0]} stream {stream[1]}: is listed twice; list it once")
+        seen.add(stream)

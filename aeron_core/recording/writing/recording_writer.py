@@ -1,0 +1,235 @@
+"""Recording writer: appends the frames of one stream to its recording.
+
+Not here: the source of the frames (image_recorder), and the end of an interrupted recording (recovery).
+
+    written position     behind the last appended frame
+    recorded position    behind the last frame that is as durable as the policy requires: flow control lets the
+                         sender pass it
+    mark                 behind the last message before the recorded position: readers may read up to it
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ProtocolError, RecordingError
+from aeron_core.recording.storage import names
+from aeron_core.recording.storage.catalogue import update_descriptor, write_descriptor
+from aeron_core.recording.storage.descriptor import RecordingDescriptor
+from aeron_core.recording.storage.file_store import LocalStore, make_folder, write_failure
+from aeron_core.recording.storage.frame_scanner import FrameScanner
+from aeron_core.recording.storage.index import MAX_COVERED_LENGTH, MIN_INTERVAL_NS
+from aeron_core.recording.storage.mark import RecordingMark
+from aeron_core.recording.writing.durability import Durability
+from aeron_core.recording.writing.recovery import Resumption
+from aeron_core.recording.writing.segment_writer import SegmentWriter
+
+
+class RecordingWriter:
+    """Writes one recording; one thread uses it. Times are nanoseconds since the epoch."""
+
+    def __init__(  # noqa: PLR0913 - all but three have defaults or names
+        self,
+        store: LocalStore,
+        descriptor: RecordingDescriptor,
+        durability: Durability,
+        *,
+        now_ns: int,
+        resumption: Resumption | None = None,
+        on_segment_finished: Callable[[int], object] | None = None,
+        is_shown: bool = True,
+    ) -> None:
+        """Begin a recording, or continue it at `resumption`.
+
+        `on_segment_finished` is called with the base position of each finished segment. Unless `is_shown`, the mark
+        and the catalogue are not written, and the caller publishes the result.
+        """
+        self.descriptor = descriptor
+        start = descriptor.start_position
+        is_new = resumption is None
+        resumption = resumption or Resumption(start, start)
+        self.written_position = resumption.position
+        self.recorded_position = resumption.position
+        self._store = store
+        self._folder = store.folder / str(descriptor.recording_id)
+        _make_folder(self._folder)
+        self._durability = durability
+        self._on_segment_finished = on_segment_finished
+        self._border_position = resumption.border_position
+        self._covered_position = resumption.position  # by the index
+        self._covered_ns = now_ns
+        self._flushed_ns = now_ns
+        self._crc32 = 0
+        self._scanner = FrameScanner(
+            descriptor.session_id, descriptor.stream_id, descriptor.initial_term_id, descriptor.term_length
+        )
+        self._base = self._base_of(self.written_position)
+        self._segment = self._open_segment()
+        self._flushed = self._state()
+        self._mark: RecordingMark | None = None
+        try:
+            if is_shown:
+                path, now_ms = self._folder / names.MARK, now_ns // 1_000_000
+                self._mark = RecordingMark.create(path, self._border_position, pid=os.getpid(), now_ms=now_ms)
+                self._enter(is_new=is_new)
+        except BaseException:
+            self._segment.close()
+            raise
+
+    @property
+    def border_position(self) -> int:
+        """Behind the last whole message that was written."""
+        return self._border_position
+
+    def append(self, block: memoryview, now_ns: int) -> None:
+        """Write whole data frames that follow the written position, or one padding frame without its body.
+
+        Raises ProtocolError for invalid frames, RecordingError if the disk fails. In both cases the next block must
+        still follow the written position.
+        """
+        data = AtomicBuffer(block)
+        length = self._scanner.scan(data, 0, len(block), self.written_position)
+        if length != len(block):
+            raise ProtocolError(
+                f"recording {self.descriptor.recording_id} position {self.written_position + length}: "
+                f"{self._scanner.fault_text()}"
+            )
+        if self.written_position >= self._base + self.descriptor.segment_length:
+            self._next_segment(now_ns)
+        is_padding = data.get_u16(wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD
+        offset = self.written_position - self._base
+        content = block[: wire.DATA_HEADER_LENGTH] if is_padding else block
+        self._segment.write(offset, content)
+        if is_padding:
+            self._segment.cut(offset + length)
+        self._crc32 = zlib.crc32(content, self._crc32)
+        if self._scanner.border_length:
+            self._border_position = self.written_position + self._scanner.border_length
+        self.written_position += length
+        self._cover(now_ns)
+
+    def is_due(self, now_ns: int, *, is_waited_for: bool) -> bool:
+        """Return whether unflushed data must be flushed now."""
+        if self.written_position == self.recorded_position:
+            return False
+        policy = self._durability.policy
+        if policy is not policy.INTERVAL:
+            return True
+        return is_waited_for or now_ns - self._flushed_ns >= self._durability.interval_ns
+
+    def flush(self, now_ns: int) -> None:
+        """Make written data as durable as the policy requires, and publish it to readers.
+
+        Raises RecordingError if the disk fails; the written position is then reset to the recorded position.
+        """
+        if self._durability.is_flushed:
+            self._cover(now_ns, is_forced=True)
+            try:
+                self._segment.flush()
+            except RecordingError:
+                self._rewind()
+                raise
+        self._flushed_ns = now_ns
+        self._flushed = self._state()
+        self.recorded_position = self.written_position
+        if self._mark is not None:
+            self._mark.move(self._border_position)
+
+    def beat(self, now_ns: int) -> None:
+        """Store a heartbeat for readers."""
+        if self._mark is not None:
+            self._mark.beat(now_ns // 1_000_000)
+
+    def stop(self, now_ns: int, *, is_end_of_stream: bool) -> None:
+        """Flush, and store the end of the recording, behind the last whole message, in the catalogue."""
+        self._cover(now_ns, is_forced=True)
+        self.flush(now_ns)
+        self.descriptor = update_descriptor(
+            self._store,
+            self.descriptor.recording_id,
+            stop_position=self._border_position,
+            stop_time_ns=now_ns,
+            is_end_of_stream=is_end_of_stream,
+        )
+        self._segment.close()
+
+    def abandon(self) -> None:
+        """Close the files and leave the recording as if the recorder had died."""
+        self._segment.close()
+
+    def _state(self) -> tuple[int, int, int, int]:
+        return self._border_position, self._covered_position, self._segment.index_length, self._crc32
+
+    def _rewind(self) -> None:
+        """Reset to the state of the last flush, so that all later data is written again.
+
+        Linux drops dirty pages that it could not write: the next flush would succeed without them on disk.
+        """
+        self._border_position, self._covered_position, index_length, self._crc32 = self._flushed
+        self.written_position = self.recorded_position
+        self._segment.cut_index(index_length)
+
+    def _enter(self, *, is_new: bool) -> None:
+        """Add the recording to the catalogue, or mark it live there."""
+        if is_new:
+            write_descriptor(self._store, self.descriptor)
+        else:
+            # Its beginning may have been purged since it was found: keep the stored start position.
+            self.descriptor = update_descriptor(
+                self._store, self.descriptor.recording_id, stop_position=None, stop_time_ns=None
+            )
+
+    def _cover(self, now_ns: int, *, is_forced: bool = False) -> None:
+        """Add an entry to the index if one is due."""
+        length = self.written_position - self._covered_position
+        if length == 0:
+            return
+        is_border = self._border_position == self.written_position
+        is_time = now_ns - self._covered_ns >= MIN_INTERVAL_NS and is_border
+        if not (is_forced or is_time or length >= MAX_COVERED_LENGTH):
+            return
+        self._segment.add_entry(self.written_position, now_ns, self._crc32, is_border=is_border)
+        self._covered_position = self.written_position
+        self._covered_ns = now_ns
+        self._crc32 = 0
+
+    def _next_segment(self, now_ns: int) -> None:
+        self._cover(now_ns, is_forced=True)
+        self.flush(now_ns)
+        finished = self._base
+        following = self._base_of(self.written_position)
+        segment, self._base = self._segment, following
+        try:
+            self._segment = self._open_segment()
+        except BaseException:
+            self._base = finished
+            raise
+        self._flushed = self._state()
+        segment.close()
+        if self._on_segment_finished is not None:
+            self._on_segment_finished(finished)
+
+    def _open_segment(self) -> SegmentWriter:
+        recording_id = self.descriptor.recording_id
+        return SegmentWriter(
+            self._folder / names.segment_file(recording_id, self._base),
+            self._folder / names.index_file(recording_id, self._base),
+        )
+
+    def _base_of(self, position: int) -> int:
+        descriptor = self.descriptor
+        return names.segment_base_position(
+            descriptor.start_position, position, descriptor.term_length, descriptor.segment_length
+        )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        make_folder(folder)
+    except OSError as error:
+        raise write_failure("create", folder, error) from error

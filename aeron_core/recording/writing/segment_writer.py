@@ -1,0 +1,104 @@
+"""Segment writer: writes one segment file and its index.
+
+Not here: the time of flushes, and the order of frames (recording_writer).
+Invariant: bytes before the written position are never written again. An error does not move the position; the
+same bytes may then be written once more.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import RecordingError
+from aeron_core.recording.storage.file_store import sync_folder, write_failure
+from aeron_core.recording.storage.index import ENTRY, entry_bytes
+
+_MODE: Final = 0o644
+
+
+class SegmentWriter:
+    """The files of one segment, open for writing. Errors are RecordingErrors with the file and the free space."""
+
+    def __init__(self, segment: Path, index: Path, *, index_entries: int | None = None) -> None:
+        """Open or create the files; keep the first `index_entries` of the index, all if None."""
+        self._segment = segment
+        self._index = index
+        is_new = not segment.exists()
+        self._index_length = 0
+        self._fd = self._index_fd = -1
+        try:
+            self._fd = self._open(segment)
+            self._index_fd = self._open(index)
+            held = os.fstat(self._index_fd).st_size // ENTRY.itemsize
+            self.cut_index((held if index_entries is None else min(held, index_entries)) * ENTRY.itemsize)
+            if is_new:
+                sync_folder(segment.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def index_length(self) -> int:
+        """Length of the index in bytes."""
+        return self._index_length
+
+    def write(self, offset: int, data: memoryview | bytes) -> None:
+        """Write all of `data` at `offset` of the segment."""
+        written = 0
+        with memoryview(data) as view:
+            try:
+                while written < len(view):
+                    written += os.pwrite(self._fd, view[written:], offset + written)
+            except OSError as error:
+                raise write_failure("write", self._segment, error) from error
+
+    def cut(self, length: int) -> None:
+        """Set the length of the segment; growing it leaves a hole."""
+        try:
+            os.ftruncate(self._fd, length)
+        except OSError as error:
+            raise write_failure("resize", self._segment, error) from error
+
+    def add_entry(self, end_position: int, time_ns: int, crc32: int, *, is_border: bool) -> None:
+        """Append an entry to the index."""
+        data = entry_bytes(end_position, time_ns, crc32, is_border=is_border)
+        try:
+            written = os.pwrite(self._index_fd, data, self._index_length)
+        except OSError as error:
+            raise write_failure("write", self._index, error) from error
+        if written < len(data):  # the next attempt writes the whole entry again
+            raise RecordingError(
+                f"cannot write {self._index}: only {written} of {len(data)} bytes were written"
+            )
+        self._index_length += written
+
+    def cut_index(self, length: int) -> None:
+        """Truncate the index to `length` bytes."""
+        self._index_length = length
+        try:
+            os.ftruncate(self._index_fd, length)
+        except OSError as error:
+            raise write_failure("resize", self._index, error) from error
+
+    def flush(self) -> None:
+        """Flush to disk: the frames first, then the index that describes them."""
+        for fd, path in ((self._fd, self._segment), (self._index_fd, self._index)):
+            try:
+                os.fdatasync(fd)
+            except OSError as error:
+                raise write_failure("flush", path, error) from error
+
+    def close(self) -> None:
+        """Close the files."""
+        for fd in (self._fd, self._index_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._index_fd = -1
+
+    def _open(self, path: Path) -> int:
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)
+        except OSError as error:
+            raise write_failure("create", path, error) from error

@@ -1,0 +1,147 @@
+"""Faults that a verification reports."""
+
+import os
+
+import pytest
+
+from aeron_core.recording import Archive
+from aeron_core.recording.reading.verification import verify
+from aeron_core.recording.storage.index import ENTRY
+from aeron_core.testing.recordings import TERM_LENGTH, frame_at, padding_at
+
+SEGMENT = 2 * TERM_LENGTH
+BEGIN = 0x80
+
+
+def verified(written):
+    seen = []
+    result = verify(written.store, written.archive.recording(0), written.now_ns, seen.append)
+    assert sum(seen) == result.end - result.begin
+    return result
+
+
+def faults(written):
+    return [str(fault) for fault in verified(written).faults]
+
+
+def damage(written, name, at, data):
+    with (written.folder / name).open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+@pytest.fixture
+def sound(written):
+    """An ended recording of two and a half segments."""
+    for _ in range(5):
+        written.fill_term()
+    written.stop()
+    return written
+
+
+def test_a_valid_recording_has_no_fault_and_is_fully_covered_by_check_sums(sound):
+    result = verified(sound)
+
+    assert (result.faults, result.begin, result.end) == ([], 0, 5 * TERM_LENGTH)
+    assert result.covered_length == 5 * TERM_LENGTH
+    assert (result.frame_count, result.check_sum_count) == (5 * 63, 10)
+
+
+def test_a_live_recording_is_verified_up_to_its_position(written):
+    written.writer.beat(written.now_ns)
+    written.append(b"a")
+    written.writer.append(memoryview(frame_at(64, b"b")), written.now_ns)
+
+    assert (verified(written).end, faults(written)) == (64, [])
+
+
+def test_a_changed_byte_is_detected_by_the_check_sum(sound):
+    damage(sound, "0-131072.rec", 100, b"\xff")
+
+    (fault,) = faults(sound)
+
+    assert fault.startswith("recording 0 position 131072: 0-131072.rec: check sum 0x")
+
+
+def test_an_invalid_frame_is_reported_with_its_position(sound):
+    frame_length = 1056 - 24
+    at = (frame_length + 31) // 32 * 32
+    damage(sound, "0-0.rec", at + 8, b"\x01\x02\x03\x04")
+
+    (fault,) = faults(sound)
+
+    assert fault.startswith(f"recording 0 position {at}: 0-0.rec: term offset=67305985: must be that of the")
+
+
+def test_a_missing_segment_is_reported(sound):
+    (sound.folder / "0-131072.rec").unlink()
+
+    assert faults(sound) == ["recording 0 position 131072: 0-131072.rec: is missing"]
+
+
+def test_a_segment_that_is_too_short_is_reported(sound):
+    os.truncate(sound.folder / "0-131072.rec", 4096)
+
+    assert faults(sound) == [
+        f"recording 0 position {131072 + 4096}: 0-131072.rec: ends there: must go on to position 262144"
+    ]
+
+
+def test_every_fault_is_reported(sound):
+    (sound.folder / "0-0.rec").unlink()
+    damage(sound, "0-131072.rec", 100, b"\xff")
+    damage(sound, "0-262144.rec", 100, b"\xff")
+
+    assert len(faults(sound)) == 3
+
+
+def test_a_torn_tail_is_reported_for_a_recording_without_a_recorder(written):
+    written.append(b"a")
+    damage(written, "0-0.rec", 64, frame_at(64, b"b" * 50)[:40])
+    written.writer.beat(1)
+
+    (fault,) = faults(written)
+
+    assert fault.startswith(
+        "recording 0 position 64: 0-0.rec: 40 bytes behind the end are no whole frames: a frame that is cut short"
+    )
+
+
+def test_an_incomplete_message_behind_the_end_is_no_fault(written):
+    written.append_block(frame_at(0, b"a") + frame_at(64, b"b", flags=BEGIN))
+    written.stop(is_end_of_stream=False)
+
+    assert (verified(written).end, faults(written)) == (64, [])
+
+
+def test_a_recording_without_an_index_is_verified_by_its_frames(sound):
+    for path in sound.folder.glob("*.idx"):
+        path.unlink()
+
+    result = verified(sound)
+
+    assert (result.faults, result.check_sum_count, result.frame_count) == ([], 0, 5 * 63)
+
+
+def test_a_wrong_index_is_detected(sound):
+    damage(sound, "0-0.idx", ENTRY.fields["crc32"][1], b"\0\0\0\0")
+
+    (fault,) = faults(sound)
+
+    assert "must be 0x00000000" in fault
+
+
+def test_padding_is_verified_by_its_header(written):
+    written.append(b"a")
+    written.append_block(padding_at(64, TERM_LENGTH - 64))
+    written.stop()
+
+    assert (verified(written).frame_count, faults(written)) == (2, [])
+
+
+def test_a_remote_archive_is_verified_like_a_local_one(sound, monkeypatch):
+    damage(sound, "0-131072.rec", 100, b"\xff")
+    monkeypatch.setattr(type(sound.store), "local_path", lambda store, name: None)
+
+    assert len(faults(sound)) == 1
+    assert Archive.open(sound.store.folder).recording(0).position == 5 * TERM_LENGTH

@@ -1,0 +1,132 @@
+"""Stores of `pyarrow.fs`, and errors of folders that cannot be used."""
+
+import errno
+import os
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from aeron_core.errors import RecordingError, RecordingNotFoundError
+from aeron_core.recording import Archive
+from aeron_core.recording.storage.arrow_store import ArrowStore
+from aeron_core.recording.storage.file_store import write_failure
+
+HOUR_S = 3600
+NOBODY = 65534
+
+
+@pytest.fixture
+def store(tmp_path):
+    pytest.importorskip("pyarrow.fs")
+    return ArrowStore(tmp_path.as_uri())
+
+
+def write(tmp_path, data, time_s):
+    (tmp_path / "x").write_bytes(data)
+    os.utime(tmp_path / "x", (time_s, time_s))
+
+
+def test_a_file_replaced_within_a_second_by_one_of_equal_size_has_another_version(store, tmp_path):
+    now_s = int(time.time())
+    write(tmp_path, b"one", now_s)
+    before = store.version("x")
+
+    write(tmp_path, b"two", now_s)
+
+    assert store.version("x") != before
+
+
+def test_the_version_of_an_old_file_needs_no_read(store, tmp_path, monkeypatch):
+    write(tmp_path, b"one", int(time.time()) - HOUR_S)
+    monkeypatch.setattr(store, "read", None)
+
+    assert store.version("x") == store.version("x") is not None
+
+
+def test_a_missing_file_has_no_version(store):
+    assert store.version("x") is None
+
+
+@contextmanager
+def as_anybody():
+    """Drop the permissions of root from this process."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield os.geteuid()
+    finally:
+        if user == 0:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def folder():
+    """Return a folder that every user may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+        Path(name).chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.EACCES, rf"Permission denied; let user {os.geteuid()} write there, or choose another folder"),
+        (errno.EROFS, rf"Read-only file system; let user {os.geteuid()} write there, or choose another"),
+        (
+            errno.ENOSPC,
+            r"No space left on device; \d+ bytes are free .* free disk space, or purge recordings",
+        ),
+        (errno.EIO, r"Input/output error; fix that, or choose another folder"),
+    ],
+)
+def test_a_write_failure_names_a_remedy(tmp_path, number, advice):
+    failure = write_failure("write", tmp_path / "x", OSError(number, os.strerror(number)))
+
+    with pytest.raises(RecordingError, match=rf"cannot write .*/x: {advice}"):
+        raise failure
+
+
+def test_an_archive_without_write_permission_raises_with_a_remedy(folder):
+    archive = Archive.create(folder)
+    folder.chmod(0o555)
+    (folder / "archive.lock").chmod(0o444)
+
+    with (
+        as_anybody() as user,
+        pytest.raises(
+            RecordingError, match=rf"archive\.lock: Permission denied; let user {user} write there"
+        ),
+    ):
+        archive.next_recording_id()
+
+
+def test_creating_an_archive_without_permission_raises_with_a_remedy(folder):
+    folder.chmod(0o555)
+
+    with (
+        as_anybody(),
+        pytest.raises(RecordingError, match=r"made/archive\.lock: Permission denied; let user"),
+    ):
+        Archive.create(folder / "made")
+
+
+def test_an_archive_without_read_permission_raises_with_a_remedy(folder):
+    Archive.create(folder)
+    folder.chmod(0)
+
+    with (
+        as_anybody() as user,
+        pytest.raises(RecordingError, match=rf"archive\.json: Permission denied; let user {user} read it"),
+    ):
+        Archive.open(folder)
+
+
+def test_opening_a_file_as_an_archive_raises(tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(RecordingNotFoundError, match="file: there is no archive of recordings"):
+        Archive.open(tmp_path / "file")

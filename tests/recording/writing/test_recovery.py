@@ -1,0 +1,221 @@
+"""Recovery after the death of a recorder."""
+
+import os
+
+import pytest
+
+from aeron_core.recording.storage import file_store, mark
+from aeron_core.recording.storage.recording import Recording
+from aeron_core.recording.writing.continuation import end_what_was_taken_down
+from aeron_core.recording.writing.durability import Durability
+from aeron_core.recording.writing.recording_writer import RecordingWriter
+from aeron_core.recording.writing.recovery import Resumption, recover
+from aeron_core.recording.writing.segment_writer import SegmentWriter
+from aeron_core.testing.recordings import (
+    NOW_NS,
+    TERM_LENGTH,
+    RecordingUnderTest,
+    frame_at,
+    frames_at,
+    padding_at,
+)
+
+LATER_NS = NOW_NS + 10**9
+BEGIN, END = 0x80, 0x40
+
+
+def die(written):
+    """Leave the files as a killed process does."""
+    written.writer.abandon()
+
+
+def resume(written):
+    resumption = recover(written.store, 0, LATER_NS)
+    written.writer = RecordingWriter(
+        written.store, written.writer.descriptor, Durability(), now_ns=LATER_NS, resumption=resumption
+    )
+    return resumption
+
+
+def tear(written, data, at):
+    with (written.folder / "0-0.rec").open("r+b") as file:
+        file.seek(at)
+        file.write(data)
+
+
+def test_a_recording_continues_at_its_position(written):
+    written.append(b"a", b"b")
+    die(written)
+
+    assert resume(written) == Resumption(128, 128)
+    written.append(b"c")
+
+    assert written.data() == frames_at(0, [b"a", b"b", b"c"])
+
+
+def test_a_recording_without_a_frame_continues_at_its_start(begin):
+    written = begin(start_position=TERM_LENGTH)
+    die(written)
+
+    assert resume(written) == Resumption(TERM_LENGTH, TERM_LENGTH)
+
+
+@pytest.mark.parametrize("cut", [1, 31, 32, 63])
+def test_an_incomplete_frame_is_truncated(written, cut):
+    written.append(b"a")
+    tear(written, frame_at(64, b"b" * 20)[:cut], 64)
+    die(written)
+
+    assert resume(written) == Resumption(64, 64)
+    assert (written.folder / "0-0.rec").stat().st_size == 64
+
+
+def test_whole_frames_behind_the_mark_are_kept(written):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b", b"c"])), NOW_NS)
+    die(written)
+
+    resume(written)
+    written.append(b"d")
+
+    assert written.data() == frames_at(0, [b"a", b"b", b"c", b"d"])
+    assert written.archive.recording(0).index_entries(0)["end_position"].tolist() == [64, 192, 256]
+
+
+def test_after_a_machine_crash_only_data_that_the_index_covers_is_kept(written, monkeypatch):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
+    die(written)
+    monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
+
+    assert resume(written) == Resumption(64, 64)
+
+
+def test_data_with_a_wrong_check_sum_is_truncated(written):
+    written.append(b"a")
+    written.append(b"b")
+    tear(written, b"x", 64 + 32)
+    (written.folder / "mark").unlink()  # without a mark, a machine crash must be assumed
+    die(written)
+
+    assert resume(written) == Resumption(64, 64)
+
+
+def test_a_truncated_index_is_completed(written):
+    written.append(b"a")
+    written.append(b"b")
+    os.truncate(written.folder / "0-0.idx", 24 + 11)
+    die(written)
+
+    assert resume(written) == Resumption(128, 128)
+    assert written.archive.recording(0).index_entries(0)["end_position"].tolist() == [64, 128]
+
+
+def test_an_incomplete_message_continues(written):
+    written.append_block(frame_at(0, b"a") + frame_at(64, b"b", flags=BEGIN))
+    die(written)
+
+    assert resume(written) == Resumption(128, 64)
+    assert written.position == 64
+    written.append_block(frame_at(128, b"c", flags=END))
+    assert written.position == 192
+
+
+def test_a_recording_continues_in_its_next_segment(written):
+    written.fill_term()
+    written.fill_term()
+    die(written)
+
+    assert resume(written).position == 2 * TERM_LENGTH
+    written.append(b"a")
+
+    assert written.archive.recording(0).segments() == [0, 2 * TERM_LENGTH]
+    assert written.data()[-64:] == frame_at(2 * TERM_LENGTH, b"a")
+
+
+def test_padding_at_the_end_of_a_segment_is_kept(written):
+    written.append(b"a")
+    written.append_block(padding_at(64, TERM_LENGTH - 64))
+    die(written)
+
+    assert resume(written).position == TERM_LENGTH
+
+
+def test_recovering_twice_changes_nothing(written):
+    written.append(b"a", b"b")
+    tear(written, b"x" * 40, 128)
+    die(written)
+
+    first = recover(written.store, 0, LATER_NS)
+    index = (written.folder / "0-0.idx").read_bytes()
+
+    assert recover(written.store, 0, LATER_NS) == first
+    assert (written.folder / "0-0.idx").read_bytes() == index
+
+
+def test_after_a_machine_crash_a_recording_ends_with_its_flushed_data(written, monkeypatch):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
+    written.writer._mark.move(128)  # as a page that was written back before the frames
+    die(written)
+
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
+    assert written.archive.recording(0).is_live  # its recorder died, and it may continue
+    monkeypatch.setattr(mark, "boot_id", lambda: "another-boot")
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=True)
+
+    recording = written.archive.recording(0)
+    assert (recording.is_live, recording.position, written.data()) == (False, 64, frames_at(0, [b"a"]))
+    resume(written)
+    assert written.archive.recording(0).is_live
+
+
+def test_after_the_end_of_its_driver_a_recording_ends_with_its_written_data(written):
+    written.append(b"a")
+    written.writer.append(memoryview(frames_at(64, [b"b"])), written.now_ns)
+    die(written)
+
+    end_what_was_taken_down(written.archive, LATER_NS, is_same_driver=False)
+
+    recording = written.archive.recording(0)
+    assert (recording.is_live, written.data()) == (False, frames_at(0, [b"a", b"b"]))
+
+
+def test_recovery_flushes_data_before_readers_see_it(written, monkeypatch):
+    written.writer.append(memoryview(frames_at(0, [b"a"])), NOW_NS)
+    die(written)
+    flushed = []
+    flush = SegmentWriter.flush
+    monkeypatch.setattr(
+        SegmentWriter, "flush", lambda writer: (flushed.append(writer._segment), flush(writer))
+    )
+
+    resume(written)
+
+    assert flushed == [written.folder / "0-0.rec"]
+
+
+def test_readers_find_a_complete_mark_while_the_next_recorder_creates_one(written, monkeypatch):
+    written.append(b"a")
+    die(written)
+    seen = []
+    create = mark.create_mapped_file
+
+    def create_and_read(*arguments, **options):
+        buffer = create(*arguments, **options)
+        seen.append(Recording(written.store, 0).position)
+        return buffer
+
+    monkeypatch.setattr(mark, "create_mapped_file", create_and_read)
+    resume(written)
+
+    assert seen == [64]
+
+
+def test_folders_are_flushed_before_their_content(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(file_store, "sync_folder", synced.append)
+
+    RecordingUnderTest.begin(tmp_path / "deep" / "archive")
+
+    assert {tmp_path, tmp_path / "deep", tmp_path / "deep" / "archive"} <= set(synced)
