@@ -2,9 +2,11 @@
 
     AeronError
     ├── ConfigurationError(ValueError)     a setting, a file or the environment is wrong: the user can mend it
-    │   └── ChannelUriError                a channel URI is wrong
+    │   ├── ChannelUriError                a channel URI is wrong
+    │   └── TlsFileError                   aeron_media: a file or variable that a TLS key of a URI names is wrong
     ├── PluginError                        a plugin is missing, broken, or clashes with another
     ├── ProtocolError(ValueError)          bytes of a peer that no decoder may accept
+    ├── SessionError                       aeron_media: a TLS or WebSocket session failed; never leaves its thread
     ├── CncError                           the file by which a driver and its clients meet cannot be used
     │   ├── CncNotReadyError               a driver is not there or still starting: trying again may help
     │   └── CncIncompatibleError           of another version, or damaged: trying again will not help

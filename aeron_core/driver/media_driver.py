@@ -73,13 +73,13 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
         open_datagrams: OpenDatagrams | None = None,
-        streams: ConnectionNetwork | None = None,
+        connections: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and make everything ready, but start nothing.
 
         `sections`: settings of plugins by section, as objects or mappings; from the environment where not given.
-        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the system's clocks and sockets and the
+        `clock`, `open_datagrams`, `connections` and `start_lookup` replace the system's clocks and sockets and the
         threads on which names are looked up, for simulations. Raises ActiveDriverError, StorageError,
         ConfigurationError or PluginError.
         """
@@ -98,7 +98,7 @@ class MediaDriver:
         prepare_directory(self.settings)
         try:
             self._assembly = self._assemble(
-                resolver, clock or Clock(), open_datagrams, streams, start_lookup or LookupThreads()
+                resolver, clock or Clock(), open_datagrams, connections, start_lookup or LookupThreads()
             )
         except BaseException:
             # Half-made, it would look like that of a driver which is about to start.
@@ -110,7 +110,7 @@ class MediaDriver:
         resolver: NameResolver,
         clock: Clock,
         open_datagrams: OpenDatagrams | None,
-        streams: ConnectionNetwork | None,
+        connections: ConnectionNetwork | None,
         start_lookup: StartLookup,
     ) -> Assembly:
         if self.settings.storage is Storage.POSIX:
@@ -122,7 +122,7 @@ class MediaDriver:
             registry=self._registry,
             resolver=resolver,
             open_datagrams=open_datagrams,
-            streams=streams,
+            connections=connections,
             start_lookup=start_lookup,
             terminate=self._on_terminate,
         )

@@ -51,7 +51,7 @@ class DatagramOptions:
 
 
 @dataclass(frozen=True)
-class StreamOptions:
+class ListenOptions:
     """How to listen for connections; lengths of socket buffers are bytes, 0 leaves the system's default."""
 
     bind: SocketAddress
@@ -63,7 +63,7 @@ class ConnectionNetwork(ABC):
     """Where connections are made: the operating system's sockets, or a simulation."""
 
     @abstractmethod
-    def listen(self, options: StreamOptions) -> ConnectionListener:
+    def listen(self, options: ListenOptions) -> ConnectionListener:
         """Take connections at an address; raises OSError that names it."""
 
     @abstractmethod
@@ -128,7 +128,7 @@ class EndpointParams:
     #: Whose `epoch_ns` frames are stamped with.
     clock: Clock = field(default_factory=Clock)
     #: Where a medium with connections makes them; None for the system's sockets.
-    streams: ConnectionNetwork | None = None
+    connections: ConnectionNetwork | None = None
     #: Returns a new counter of the endpoint, by a name that its label begins with; it goes with the endpoint.
     new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
     #: The same for one that tells clients of a peer, and for one that counts peers turned away for a reason, its name.

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from aeron_media.connections.tls_contexts import TlsContexts
-from aeron_media.connections.tls_parameters import TlsParameters
-from aeron_media.connections.ws_connections import WsConnections
-from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.tls.contexts import TlsContexts
+from aeron_media.connections.tls.parameters import TlsParameters
+from aeron_media.sp.websocket.connections import WsConnections
+from aeron_media.sp.websocket.params import WsParams
 from plain_pair import Pair
 from relayed_ends import RelayedEnds, failure, fault, receive, wait_for
 

@@ -1,6 +1,6 @@
 """The keys of a channel URI that all media with connections have, and how such keys are read and compared.
 
-Not here: the keys of TLS (`tls_parameters`).
+Not here: the keys of TLS (`tls`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aeron_core.errors import ChannelUriError
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import format_duration_ns, format_size, parse_duration_ns, parse_size
 from aeron_media.connections.image_keys import check_image_keys
-from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.tls.parameters import TlsParameters
 
 MIB: Final = 1 << 20
 

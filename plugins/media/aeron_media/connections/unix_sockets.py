@@ -9,7 +9,7 @@ import stat
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
-from aeron_core.spi.media import ConnectionNetwork, StreamOptions
+from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 from aeron_media.connections.sockets import BACKLOG
 
 
@@ -86,7 +86,7 @@ class UnixConnections(ConnectionNetwork):
     def __init__(self, permissions: int | None = None) -> None:
         self._permissions = permissions
 
-    def listen(self, options: StreamOptions) -> SocketListener:
+    def listen(self, options: ListenOptions) -> SocketListener:
         """See `ConnectionNetwork.listen` and `unix_listening_socket`."""
         return SocketListener(unix_listening_socket(options.bind, self._permissions))
 

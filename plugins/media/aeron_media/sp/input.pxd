@@ -8,13 +8,13 @@ from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.connections cimport ByteConnection
 from aeron_media.sp._native cimport phases, tallies, wire
 from aeron_media.sp._native.tallies cimport Tallies
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final
 cdef class Input:
     cdef readonly ByteQueue queue
-    cdef readonly Feed feed                 # None while nobody subscribes
+    cdef readonly ImageFeed feed                 # None while nobody subscribes
     cdef readonly bint is_fed
     cdef readonly bint has_heard            # a message has come
     cdef bint is_watched                    # `has_news` is set whenever there is something to read
@@ -24,7 +24,7 @@ cdef class Input:
     cdef int32_t fault                      # of the peer, or NO_REASON
     cdef int64_t fault_value
     cdef int64_t fault_limit
-    cdef ByteConnection _stream
+    cdef ByteConnection _connection
     cdef SocketAddress _address
     cdef int32_t _session_id
     cdef Tallies _tallies

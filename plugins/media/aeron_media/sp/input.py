@@ -18,17 +18,17 @@ from aeron_media.sp._native import phases, tallies, wire
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.connections.feed import Feed
+    from aeron_media.connections.image_feed import ImageFeed
     from aeron_media.sp.pair_params import PairParams
 
 
 class Input:
     """One peer's; lengths are bytes. `queue` has what has come and was not handed on."""
 
-    feed: Feed
+    feed: ImageFeed
 
-    def __init__(self, params: PairParams, stream: ByteConnection, address: SocketAddress) -> None:
-        self._stream = stream
+    def __init__(self, params: PairParams, connection: ByteConnection, address: SocketAddress) -> None:
+        self._connection = connection
         self._address = address
         self._tallies = params.tallies
         self._prefix_length = params.prefix_length
@@ -65,7 +65,7 @@ class Input:
 
     # Images
 
-    def attach(self, feed: Feed) -> None:
+    def attach(self, feed: ImageFeed) -> None:
         """Have what comes go to images."""
         self.feed = feed
         self.is_fed = True
@@ -98,7 +98,7 @@ class Input:
 
     def receive(self, length: int) -> int:
         """Read up to `length` bytes, for which there is room; return what the stream says."""
-        received = self._stream.receive(
+        received = self._connection.receive(
             self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.room())
         )
         if received > 0:
@@ -269,7 +269,7 @@ class Input:
         total = 0
         self.clear()
         while total < phases.CLOSING_LENGTH and self.queue.reserve(phases.READ_LENGTH):
-            received = self._stream.receive(self.queue.buffer, self.queue.start, phases.READ_LENGTH)
+            received = self._connection.receive(self.queue.buffer, self.queue.start, phases.READ_LENGTH)
             if received <= 0:
                 break
             total += received

@@ -22,7 +22,7 @@ from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.connections.log_message import LogMessage
 from aeron_media.sp._native import phases, tallies, wire
 from aeron_media.sp._native.draft import Draft
-from aeron_media.sp.pair_stream import PairStream
+from aeron_media.sp.pair_publication import PairPublication
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 class Output:
     """One peer's; see the module."""
 
-    def __init__(self, params: PairParams, stream: ByteConnection, peer: SocketAddress) -> None:
-        self._stream = stream
+    def __init__(self, params: PairParams, connection: ByteConnection, peer: SocketAddress) -> None:
+        self._connection = connection
         self._peer = peer
         self._tallies = params.tallies
         self._losses = params.losses
@@ -90,7 +90,7 @@ class Output:
 
     # Drafts
 
-    def draw(self, source: PairStream, log: LogBuffer, position: int) -> int:
+    def draw(self, source: PairPublication, log: LogBuffer, position: int) -> int:
         """Send from `position` on; return the position up to which everything has gone."""
         pointer = cython.cast(cython.pointer(PyObject), source)
         if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
@@ -159,7 +159,7 @@ class Output:
     def _send(self, log: LogBuffer) -> bool:
         """Send the draft; return whether all of it has gone."""
         while self._draft.left() > 0:
-            sent = self._draft.send(self._stream, log.buffer)
+            sent = self._draft.send(self._connection, log.buffer)
             if sent <= 0:
                 return self._on_nothing(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
@@ -167,7 +167,7 @@ class Output:
 
     def _send_queue(self) -> bool:
         while self._queue.size > 0:
-            sent = self._stream.send(self._queue.buffer, self._queue.start, self._queue.size)
+            sent = self._connection.send(self._queue.buffer, self._queue.start, self._queue.size)
             if sent <= 0:
                 return self._on_nothing(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
@@ -180,7 +180,7 @@ class Output:
             self.is_broken = True
         return False
 
-    def settle(self, source: PairStream, log: LogBuffer, position: int) -> int:
+    def settle(self, source: PairPublication, log: LogBuffer, position: int) -> int:
         """Return where the first message begins that has not gone as a whole to a peer that went."""
         left = source.cut_length
         source.is_cut = False
@@ -197,7 +197,7 @@ class Output:
             position += self._message.step
         return position
 
-    def forget(self, source: PairStream) -> int:
+    def forget(self, source: PairPublication) -> int:
         """Do without a publication; return whether a message of it is on its way that nobody can finish."""
         if self._source != cython.cast(cython.pointer(PyObject), source):
             return 0
@@ -240,7 +240,7 @@ class Output:
         """Give up what has not gone; return its bytes, 0 where a publication will send it again."""
         left = self._draft.left()
         if self._source != cython.NULL:
-            cython.cast(PairStream, self._source).cut(self._draft_length - left, self.session_id)
+            cython.cast(PairPublication, self._source).cut(self._draft_length - left, self.session_id)
             self._source = cython.NULL
             left = 0
         self._draft.drop_bodies()

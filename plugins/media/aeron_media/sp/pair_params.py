@@ -9,7 +9,7 @@ from aeron_media.sp._native import wire
 
 if TYPE_CHECKING:
     from aeron_media._native.byte_queue import MemoryBudget
-    from aeron_media.connections.end_slot import EndSlot
+    from aeron_media.fault_slot import FaultSlot
     from aeron_media.sp._native.tallies import Tallies
 
 S: Final = 1_000_000_000
@@ -21,8 +21,8 @@ class PairParams:
 
     tallies: Tallies
     budget: MemoryBudget
-    faults: EndSlot
-    losses: EndSlot
+    faults: FaultSlot
+    losses: FaultSlot
     protocol: int = wire.PROTOCOL_PAIR1
     #: Messages have a type before their length, as over Unix sockets.
     has_type: bool = False

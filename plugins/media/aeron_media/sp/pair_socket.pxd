@@ -17,9 +17,9 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_media.sp._native cimport phases, tallies
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.dialer cimport Dialer
-from aeron_media.sp.pair_stream cimport PairStream
+from aeron_media.sp.pair_publication cimport PairPublication
 from aeron_media.sp.peer cimport Peer
-from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.connections.log_message cimport LogMessage
 
 
@@ -29,8 +29,8 @@ cdef class PairSocket:
     cdef readonly Tallies tallies
     cdef readonly list peers            # keeps what the pointers point to
     cdef MemoryBudget _budget
-    cdef EndSlot _faults                # of connections
-    cdef EndSlot _losses                # of messages that are not sent
+    cdef FaultSlot _faults                # of connections
+    cdef FaultSlot _losses                # of messages that are not sent
     cdef bint _is_polyamorous
     cdef ConnectionListener _listener       # None where the socket connects
     cdef bint _listens
@@ -86,8 +86,8 @@ cdef class PairSocket:
     cdef int32_t on_status_message(self, StatusMessage sm, int64_t number, int64_t now_ns) except -1 nogil
     cdef int32_t reject(self, int32_t session_id) except -1 nogil
     cdef bint has_peer(self) noexcept nogil
-    cdef int64_t advance(self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
-    cdef int64_t _send_to_partner(self, PairStream stream, LogBuffer log, int64_t position) except -1 nogil
+    cdef int64_t advance(self, PairPublication publication, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
+    cdef int64_t _send_to_partner(self, PairPublication publication, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int64_t _distribute(self, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
     cdef int32_t _flush(self, Peer peer, int64_t now_ns) except -1 nogil
@@ -96,4 +96,4 @@ cdef class PairSocket:
     cdef int32_t _show_room(self, Peer peer) except -1 nogil
     cdef int64_t _room(self, Peer peer) noexcept nogil
     @cython.locals(index=int32_t)
-    cdef int32_t forget(self, PairStream stream) except -1 nogil
+    cdef int32_t forget(self, PairPublication publication) except -1 nogil

@@ -31,7 +31,7 @@ from aeron_media._native.spin_lock import SpinLock
 from aeron_media.connections.log_message import LogMessage
 from aeron_media.sp._native import phases, tallies
 from aeron_media.sp.dialer import Dialer
-from aeron_media.sp.pair_stream import PairStream
+from aeron_media.sp.pair_publication import PairPublication
 from aeron_media.sp.peer import Peer
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import Fault
-    from aeron_media.connections.feed import Feed
+    from aeron_media.connections.image_feed import ImageFeed
     from aeron_media.sp.pair_params import PairParams
 
 
@@ -99,7 +99,7 @@ class PairSocket:
 
     # For the conductor
 
-    def attach_receiver(self, feeds: list[Feed], now_ns: int) -> int:
+    def attach_receiver(self, feeds: list[ImageFeed], now_ns: int) -> int:
         """Have what peers say go to images, one feed for each slot; from now on the receiver keeps connections.
 
         Return a number that stands for these feeds: another endpoint may come before the former has been closed.
@@ -247,7 +247,10 @@ class PairSocket:
                 self._faults.keep(phases.TOO_MANY, self._active.size + 1, self._active.size, 0, self._address)
                 continue
             slot = self._unused.at(self._unused.size - 1)
-            if self._listener.accept(cython.cast(Peer, slot).stream, cython.cast(Peer, slot).address) != 1:
+            if (
+                self._listener.accept(cython.cast(Peer, slot).connection, cython.cast(Peer, slot).address)
+                != 1
+            ):
                 break
             if self._is_local:
                 # Who connects to a path has none of its own, as a rule.
@@ -284,7 +287,7 @@ class PairSocket:
         cython.cast(Peer, slot).address.assign(self._remote)
         self._dialed = slot
         self._begin(cython.cast(Peer, slot), True, now_ns)
-        if cython.cast(Peer, slot).stream.connect(self._remote) < 0:
+        if cython.cast(Peer, slot).connection.connect(self._remote) < 0:
             cython.cast(Peer, slot).fail(phases.NO_REASON, 0, 0, now_ns)
         return 0
 
@@ -301,7 +304,7 @@ class PairSocket:
         return 0
 
     def _watch(self, peer: Peer) -> int:
-        descriptor = peer.stream.descriptor()
+        descriptor = peer.connection.descriptor()
         peer.input.is_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
             descriptor, cython.cast(cython.pointer(PyObject), peer)
         )
@@ -352,7 +355,7 @@ class PairSocket:
         peer.is_among_peers = False
         unsent = peer.output.end()
         # Not before: the number of a closed descriptor may be another connection's at once.
-        peer.stream.close(False)
+        peer.connection.close(False)
         self._count_peers()
         peer.room.leave()
         self._sending.give()
@@ -378,8 +381,8 @@ class PairSocket:
         reason = peer.end_reason
         if reason == phases.NO_REASON:
             # Whoever listens does not mind how a peer leaves; whoever connects wants to know why that fails.
-            if peer.is_dialed and peer.stream.error_code != 0:
-                self._faults.keep(reason, 0, 0, peer.stream.error_code, peer.address)
+            if peer.is_dialed and peer.connection.error_code != 0:
+                self._faults.keep(reason, 0, 0, peer.connection.error_code, peer.address)
             return 0
         if reason == phases.OTHER_PROTOCOL:
             self.tallies.add(tallies.MISMATCHED, 1)
@@ -414,23 +417,23 @@ class PairSocket:
         """Return whether anything that is sent now has somewhere to go."""
         return self._has_peer.get_acquire() != 0
 
-    def advance(self, stream: PairStream, log: LogBuffer, position: int, now_ns: int) -> int:
+    def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
         """Send of a stream what there is, from `position` on; return the position up to which it was sent."""
         if not self._sending.try_take():
             return position
         try:
-            if stream.is_cut:
-                position = cython.cast(Peer, self._first).output.settle(stream, log, position)
+            if publication.is_cut:
+                position = cython.cast(Peer, self._first).output.settle(publication, log, position)
             if self._up.size == 0 or not cython.cast(Peer, self._up.at(0)).is_confirmed(now_ns):
                 return position
             if self._is_polyamorous:
                 return self._distribute(log, position, now_ns)
-            return self._send_to_partner(stream, log, position)
+            return self._send_to_partner(publication, log, position)
         finally:
             self._sending.give()
 
-    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int) -> int:
-        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(stream, log, position)
+    def _send_to_partner(self, publication: PairPublication, log: LogBuffer, position: int) -> int:
+        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(publication, log, position)
         return answer
 
     def _distribute(self, log: LogBuffer, position: int, now_ns: int) -> int:
@@ -473,10 +476,10 @@ class PairSocket:
         """Return how long a message may be that is taken now; a monogamous socket leaves what it cannot take."""
         return peer.output.longest() if self._is_polyamorous else peers.ROOM_MASK
 
-    def forget(self, stream: PairStream) -> int:
+    def forget(self, publication: PairPublication) -> int:
         """Do without a stream; return 0."""
         self._sending.take()
         for index in range(self._up.size):
-            cython.cast(Peer, self._up.at(index)).output.forget(stream)
+            cython.cast(Peer, self._up.at(index)).output.forget(publication)
         self._sending.give()
         return 0

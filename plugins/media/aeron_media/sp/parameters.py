@@ -22,7 +22,7 @@ from aeron_media.connections.connection_parameters import (
     Size,
 )
 from aeron_media.connections.image_keys import longest_message
-from aeron_media.connections.tls_parameters import Switch
+from aeron_media.connections.tls.parameters import Switch
 from aeron_media.sp._native import wire as sp_wire
 
 S: Final = 1_000_000_000

@@ -11,12 +11,12 @@ from aeron_core._native.connections cimport ByteConnection
 from aeron_media.sp.input cimport Input
 from aeron_media.sp.output cimport Output
 from aeron_media.sp._native cimport phases, wire
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final
 cdef class Peer:
-    cdef readonly ByteConnection stream
+    cdef readonly ByteConnection connection
     cdef readonly SocketAddress address
     cdef readonly Input input
     cdef readonly Output output

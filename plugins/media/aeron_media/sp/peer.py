@@ -24,7 +24,7 @@ from aeron_media.sp.output import Output
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.connections.feed import Feed
+    from aeron_media.connections.image_feed import ImageFeed
     from aeron_media.sp.pair_params import PairParams
 
 
@@ -38,11 +38,11 @@ class Peer:
 
     is_among_peers: bool
 
-    def __init__(self, params: PairParams, stream: ByteConnection) -> None:
-        self.stream = stream
+    def __init__(self, params: PairParams, connection: ByteConnection) -> None:
+        self.connection = connection
         self.address = SocketAddress()
-        self.input = Input(params, stream, self.address)
-        self.output = Output(params, stream, self.address)
+        self.input = Input(params, connection, self.address)
+        self.output = Output(params, connection, self.address)
         #: Says to clients of the peer; see `peers.pxd`.
         self.room = detached_peer_counter("sp-room")
         self._protocol = params.protocol
@@ -75,7 +75,7 @@ class Peer:
         self.input.is_blocked = True
         return 0
 
-    def attach(self, feed: Feed, now_ns: int) -> None:
+    def attach(self, feed: ImageFeed, now_ns: int) -> None:
         """Have what comes go to images."""
         self.input.attach(feed)
         if self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
@@ -112,7 +112,7 @@ class Peer:
         return received
 
     def _connect(self, now_ns: int) -> int:
-        result = self.stream.is_connected()
+        result = self.connection.is_connected()
         if result == connections.CONNECTION_CONNECTED:
             self._enter(phases.PHASE_GREETING, now_ns)
         elif result == connections.CONNECTION_FAILED:
@@ -123,7 +123,7 @@ class Peer:
 
     def _greet(self, now_ns: int) -> int:
         if self._greeted_length < wire.GREETING_LENGTH:
-            sent = self.stream.send(
+            sent = self.connection.send(
                 self._greeting, self._greeted_length, wire.GREETING_LENGTH - self._greeted_length
             )
             if sent < 0:
@@ -210,14 +210,14 @@ class Peer:
         self.end_value = value
         self.end_limit = limit
         if not self.is_among_peers:
-            self.stream.close(False)
+            self.connection.close(False)
         return self._vanish(now_ns)
 
     def refuse(self, now_ns: int) -> int:
         """Turn the peer away after its greeting; return 0."""
         self.end_reason = phases.REFUSED_PEER
-        self.stream.end()
-        self.stream.close(False)
+        self.connection.end()
+        self.connection.close(False)
         return self._vanish(now_ns)
 
     def _vanish(self, now_ns: int) -> int:
@@ -238,9 +238,9 @@ class Peer:
     def close(self) -> int:
         """Give the connection up for good, having the kernel deliver what was sent; return 0."""
         if self.phase == phases.PHASE_UP:
-            self.stream.end()
+            self.connection.end()
             self.input.skim()
-        self.stream.close(False)
+        self.connection.close(False)
         self.input.clear()
         self.phase = phases.PHASE_FREE
         return 0

@@ -13,7 +13,7 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.pair_counters cimport PairCounters
 from aeron_media.sp.pair_socket cimport PairSocket
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
-from aeron_media.connections.feed import Feed
+from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, PairCounters
 from aeron_media.sp.pair_socket import PairSocket
 
@@ -43,8 +43,8 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         feeds = [self._new_feed(keys, packet) for _ in self._socket.peers]
         self._number = self._socket.attach_receiver(feeds, self._now_ns)
 
-    def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> Feed:
-        feed = Feed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
+    def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> ImageFeed:
+        feed = ImageFeed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
         feed.bind(self, self._dispatcher)
         return feed
 

@@ -5,7 +5,7 @@ from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.pair_counters cimport PairCounters
 from aeron_media.sp.pair_socket cimport PairSocket
-from aeron_media.sp.pair_stream cimport PairStream
+from aeron_media.sp.pair_publication cimport PairPublication
 
 
 @cython.final

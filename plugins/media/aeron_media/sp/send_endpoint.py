@@ -9,8 +9,8 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.sp.pair_counters import CONNECTIONS, SENDING, PairCounters
+from aeron_media.sp.pair_publication import PairPublication
 from aeron_media.sp.pair_socket import PairSocket
-from aeron_media.sp.pair_stream import PairStream
 
 if TYPE_CHECKING:
     from aeron_core.spi.media import EndpointParams
@@ -45,14 +45,14 @@ class PairSendEndpoint(SendChannelEndpoint):
         self._socket.detach_publisher(self._number)
         self._lease.end()
 
-    def new_stream_state(self) -> PairStream:
+    def new_stream_state(self) -> PairPublication:
         """See `SendChannelEndpoint.new_stream_state`."""
-        return PairStream()
+        return PairPublication()
 
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
         """See `SendChannelEndpoint.advance`."""
         state = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        answer: int = self._socket.advance(cython.cast(PairStream, state), stream.log, position, now_ns)
+        answer: int = self._socket.advance(cython.cast(PairPublication, state), stream.log, position, now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return answer
 
@@ -69,4 +69,4 @@ class PairSendEndpoint(SendChannelEndpoint):
     def remove_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.remove_stream`."""
         state = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        return self._socket.forget(cython.cast(PairStream, state))
+        return self._socket.forget(cython.cast(PairPublication, state))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from aeron_core.spi.endpoints import Fault
     from aeron_core.uri.channel_uri import ChannelUri
-    from aeron_media.connections.relayed_connections import RelayedConnections
+    from aeron_media.connections.relay.relay_network import RelayNetwork
     from aeron_media.sp.pair_socket import PairSocket
     from aeron_media.sp.parameters import PairParameters
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class SharedSocket:
     """A socket, the keys that it was made with, and how many hold it."""
 
-    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayedConnections | None) -> None:
+    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayNetwork | None) -> None:
         self.keys = keys
         self.socket = socket
         self.network = network

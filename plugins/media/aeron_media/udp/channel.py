@@ -17,7 +17,13 @@ from aeron_core.spi.media import Channel, Resolve
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParams
 from aeron_media._native.interfaces import list_interfaces
-from aeron_media.udp.interfaces import find_interface, find_unicast_interface, index_of, wildcard
+from aeron_media.udp.interfaces import (
+    find_interface,
+    find_unicast_interface,
+    index_of,
+    is_multicast,
+    wildcard,
+)
 
 _unique_number = itertools.count()
 
@@ -67,11 +73,6 @@ def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -
     if names.endpoint is not None and is_multicast(names.endpoint):
         return _multicast(uri, params, names.endpoint, resolve)
     return _unicast(uri, params, names, resolve, is_publication=is_publication)
-
-
-def is_multicast(address: SocketAddress) -> bool:
-    """Return whether `address` is that of a group."""
-    return ipaddress.ip_address(address.packed).is_multicast
 
 
 def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAddress:

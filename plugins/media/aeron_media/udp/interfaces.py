@@ -5,6 +5,7 @@ Source: aeron_netutil.c (aeron_find_unicast_interface, aeron_ip_lookup_func).
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from collections.abc import Iterable
 
@@ -26,6 +27,11 @@ def wildcard(family: int, port: int = 0) -> SocketAddress:
 def is_wildcard(address: SocketAddress) -> bool:
     """Return whether `address` stands for all interfaces."""
     return not any(address.packed)
+
+
+def is_multicast(address: SocketAddress) -> bool:
+    """Return whether `address` is that of a group."""
+    return ipaddress.ip_address(address.packed).is_multicast
 
 
 def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> SocketAddress:

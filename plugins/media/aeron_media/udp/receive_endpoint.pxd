@@ -16,7 +16,7 @@ from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
-from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
 

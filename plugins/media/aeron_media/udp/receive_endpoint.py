@@ -21,7 +21,8 @@ from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_core.uri.endpoint_parameters import EndpointParams
-from aeron_media.udp.fault import FaultSlot
+from aeron_media.fault_slot import FaultSlot
+from aeron_media.udp.fault_texts import fault_text
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
@@ -76,7 +77,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._media_stamp_offset = stamps.media_rcv_timestamp_offset or 0
         self._channel_stamp_offset = stamps.channel_rcv_timestamp_offset or 0
         self._media_time_ns = 0
-        self._faults = FaultSlot()
+        self._faults = FaultSlot(fault_text, "socket")
         self._bytes_received = params.counters["bytes_received"]
         self._invalid_packets = params.counters["invalid_packets"]
         self._short_sends = params.counters["short_sends"]
@@ -262,10 +263,10 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _refuse(self, reason: int) -> int:
         self._invalid_packets.get_and_add(1)
-        self._faults.keep(reason, self._source)
+        self._faults.keep(reason, 0, 0, 0, self._source)
         return 0
 
     def _keep_error(self, peer: SocketAddress) -> int:
-        self._faults.keep(self._channel.error_code, peer)
+        self._faults.keep(0, 0, 0, self._channel.error_code, peer)
         self._channel.error_code = 0
         return 0

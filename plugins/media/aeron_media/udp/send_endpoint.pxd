@@ -18,15 +18,11 @@ from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.udp.destinations cimport Destinations
-from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
-
-
-@cython.final
-cdef class ResponseReceiver:
-    cdef SocketAddress address
-    cdef int64_t receives_until_ns          # nobody takes its place before
+from aeron_media.udp.lossy_sender cimport LossySender
+from aeron_media.udp.response_receivers cimport ResponseReceivers
 
 
 @cython.final
@@ -41,18 +37,15 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef AtomicLong _has_new_remote
     cdef SocketAddress _source              # of the packet in hand
     cdef ReceiveBatch _received             # control frames
-    cdef SendBatch _survivors               # of deliberate loss
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
     cdef bint _answers                      # each stream goes to whoever asked for its SETUP
-    cdef PointerMap _receivers              # (stream id, session id) -> ResponseReceiver, borrowed
-    cdef dict _receivers_by_key             # keeps them alive
-    cdef int64_t _receiver_timeout_ns
+    cdef ResponseReceivers _receivers
     cdef StatusMessage _sm                  # frames are decoded into these again and again
     cdef Nak _nak
     cdef ErrorFrame _error
     cdef Rttm _rttm
     cdef ResponseSetup _response_setup
-    cdef LossGenerator _data_loss           # deliberate
+    cdef LossySender _lossy                 # deliberate
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
@@ -71,15 +64,6 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
-    cdef bint _turn_to_receiver_of(self, SendStream stream) except -1 nogil
-    @cython.locals(key=int64_t, is_end=bint)
-    cdef int32_t _note_receiver(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _add_receiver(self, int64_t key) except -1 nogil
-    cdef int32_t _send_survivors(self, SendBatch batch) except -1 nogil
-    @cython.locals(offset=int32_t, length=int32_t, step=int32_t)
-    cdef bint _send_survivors_of(self, SendBatch batch, int32_t index) except -1 nogil
-    @cython.locals(is_done=bint)
-    cdef bint _flush_survivors(self) except -1 nogil
     @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t, frames=int32_t)
     cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil
     @cython.locals(frame_type=int32_t)

@@ -29,10 +29,13 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_core.uri.endpoint_parameters import EndpointParams
 from aeron_media._native.destination_table import FanOut
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.udp.destinations import Destinations
-from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.fault_texts import fault_text
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
+from aeron_media.udp.lossy_sender import LossySender
+from aeron_media.udp.response_receivers import ResponseReceivers
 
 if TYPE_CHECKING:
     from aeron_core.spi.media import SendEndpointParams
@@ -41,27 +44,11 @@ if TYPE_CHECKING:
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
-#: How long who receives responses may be silent before somebody else can ask for them in its place.
-#: Source: AERON_SEND_CHANNEL_ENDPOINT_DESTINATION_TIMEOUT_NS, of which the reference makes no such use.
-RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
-
-
-class ResponseReceiver:
-    """To whom the responses of one stream go."""
-
-    def __init__(self, address: SocketAddress) -> None:
-        self.address = address
-        self.receives_until_ns = 0
-
-
 class UdpSendEndpoint(SendChannelEndpoint):
     """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
 
-    That of a response channel sends each stream to whoever has asked for its SETUP last. Unlike with the reference,
-    nobody can ask for what somebody else receives already.
+    That of a response channel sends each stream to a receiver of its own (`response_receivers`).
     """
-
-    _receivers_by_key: dict[int, ResponseReceiver]
 
     def __init__(
         self,
@@ -83,18 +70,15 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._has_new_remote = AtomicLong()
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
-        self._survivors = SendBatch()
         self._streams = PointerMap()
         self._answers = asked.is_response
-        self._receivers = PointerMap()
-        self._receivers_by_key = {}
-        self._receiver_timeout_ns = RESPONSE_RECEIVER_TIMEOUT_NS
+        self._receivers = ResponseReceivers()
         self._sm = StatusMessage()
         self._nak = Nak()
         self._error = ErrorFrame()
         self._rttm = Rttm()
         self._response_setup = ResponseSetup()
-        self._data_loss = LossGenerator(params.data_loss)
+        self._lossy = LossySender(datagrams, params.data_loss)
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
@@ -103,7 +87,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         stamp_offset = asked.channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
         self._stamp_offset = stamp_offset or 0
-        self._faults = FaultSlot()
+        self._faults = FaultSlot(fault_text, "socket")
         self._bytes_sent = params.counters["bytes_sent"]
         self._invalid_packets = params.counters["invalid_packets"]
         self._status_messages_received = params.counters["status_messages_received"]
@@ -178,13 +162,14 @@ class UdpSendEndpoint(SendChannelEndpoint):
             self._streams.remove(key)
             if self._answers:
                 self._receivers.remove(key)
-                with cython.gil:
-                    self._receivers_by_key.pop(key, None)
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
         """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
-        if self._answers and not self._turn_to_receiver_of(stream):
+        if self._answers and not self._receivers.find(
+            pair_key(stream.stream_id, stream.session_id), self._remote
+        ):
+            # Nothing leaves before a receiver is known.
             return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())
@@ -211,67 +196,15 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if self._has_new_remote.get_acquire():
             self._remote.assign(self._new_remote)
             self._has_new_remote.set_release(0)
-        taken = self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
+        taken = (
+            self._lossy.send(batch, self._remote)
+            if self._loses_data
+            else self._channel.send(batch, self._remote)
+        )
         if self._channel.error_code != 0:
             self._keep_error(self._remote)
         self._bytes_sent.get_and_add(batch.length_of_first(taken))
         return taken
-
-    def _turn_to_receiver_of(self, stream: SendStream) -> bool:
-        """Return whether it is known where the responses go; before that nothing leaves."""
-        found = self._receivers.get(pair_key(stream.stream_id, stream.session_id))
-        if found == cython.NULL:
-            return False
-        self._remote.assign(cython.cast(ResponseReceiver, found).address)
-        return True
-
-    def _note_receiver(self, now_ns: int) -> int:
-        """Take a status message as a question for responses, or as a sign that they are received."""
-        key = pair_key(self._sm.stream_id, self._sm.session_id)
-        found = self._receivers.get(key)
-        if not self._sm.flags & wire.SM_FLAG_SEND_SETUP:
-            if found != cython.NULL and cython.cast(ResponseReceiver, found).address.equals(self._source):
-                is_end = self._sm.flags & wire.SM_FLAG_EOS
-                cython.cast(ResponseReceiver, found).receives_until_ns = (
-                    0 if is_end else now_ns + self._receiver_timeout_ns
-                )
-            return 0
-        if found == cython.NULL:
-            return self._add_receiver(key)
-        if now_ns >= cython.cast(ResponseReceiver, found).receives_until_ns:
-            cython.cast(ResponseReceiver, found).address.assign(self._source)
-        return 0
-
-    def _add_receiver(self, key: int) -> int:
-        with cython.gil:
-            receiver = ResponseReceiver(self._source.copy())
-            self._receivers_by_key[key] = receiver
-            return self._receivers.put(key, cython.cast(cython.pointer(PyObject), receiver))
-
-    def _send_survivors(self, batch: SendBatch) -> int:
-        for index in range(batch.count):
-            if not self._send_survivors_of(batch, index):
-                return index
-        return batch.count
-
-    def _send_survivors_of(self, batch: SendBatch, index: int) -> bool:
-        self._survivors.clear()
-        offset = 0
-        length = batch.length_of(index)
-        while offset < length:
-            step = min(batch.segment_length_of(index), length - offset)
-            if not self._data_loss.should_drop():
-                if self._survivors.is_full() and not self._flush_survivors():
-                    return False
-                self._survivors.add_part(batch, index, offset, step)
-            offset += step
-        return self._flush_survivors()
-
-    def _flush_survivors(self) -> bool:
-        sent = self._channel.send(self._survivors, self._remote)
-        is_done = sent == self._survivors.count
-        self._survivors.clear()
-        return is_done
 
     def descriptor(self) -> int:
         """See `SendChannelEndpoint.descriptor`; destinations that went silent must be noticed, too."""
@@ -287,7 +220,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         for slot in range(self._control.receive(self._received)):
             frames += self._on_slot(slot, now_ns)
         if self._control.error_code != 0:
-            self._faults.keep(self._control.error_code, self._remote)
+            self._faults.keep(0, 0, 0, self._control.error_code, self._remote)
             self._control.error_code = 0
         return frames
 
@@ -344,7 +277,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
         if self._answers and found != cython.NULL:
-            self._note_receiver(now_ns)
+            self._receivers.on_status_message(self._sm, self._source, now_ns)
         return 0
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
@@ -392,10 +325,10 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def _refuse(self, reason: int) -> int:
         self._invalid_packets.get_and_add(1)
-        self._faults.keep(reason, self._source)
+        self._faults.keep(reason, 0, 0, 0, self._source)
         return 0
 
     def _keep_error(self, peer: SocketAddress) -> int:
-        self._faults.keep(self._channel.error_code, peer)
+        self._faults.keep(0, 0, 0, self._channel.error_code, peer)
         self._channel.error_code = 0
         return 0

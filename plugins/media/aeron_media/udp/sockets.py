@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import ipaddress
 import os
 import socket
 import struct
@@ -17,6 +16,7 @@ from typing import Final
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import UdpSocket
 from aeron_core.spi.media import DatagramOptions
+from aeron_media.udp.interfaces import is_multicast
 
 SOL_UDP: Final = socket.IPPROTO_UDP
 # Source: include/uapi/linux/udp.h; Python's socket module does not name them.
@@ -41,7 +41,7 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
         if options.wants_media_timestamps:
             sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        if _is_group(options.bind):
+        if is_multicast(options.bind):
             _join(sock, options)
         else:
             _bind(sock, options.bind)
@@ -91,10 +91,6 @@ def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:
     ):
         if length > 0:
             sock.setsockopt(socket.SOL_SOCKET, option, length)
-
-
-def _is_group(address: SocketAddress) -> bool:
-    return ipaddress.ip_address(address.packed).is_multicast
 
 
 def _set_multicast_interface(sock: socket.socket, interface: SocketAddress, options: DatagramOptions) -> None:

@@ -8,7 +8,7 @@ import pytest
 from aeron_media.connections.sockets import SystemConnections
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
@@ -24,7 +24,7 @@ def wait_for(condition, timeout_s=10):
 
 @pytest.fixture
 def listener():
-    made = SystemConnections().listen(StreamOptions(LOOPBACK))
+    made = SystemConnections().listen(ListenOptions(LOOPBACK))
     yield made
     made.close()
 
@@ -123,4 +123,4 @@ def test_a_stream_that_is_not_open_fails():
 def test_a_port_that_is_taken_is_named(listener):
     address = listener.local_address()
     with pytest.raises(OSError, match=f"cannot listen at {address}"):
-        SystemConnections().listen(StreamOptions(address))
+        SystemConnections().listen(ListenOptions(address))

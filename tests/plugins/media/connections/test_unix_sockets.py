@@ -12,7 +12,7 @@ import pytest
 from aeron_media.connections.unix_sockets import UnixConnections
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 
@@ -25,7 +25,7 @@ def wait_for(condition, timeout_s=10):
 
 
 def listen(path, permissions=None):
-    return UnixConnections(permissions).listen(StreamOptions(SocketAddress.unix(path)))
+    return UnixConnections(permissions).listen(ListenOptions(SocketAddress.unix(path)))
 
 
 @pytest.fixture

@@ -360,7 +360,7 @@ def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):
 
 def test_an_address_that_is_taken_is_refused(tmp_path):
     with Reading(tmp_path, stream_ids=()) as reading:
-        reading.streams.serve(ADDRESS)
+        reading.connections.serve(ADDRESS)
         with pytest.raises(RegistrationError, match=r"cannot listen at 127\.0\.0\.1:5044"):
             reading.subscribe(7)
 

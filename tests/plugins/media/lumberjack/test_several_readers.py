@@ -46,7 +46,7 @@ class Readers(Simulation):
 
     def serve(self, *addresses):
         for address in addresses:
-            self.listeners[address] = self.streams.serve(address)
+            self.listeners[address] = self.connections.serve(address)
 
     def publish(self, endpoint, keys=""):
         channel = f"aeron:lumberjack?endpoint={endpoint}{keys}"

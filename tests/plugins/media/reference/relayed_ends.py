@@ -7,7 +7,7 @@ import threading
 import time
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
@@ -58,7 +58,7 @@ class RelayedEnds:
         self.closers = []
 
     def listen_on(self, network):
-        listener = network.listen(StreamOptions(LOOPBACK))
+        listener = network.listen(ListenOptions(LOOPBACK))
         self.closers.append(listener.close)
         return listener
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from types import MappingProxyType
 
-from aeron_media.connections.tls_connections import TlsConnections
-from aeron_media.connections.tls_contexts import TlsContexts
-from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.tls.connections import TlsConnections
+from aeron_media.connections.tls.contexts import TlsContexts
+from aeron_media.connections.tls.parameters import TlsParameters
 from relayed_ends import RelayedEnds
 
 

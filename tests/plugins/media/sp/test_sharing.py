@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from aeron_media._native.byte_queue import MemoryBudget
-from aeron_media.connections.end_slot import EndSlot
-from aeron_media.connections.feed import Feed
+from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.connections.sockets import SystemConnections
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
@@ -72,10 +72,10 @@ def test_who_subscribes_again_has_an_image_of_a_peer_that_says_nothing(pairing):
 
 
 def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
-    end = EndSlot(fault_text)
+    end = FaultSlot(fault_text)
     params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20), faults=end, losses=end)
     socket = PairSocket(params, 1, SystemConnections().new_connection, None, ADDRESS)
-    feeds = [[Feed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
+    feeds = [[ImageFeed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
     former, _ = (socket.attach_receiver(each, 0) for each in feeds)
     socket.detach_receiver(former)
     [peer] = socket.peers

@@ -1,5 +1,6 @@
 import pytest
-from aeron_media.udp.channel import derive_channel, is_multicast, multicast_control_address
+from aeron_media.udp.channel import derive_channel, multicast_control_address
+from aeron_media.udp.interfaces import is_multicast
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ChannelUriError, ErrorCode

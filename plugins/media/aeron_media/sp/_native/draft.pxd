@@ -31,7 +31,7 @@ cdef class Draft:
         return self._count < MAX_BODIES
 
     cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil
-    cdef int64_t send(self, ByteConnection stream, AtomicBuffer log) except -1 nogil
+    cdef int64_t send(self, ByteConnection connection, AtomicBuffer log) except -1 nogil
     cdef int32_t drop_bodies(self) noexcept nogil
     cdef int32_t _lay_out(self, iovec *pieces, AtomicBuffer log) except -1 nogil
     cdef int32_t _consume(self, int64_t sent, AtomicBuffer log) except -1 nogil

@@ -38,10 +38,10 @@ cdef class Draft:
         self._count += 1
         return self._count
 
-    cdef int64_t send(self, ByteConnection stream, AtomicBuffer log) except -1 nogil:
+    cdef int64_t send(self, ByteConnection connection, AtomicBuffer log) except -1 nogil:
         # Some of what is left; return what the stream says.
         cdef iovec pieces[MAX_PIECES]
-        cdef int64_t sent = stream.send_vector(pieces, self._lay_out(pieces, log))
+        cdef int64_t sent = connection.send_vector(pieces, self._lay_out(pieces, log))
         if sent > 0:
             self._consume(sent, log)
         return sent

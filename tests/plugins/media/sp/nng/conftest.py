@@ -141,7 +141,7 @@ class Pairing(Simulation):
 
     def peer(self, protocol=PAIR1, *, greets=True):
         """Dial the endpoint that listens."""
-        made = WirePeer(self.streams.dial(ADDRESS), protocol)
+        made = WirePeer(self.connections.dial(ADDRESS), protocol)
         if greets:
             made.greet()
             self.run()
@@ -149,7 +149,7 @@ class Pairing(Simulation):
         return made
 
     def serve(self):
-        self.listener = self.streams.serve(ADDRESS)
+        self.listener = self.connections.serve(ADDRESS)
 
     def accept(self, protocol=PAIR1, *, greets=True):
         """Take the connection of the endpoint that dials."""

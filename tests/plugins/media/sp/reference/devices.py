@@ -44,11 +44,11 @@ class Devices(Pairing):
         return self.devices[-1]
 
     def serve(self, port):
-        return self.streams.serve(SocketAddress.of("127.0.0.1", port))
+        return self.connections.serve(SocketAddress.of("127.0.0.1", port))
 
     def join_port(self, port):
         """Return a peer that has connected to a port, and has greeted."""
-        peer = self.streams.dial(SocketAddress.of("127.0.0.1", port))
+        peer = self.connections.dial(SocketAddress.of("127.0.0.1", port))
         self.say(peer, greeting())
         assert heard(peer, 8) == greeting()
         return peer

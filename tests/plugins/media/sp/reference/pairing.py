@@ -36,7 +36,7 @@ class Pairing(Simulation):
         self.received = []
         self.is_polling = True
         # Whom the driver connects to, where it does.
-        self.listener = self.streams.serve(ADDRESS) if channel == DIALING else None
+        self.listener = self.connections.serve(ADDRESS) if channel == DIALING else None
         self.subscription = self.subscribe() if subscribes else None
         self.publication = self.publish() if publishes else None
 
@@ -71,7 +71,7 @@ class Pairing(Simulation):
 
     def dial(self):
         """Return the end of one who has connected, and has said nothing yet."""
-        peer = self.streams.dial(ADDRESS)
+        peer = self.connections.dial(ADDRESS)
         self.run()
         return peer
 

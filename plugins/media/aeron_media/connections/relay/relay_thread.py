@@ -1,0 +1,349 @@
+"""The thread that ends a protocol, as TLS is, for the connections of one endpoint.
+
+It owns their TCP sockets. Agents never hold the GIL, which what is written in Python needs: they have plain streams, of
+which this thread has the other ends (`aeron_media._native.relays`). Where nothing comes, it sleeps.
+
+Not here: what is done with a connection (`relayed_connection`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_media._native.relays import hand_over, take_over
+from aeron_media.connections.relay.params import RelayParams
+from aeron_media.connections.relay.relayed_connection import (
+    CLOSING_LIMIT_S,
+    Phase,
+    RelayedConnection,
+    hangs,
+)
+from aeron_media.connections.relay.watches import Watches
+
+#: Connections that may be in their handshakes, or be parted with; those beyond wait in the kernel's backlog. Our own
+#: number: as many as the connections of an endpoint, unless it is told otherwise.
+MAX_HANDSHAKES: Final = 256
+#: Before a listener that has failed, as it does where no more files may be open, is asked again. Our own number.
+LISTENER_PAUSE_S: Final = 0.1
+
+Connect = Callable[[SocketAddress], socket.socket]
+
+
+class RelayThread:
+    """Relays what comes to `listener`, and what is asked for over the control socket.
+
+    All but the constructor, `agent_end` and `close` belong to the thread.
+    """
+
+    def __init__(
+        self,
+        params: RelayParams,
+        *,
+        listener: socket.socket | None = None,
+        connect: Connect | None = None,
+    ) -> None:
+        self._params = params
+        self._faults = params.faults
+        self._listener = listener
+        self._connect = connect
+        #: The agents' end of the control socket.
+        self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control.setblocking(False)
+        self._connections: set[RelayedConnection] = set()
+        self._shaking: set[RelayedConnection] = set()
+        # Those whose agents have nothing to do with them any more.
+        self._parting: set[RelayedConnection] = set()
+        # Those that are worked on without being reported.
+        self._unread: set[RelayedConnection] = set()
+        # Those that have a deadline.
+        self._timed: set[RelayedConnection] = set()
+        # Hands are shaken, and there is no room to tell the agent.
+        self._unheard: deque[RelayedConnection] = deque()
+        # Their descriptors may be named by events of this turn: nobody else may have the numbers yet.
+        self._done: list[RelayedConnection] = []
+        self._by_descriptor: dict[int, RelayedConnection] = {}
+        # By the inode of the agent's end.
+        self._by_agent: dict[int, RelayedConnection] = {}
+        self._paused_until = 0.0
+        self._watches = Watches()
+        self._is_closing = False
+        self._closing_deadline = 0.0
+        self.thread = threading.Thread(target=self._run, name=f"aeron-{params.name}", daemon=True)
+        self.thread.start()
+
+    def close(self) -> None:
+        """Take no more; the thread ends once agents have closed their ends and what they sent is delivered."""
+        # A listener that is shut down leaves its port at once; its number stays the thread's.
+        if self._listener is not None:
+            _shut_down(self._listener)
+        _shut_down(self.agent_end)
+
+    # The thread
+
+    def _run(self) -> None:
+        try:
+            while not self._is_closing or self._connections:
+                self._turn()
+        except Exception as error:  # the thread has nobody to raise it to
+            self._faults.keep(f"{self.thread.name} has ended, a fault of this program: {error!r}")
+        finally:
+            for connection in list(self._connections):
+                self._drop(connection)
+            self._close_done()
+            if self._listener is not None:
+                self._listener.close()
+            self._control.close()
+            self._watches.close()
+
+    def _turn(self) -> None:
+        self._watch_own()
+        ready = self._watches.wait(self._timeout())
+        now = time.monotonic()
+        for descriptor, events in ready:
+            if descriptor in self._by_descriptor:
+                self._on_connection(self._by_descriptor[descriptor], descriptor, events, now)
+            elif descriptor == self._control.fileno():
+                self._on_control(events, now)
+            elif self._listener is not None and descriptor == self._listener.fileno():
+                self._accept(now)
+        for connection in list(self._unread):
+            connection.work(now)
+            self._settle(connection)
+        for connection in [each for each in self._timed if _is_overdue(each, now)]:
+            connection.on_overdue(now)
+            self._settle(connection)
+        if self._is_closing and now >= self._closing_deadline:
+            for connection in list(self._connections):
+                self._drop(connection)
+        self._close_done()
+
+    def _timeout(self) -> float | None:
+        if self._unread:
+            return 0.0
+        deadlines = [each.deadline for each in self._timed if each.deadline is not None]
+        if self._is_closing:
+            deadlines.append(self._closing_deadline)
+        elif self._paused_until:
+            deadlines.append(self._paused_until)
+        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+
+    def _watch_own(self) -> None:
+        if self._is_closing:
+            return
+        self._watches.set(self._control, select.EPOLLIN | (select.EPOLLOUT if self._unheard else 0))
+        if self._listener is not None:
+            if self._paused_until and time.monotonic() >= self._paused_until:
+                self._paused_until = 0.0
+            unaccounted = len(self._shaking) + len(self._unheard) + len(self._parting)
+            waits = self._paused_until or unaccounted >= MAX_HANDSHAKES
+            self._watches.set(self._listener, None if waits else select.EPOLLIN)
+
+    # Connections
+
+    def _accept(self, now: float) -> None:
+        assert self._listener is not None
+        try:
+            wire, name = self._listener.accept()
+        except (BlockingIOError, ConnectionError):
+            return
+        except OSError as error:
+            if not self._is_closing and error.errno != errno.EINVAL:
+                self._faults.keep(f"connections cannot be taken: {error.strerror}")
+            self._paused_until = now + LISTENER_PAUSE_S
+            return
+        host, port, *rest = name
+        self._begin(wire, None, SocketAddress.of(host, port, rest[1] if rest else 0), now)
+
+    def _on_control(self, events: int, now: float) -> None:
+        if events & select.EPOLLOUT:
+            while self._unheard and self._tell(self._unheard[0]):
+                self._unheard.popleft()
+        self._take_asked(now)
+
+    def _take_asked(self, now: float) -> None:
+        try:
+            while (asked := take_over(self._control.fileno())) is not None:
+                descriptor, peer, inode = asked
+                if descriptor >= 0:
+                    self._dial(socket.socket(fileno=descriptor), peer, inode, now)
+                elif inode in self._by_agent:
+                    self._by_agent[inode].abort()
+                    self._settle(self._by_agent[inode])
+        except OSError as error:
+            if error.errno == errno.EPIPE and not self._is_closing:
+                self._begin_to_close(now)
+
+    def _dial(self, plain: socket.socket, peer: SocketAddress, inode: int, now: float) -> None:
+        try:
+            assert self._connect is not None
+            wire = self._connect(peer)
+        except OSError as error:
+            _refuse(plain, error.errno or errno.EIO)
+            return
+        self._begin(wire, plain, peer, now, inode)
+
+    def _begin(
+        self,
+        wire: socket.socket,
+        plain: socket.socket | None,
+        peer: SocketAddress,
+        now: float,
+        inode: int = 0,
+    ) -> None:
+        wire.setblocking(False)
+        wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            session = self._params.new_session(peer)
+        except (OSError, ValueError) as error:
+            self._faults.keep(str(error), peer)
+            wire.close()
+            if plain is not None:
+                _refuse(plain, errno.EPROTO)
+            return
+        connection = RelayedConnection(wire, plain, session, peer, self._params)
+        connection.deadline = now + self._params.handshake_limit_s
+        self._connections.add(connection)
+        self._shaking.add(connection)
+        self._by_descriptor[wire.fileno()] = connection
+        if plain is None:
+            connection.work(now)
+        else:
+            connection.phase = Phase.CONNECTING
+            plain.setblocking(False)
+            self._by_descriptor[plain.fileno()] = connection
+            connection.agent_inode = inode
+            self._by_agent[inode] = connection
+        self._settle(connection)
+
+    def _on_connection(self, connection: RelayedConnection, descriptor: int, events: int, now: float) -> None:
+        if descriptor == connection.wire.fileno():
+            if hangs(events):
+                connection.wire_hangs = True
+                self._watches.set(connection.wire, None)
+            connection.work(now)
+        elif hangs(events):
+            assert connection.plain is not None
+            self._watches.set(connection.plain, None)
+            del self._by_descriptor[descriptor]
+            # Whether it was aborted was said before.
+            self._take_asked(now)
+            if connection.phase is Phase.DONE:
+                return
+            connection.on_plain_hangs(now)
+        else:
+            connection.work(now)
+        self._settle(connection)
+
+    def _settle(self, connection: RelayedConnection) -> None:
+        """See where a connection has come to."""
+        if connection.phase is Phase.DONE:
+            self._drop(connection)
+            return
+        if connection.phase is Phase.RELAYING and connection in self._shaking:
+            self._on_shaken(connection)
+        if connection.phase is Phase.PARTING and connection not in self._parting:
+            self._on_parting(connection)
+        if connection.is_unread:
+            self._unread.add(connection)
+        else:
+            self._unread.discard(connection)
+        if connection.deadline is None:
+            self._timed.discard(connection)
+        else:
+            self._timed.add(connection)
+        if not connection.wire_hangs:
+            self._watches.set(connection.wire, connection.wire_events())
+        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
+            self._watches.set(connection.plain, connection.plain_events())
+
+    def _on_shaken(self, connection: RelayedConnection) -> None:
+        self._shaking.discard(connection)
+        assert connection.plain is not None
+        self._by_descriptor[connection.plain.fileno()] = connection
+        if connection.agent_end is not None:
+            connection.agent_inode = os.fstat(connection.agent_end.fileno()).st_ino
+            self._by_agent[connection.agent_inode] = connection
+        if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
+            self._unheard.append(connection)
+
+    def _on_parting(self, connection: RelayedConnection) -> None:
+        self._shaking.discard(connection)
+        self._parting.add(connection)
+        # Who aborts it now does not keep the peer from reading why.
+        self._by_agent.pop(connection.agent_inode, None)
+        if connection in self._unheard:
+            self._unheard.remove(connection)
+        if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
+            self._watches.set(connection.plain, None)
+            del self._by_descriptor[connection.plain.fileno()]
+
+    def _tell(self, connection: RelayedConnection) -> bool:
+        """Hand the plain end of a connection over; return whether there was room for it."""
+        assert connection.agent_end is not None
+        try:
+            if not hand_over(self._control.fileno(), connection.agent_end.fileno(), connection.peer):
+                return False
+        except OSError:
+            # Nobody takes connections any more: the connection sees that its other end is closed.
+            pass
+        connection.agent_end.close()
+        connection.agent_end = None
+        return True
+
+    def _drop(self, connection: RelayedConnection) -> None:
+        for sock in (connection.wire, connection.plain):
+            if sock is not None:
+                self._watches.set(sock, None)
+                self._by_descriptor.pop(sock.fileno(), None)
+        # The number may be another one's by now.
+        if self._by_agent.get(connection.agent_inode) is connection:
+            del self._by_agent[connection.agent_inode]
+        self._connections.discard(connection)
+        self._shaking.discard(connection)
+        self._parting.discard(connection)
+        self._unread.discard(connection)
+        self._timed.discard(connection)
+        if connection in self._unheard:
+            self._unheard.remove(connection)
+        self._done.append(connection)
+
+    def _close_done(self) -> None:
+        for connection in self._done:
+            connection.close()
+        self._done.clear()
+
+    def _begin_to_close(self, now: float) -> None:
+        self._is_closing = True
+        self._closing_deadline = now + CLOSING_LIMIT_S
+        self._watches.set(self._control, None)
+        if self._listener is not None:
+            self._watches.set(self._listener, None)
+        for connection in [*self._shaking, *self._unheard]:
+            self._drop(connection)
+
+
+def _is_overdue(connection: RelayedConnection, now: float) -> bool:
+    return connection.deadline is not None and now >= connection.deadline
+
+
+def _refuse(plain: socket.socket, code: int) -> None:
+    # Whoever has asked may have left.
+    with contextlib.suppress(OSError):
+        plain.send(bytes([code]))
+    plain.close()
+
+
+def _shut_down(sock: socket.socket) -> None:
+    # It may have been shut down before.
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)

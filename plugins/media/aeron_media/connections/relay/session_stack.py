@@ -1,0 +1,83 @@
+"""A session on top of another, as WebSocket over TLS. Not here: what they say (`ws_session`, `tls_session`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_media.connections.relay.session import Session, SessionError
+
+#: Bytes of one step from session to session, some TLS records.
+_LENGTH: Final = 1 << 16
+
+
+class SessionStack(Session):
+    """The plain bytes of `lower` are the wire of `upper`; see `Session`."""
+
+    def __init__(self, lower: Session, upper: Session) -> None:
+        self._lower = lower
+        self._upper = upper
+        self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
+        self._lower_is_shaken = False
+        self._lower_is_at_fault = False
+
+    @property
+    def protocol(self) -> str:
+        """See `Session.protocol`."""
+        return (self._upper if self._lower_is_shaken else self._lower).protocol
+
+    @property
+    def awaits_answer(self) -> bool:
+        """See `Session.awaits_answer`."""
+        return self._upper.awaits_answer
+
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return self._upper.held_length
+
+    def feed(self, data: bytes) -> None:
+        """See `Session.feed`."""
+        self._lower.feed(data)
+
+    def shake(self) -> bool:
+        """See `Session.shake`."""
+        if not self._lower_is_shaken:
+            self._lower_is_shaken = self._lower.shake()
+        if not self._lower_is_shaken:
+            return False
+        while not self._upper.shake():
+            if not self._rise():
+                return False
+        return True
+
+    def read(self, length: int) -> bytes | None:
+        """See `Session.read`."""
+        while (data := self._upper.read(length)) is None:
+            if not self._rise():
+                return None
+        return data
+
+    def write(self, data: bytes) -> None:
+        """See `Session.write`."""
+        self._upper.write(data)
+
+    def end(self) -> bool:
+        """See `Session.end`; it is the upper one that says so."""
+        return self._upper.end()
+
+    def take_outgoing(self) -> bytes:
+        """See `Session.take_outgoing`."""
+        if self._lower_is_shaken and not self._lower_is_at_fault and (data := self._upper.take_outgoing()):
+            self._lower.write(data)
+        return self._lower.take_outgoing()
+
+    def _rise(self) -> bool:
+        """Have the upper session hear what the lower one has; return whether there was anything."""
+        try:
+            data = self._lower.read(_LENGTH)
+        except SessionError:
+            self._lower_is_at_fault = True
+            raise
+        if data is not None:
+            self._upper.feed(data)
+        return data is not None

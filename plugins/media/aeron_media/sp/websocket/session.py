@@ -1,0 +1,233 @@
+"""One end of a WebSocket connection of SP: messages on the wire, the TCP mapping of SP for an agent.
+
+    what a peer does                 what it is answered
+    text                             close 1003
+    more than is taken               close 1009
+    what RFC 6455 does not allow     close 1002, or 1007 where UTF-8 is at fault
+    ping                             pong, of pings that wait together the last one's
+    close                            close
+
+Not here: the handshake (`handshake`), and what an agent sees (`messages`).
+Invariant: of a peer's messages at most one is held, and only as much of it as has come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from wsproto.connection import Connection, ConnectionState
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping
+from wsproto.extensions import Extension
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
+
+from aeron_media.connections.relay.session import Session, SessionError
+from aeron_media.sp.peer import greeting_of
+from aeron_media.sp.websocket.handshake import WsAnswer, WsHandshake, WsRequest
+from aeron_media.sp.websocket.messages import LENGTH, MessageCutter
+from aeron_media.sp.websocket.params import PROTOCOLS, WsParams
+
+#: Who listens and closes a connection so soon, without a message, has refused the peer. Our own number: a connection
+#: of SP that has lived so long is one that worked.
+REFUSAL_LIMIT_S: Final = 1.0
+REFUSAL: Final = "this endpoint takes no peer now"
+_ENDS_WELL: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, CloseReason.NO_STATUS_RCVD)
+
+
+class WsSession(Session):
+    """See `Session`; `now` returns seconds of a clock that only runs forward."""
+
+    protocol = "WebSocket"
+    # Ten thousand empty messages fit into one.
+    reads_per_turn = 1
+
+    def __init__(
+        self, params: WsParams, *, server_side: bool, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limit = _MessageLimit(params.max_message_length)
+        self._is_server = server_side
+        self._handshake: WsHandshake = (WsAnswer if server_side else WsRequest)(params, [self._limit])
+        self._now = now
+        self._shaken_at = 0.0
+        self._connection: Connection | None = None
+        # Of the handshake, until it is done.
+        self._fed = b""
+        self._wire_has_ended = False
+        self._is_over = False
+        # Words, not an exception: one that is kept keeps whoever has called, and their sockets.
+        self._fault = ""
+        self._plain: list[bytes | bytearray] = [greeting_of(PROTOCOLS[params.subprotocol])]
+        self._plain_length = len(self._plain[0])
+        # As much of a message as has come.
+        self._message = bytearray()
+        self._cutter = MessageCutter()
+        self._has_sent_message = False
+        self._outgoing: list[bytes] = []
+        # The last one alone is answered, as RFC 6455 allows: a flood of pings costs no memory.
+        self._ping: Ping | None = None
+
+    @property
+    def awaits_answer(self) -> bool:
+        """See `Session.awaits_answer`."""
+        return self._state is ConnectionState.LOCAL_CLOSING
+
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return len(self._message)
+
+    @property
+    def _state(self) -> ConnectionState:
+        return ConnectionState.CONNECTING if self._connection is None else self._connection.state
+
+    def feed(self, data: bytes) -> None:
+        """See `Session.feed`."""
+        if not data:
+            self._wire_has_ended = True
+        elif self._connection is None:
+            self._fed += data
+        elif self._state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING) and not self._is_over:
+            self._connection.receive_data(data)
+
+    def shake(self) -> bool:
+        """See `Session.shake`."""
+        fed, self._fed = self._fed, b""
+        self._connection = self._handshake.feed(fed)
+        if self._connection is not None:
+            self._shaken_at = self._now()
+            return True
+        if self._wire_has_ended:
+            raise SessionError(f"the peer has left in the middle of the {self.protocol} handshake")
+        return False
+
+    def read(self, length: int) -> bytes | None:
+        """See `Session.read`; of messages only whole ones are returned, however long."""
+        assert self._connection is not None
+        events = self._connection.events()
+        while self._plain_length < length and not self._is_over:
+            event = next(events, None)
+            if event is not None:
+                self._on_event(event)
+            elif self._wire_has_ended:
+                self._is_over = True
+            else:
+                break
+        if self._plain:
+            plain = b"".join(self._plain)
+            self._plain.clear()
+            self._plain_length = 0
+            return plain
+        if self._fault:
+            raise SessionError(self._fault)
+        return b"" if self._is_over else None
+
+    def write(self, data: bytes) -> None:
+        """See `Session.write`; what comes after a close is lost."""
+        assert self._connection is not None
+        for fragment, is_last in self._cutter.cut(data):
+            self._has_sent_message = True
+            if self._state is ConnectionState.OPEN:
+                message = BytesMessage(data=fragment, message_finished=is_last)
+                self._outgoing.append(self._connection.send(message))
+
+    def end(self) -> bool:
+        """See `Session.end`; this is where a peer that was refused learns so."""
+        if self._state is ConnectionState.OPEN:
+            if self._has_refused():
+                self._close(CloseReason.POLICY_VIOLATION, REFUSAL)
+            elif self._cutter.is_within_message:
+                self._close(CloseReason.INTERNAL_ERROR, "the rest of a message is lost")
+            else:
+                self._close(CloseReason.NORMAL_CLOSURE, "")
+        return True
+
+    def take_outgoing(self) -> bytes:
+        """See `Session.take_outgoing`."""
+        if self._ping is not None and self._connection is not None and self._state is ConnectionState.OPEN:
+            self._outgoing.append(self._connection.send(self._ping.response()))
+        self._ping = None
+        outgoing = self._handshake.outgoing + b"".join(self._outgoing)
+        self._handshake.outgoing = b""
+        self._outgoing.clear()
+        return outgoing
+
+    def _has_refused(self) -> bool:
+        if not self._is_server or self._has_sent_message:
+            return False
+        return not self._cutter.is_greeted or self._now() - self._shaken_at < REFUSAL_LIMIT_S
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, BytesMessage):
+            self._on_fragment(event)
+        elif isinstance(event, Ping):
+            self._ping = event
+        elif isinstance(event, CloseConnection):
+            self._is_over = True
+            if self._state in (ConnectionState.REMOTE_CLOSING, ConnectionState.CLOSED):
+                self._on_close(event)
+            else:
+                self._on_violation(event)
+
+    def _on_fragment(self, event: BytesMessage) -> None:
+        if event.message_finished and not self._message:
+            self._give(event.data)
+            return
+        self._message += event.data
+        if event.message_finished:
+            self._give(self._message)
+            self._message = bytearray()
+        self._limit.held = len(self._message)
+
+    def _give(self, message: bytes | bytearray) -> None:
+        self._plain += (LENGTH.pack(len(message)), message)
+        self._plain_length += LENGTH.size + len(message)
+
+    def _on_close(self, event: CloseConnection) -> None:
+        if self._state is ConnectionState.REMOTE_CLOSING:
+            assert self._connection is not None
+            self._outgoing.append(self._connection.send(event.response()))
+        if event.code not in _ENDS_WELL:
+            text = f"the peer has closed the connection with {int(event.code)}"
+            self._fault = f"{text}: {event.reason!a}" if event.reason else text
+
+    def _on_violation(self, event: CloseConnection) -> None:
+        if event.code == CloseReason.UNSUPPORTED_DATA:
+            text = "text, which SP does not have"
+        elif event.code == CloseReason.MESSAGE_TOO_BIG:
+            text = f"a message of more than {self._limit.max_length} bytes"
+        else:
+            text = f"what WebSocket does not allow: {event.reason}"
+        if self._state is ConnectionState.OPEN:
+            self._close(event.code, text)
+        self._fault = f"the peer has sent {text}"
+
+    def _close(self, code: int, reason: str) -> None:
+        assert self._connection is not None
+        self._outgoing.append(self._connection.send(CloseConnection(code=code, reason=reason)))
+
+
+class _MessageLimit(Extension):
+    """Looks at the header of each frame, before anything of the frame is held; on the wire it is not mentioned."""
+
+    name = "aeron-message-limit"
+
+    def __init__(self, max_length: int) -> None:
+        self.max_length = max_length
+        #: Bytes that have come of the message before.
+        self.held = 0
+
+    def enabled(self) -> bool:
+        return True
+
+    def offer(self) -> bool:
+        return False
+
+    def frame_inbound_header(
+        self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int
+    ) -> CloseReason | RsvBits:
+        if opcode is Opcode.TEXT:
+            return CloseReason.UNSUPPORTED_DATA
+        if not opcode.iscontrol() and payload_length > self.max_length - self.held:
+            return CloseReason.MESSAGE_TOO_BIG
+        return RsvBits(rsv1=False, rsv2=False, rsv3=False)

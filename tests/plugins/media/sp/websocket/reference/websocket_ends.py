@@ -1,0 +1,65 @@
+"""Sessions of ours at one end of a connection without a socket, with what came out of them."""
+
+from __future__ import annotations
+
+import struct
+
+from aeron_media.connections.relay.session import SessionError
+from aeron_media.sp.websocket.params import WsParams
+from aeron_media.sp.websocket.session import WsSession
+from plain_websocket import MASK, answer, frames_of, headers_of, request
+
+GREETING = b"\0SP\0\0\x11\0\0"
+LONG = 1 << 30
+
+
+class End:
+    """A session whose hands are shaken. `mask` is that of what its peer must send."""
+
+    def __init__(self, *, server_side=True, max_message_length=1 << 20):
+        self.now = 100.0
+        params = WsParams("pair1.sp.nanomsg.org", "example.com", "/", max_message_length)
+        self.session = WsSession(params, server_side=server_side, now=lambda: self.now)
+        self.mask = MASK if server_side else None
+        if server_side:
+            self.session.feed(request())
+            assert self.session.shake()
+            self.session.take_outgoing()
+        else:
+            _, headers = headers_of(self.session.take_outgoing())
+            assert not self.session.shake()
+            self.session.feed(answer(headers["sec-websocket-key"]))
+            assert self.session.shake()
+        assert self.session.read(LONG) == GREETING
+
+    def hear(self, data):
+        """Feed what the peer sends; return what the agent reads then, None for an end."""
+        self.session.feed(data)
+        return self.read()
+
+    def read(self):
+        pieces = b""
+        while (piece := self.session.read(LONG)) is not None:
+            if not piece:
+                return pieces or None
+            pieces += piece
+        return pieces
+
+    def fault(self, data):
+        """Feed what the peer must not send; return why."""
+        self.session.feed(data)
+        try:
+            while self.session.read(LONG):
+                pass
+        except SessionError as error:
+            return str(error)
+        return ""
+
+    def sent(self):
+        """Return the frames that are to be sent."""
+        return frames_of(self.session.take_outgoing())
+
+
+def plain(*messages):
+    """Return messages as an agent has them."""
+    return b"".join(struct.pack(">Q", len(message)) + message for message in messages)
