@@ -154,6 +154,9 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).stream.close(True)
         self._listener.close()
+        # Each slot refers to this endpoint through its feed: break the cycle, or the epoll descriptor stays open until
+        # the garbage collector runs.
+        self._slots.clear()
 
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""
