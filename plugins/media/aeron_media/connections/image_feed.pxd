@@ -13,10 +13,10 @@ from aeron_media._native cimport limits
 @cython.final
 cdef class ImageFeed:
     cdef readonly int32_t session_id
-    cdef readonly int64_t position            # where the next message begins, unless padding comes first
-    cdef readonly bint is_broken              # nobody is left who could take anything
+    cdef readonly int64_t position            # where the next message begins, unless padding precedes it
+    cdef readonly bint is_broken              # all images are gone
     cdef readonly int32_t max_message_length
-    cdef AtomicBuffer _packet                 # frames that were taken, up to `_packet_length`
+    cdef AtomicBuffer _packet                 # frames to be flushed, up to `_packet_length`
     cdef int64_t _capacity
     cdef int64_t _packet_length
     cdef int64_t _packet_position             # where the next flush begins
@@ -30,7 +30,7 @@ cdef class ImageFeed:
     cdef AtomicBuffer _limits                 # int64 each; NO_POSITION while there is no image
     cdef int32_t _count                       # of streams
     cdef bint _had_stream                     # there was an image once
-    cdef AtomicBuffer _behind                 # what lies behind a message in memory that is not the feed's
+    cdef AtomicBuffer _behind                 # saved bytes that follow a message in a foreign buffer
     cdef SocketAddress _source
     cdef Setup _setup
     cdef ReceiveChannelEndpoint _endpoint
@@ -38,7 +38,7 @@ cdef class ImageFeed:
     cdef int64_t _time_of_last_setup_ns
     cdef int64_t _time_of_last_send_ns
     cdef int64_t _refresh_ns
-    cdef int64_t _join_deadline_ns            # until it streams that join hold up the others
+    cdef int64_t _join_deadline_ns            # until then, streams that join delay the others
 
     cdef int32_t begin(self, int32_t session_id, SocketAddress source, int64_t now_ns) except -1 nogil
     cdef int32_t work(self, int64_t now_ns) except -1 nogil

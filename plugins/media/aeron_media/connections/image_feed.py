@@ -1,11 +1,11 @@
-"""What a peer says, as the Aeron streams that the driver takes it for.
+"""Image feed: the messages of one peer, written into the images of all subscribed Aeron streams.
 
-A peer of a medium that knows no streams says the same to each stream that somebody subscribed to: one session, its
-position the same in all of them. The feed is the sender that the driver believes in: it sends a SETUP until the image
-is there, DATA as far as status messages allow, heartbeats, and an end.
+A protocol without stream ids delivers the same messages to each stream that has subscribers: one session, with the same
+position in all of them. Towards the driver the feed acts as an Aeron sender: it sends SETUP frames until the image
+exists, DATA frames up to the limit of status messages, heartbeats, and an end of stream.
 
-Not here: the connection, and what a message is.
-Invariant: what `offer` took is in the log buffers after the next `flush`, or the feed is broken.
+Not here: the connection, and the format of messages.
+Invariant: a message that `offer` accepted is in the log buffers after the next `flush`, or the feed is broken.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class ImageFeed:
-    """The streams of one connection; used by the receiver. `packet` is memory that all feeds of an endpoint share.
+    """The streams of one connection; used by the receiver. All feeds of an endpoint share the memory `packet`.
 
-    Lengths are bytes. `window_length` 0 stands for as much as an image takes, which is half a term.
+    Lengths are bytes. With `window_length` 0 the window is half a term, the most an image accepts.
     """
 
     def __init__(self, packet: AtomicBuffer, term_length: int, mtu: int, window_length: int = 0) -> None:
@@ -48,12 +48,12 @@ class ImageFeed:
         self._setup.mtu = mtu
 
     def bind(self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher) -> None:
-        """ImageFeed the images of an endpoint; before anything else."""
+        """Set the endpoint and the dispatcher of the images. Call this first."""
         self._endpoint = endpoint
         self._dispatcher = dispatcher
 
     def begin(self, session_id: int, source: SocketAddress, now_ns: int) -> int:
-        """Stand for a new peer, at `source`. Return 0."""
+        """Start the session of a new peer at `source`. Return 0."""
         self.session_id = session_id
         self._source.assign(source)
         self.position = 0
@@ -63,7 +63,7 @@ class ImageFeed:
         self._limit = wire.NO_POSITION
         self.is_broken = False
         self._had_stream = False
-        # Ids of terms say nothing by themselves; those of a session are its own.
+        # Any initial term id is valid; the session id serves as one.
         self._setup.initial_term_id = session_id
         self._setup.session_id = session_id
         self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
@@ -72,7 +72,7 @@ class ImageFeed:
         return 0
 
     def work(self, now_ns: int) -> int:
-        """Do what is due by the clock: look for streams, describe them, and say that the peer is there. Return 0."""
+        """Do timed work: find new streams, send SETUP frames and heartbeats. Return 0."""
         if now_ns >= self._refresh_ns:
             self._refresh(now_ns)
         if self._had_stream and self._limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
@@ -85,7 +85,7 @@ class ImageFeed:
 
     def _refresh(self, now_ns: int) -> int:
         self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
-        # Without images a feed is broken, whether or not anything comes that would show it.
+        # Detects that all images are gone even while the peer sends nothing.
         self.consumed_position()
         count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
         for index in range(count):
@@ -94,7 +94,7 @@ class ImageFeed:
                 self._stream_ids.put_i32(self._count * 4, stream_id)
                 self._limits.put_i64(self._count * 8, wire.NO_POSITION)
                 self._count += 1
-                # Its SETUP is due, and nobody gets anything until it has come as far as the others.
+                # Its SETUP is due. No stream receives data until the new one has joined at the same position.
                 self._limit = wire.NO_POSITION
                 self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
                 self._join_deadline_ns = now_ns + limits.JOIN_TIMEOUT_NS
@@ -107,7 +107,7 @@ class ImageFeed:
                 self._forget(index)
             else:
                 index += 1
-        # Where no other stream is held up by one that does not join, it may try again soon.
+        # A stream that fails to join delays the others: retry rarely if there are others.
         self._refresh_ns = now_ns + (
             limits.RETRY_INTERVAL_NS if self._count > 0 else limits.REFRESH_INTERVAL_NS
         )
@@ -137,7 +137,7 @@ class ImageFeed:
         return 0
 
     def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
-        """Take how far an image may be filled; return 0."""
+        """Update the limit of an image from a status message; return 0."""
         index = self._index_of(sm.stream_id)
         if index < 0:
             return 0
@@ -153,17 +153,17 @@ class ImageFeed:
         return self._update_limit()
 
     def has_begun(self) -> bool:
-        """Return whether there has been an image."""
+        """Return whether there has ever been an image."""
         return self._had_stream
 
     def has_room(self, length: int) -> bool:
-        """Return whether a message of `length` bytes can be taken now, 0 for any at all."""
+        """Return whether a message of `length` bytes fits now."""
         return self.position + self._required(length) <= self._limit
 
     def _required(self, length: int) -> int:
         framed = self._framed_length(length)
         left = self._term_length - positions.compute_term_offset(self.position, self._bits)
-        # What does not fit a term is preceded by padding to its end.
+        # A message that does not fit into the rest of the term goes into the next one, after padding.
         return framed if framed <= left else left + framed
 
     def _framed_length(self, length: int) -> int:
@@ -172,17 +172,17 @@ class ImageFeed:
         return positions.fragmented_length(length, self._max_payload_length)
 
     def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
-        """Take a message that there is room for; return 0. `length` is at most `max_message_length`."""
+        """Append a message for which `has_room` holds; return 0. `length` is at most `max_message_length`."""
         self._pad_unless_fitting(length, now_ns)
         return self._append_fragments(buffer, offset, length, reserved_value, now_ns, False)
 
     def offer_in_place(
         self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int
     ) -> int:
-        """Take a message without a copy; return 0. For long ones: each is handed on by itself.
+        """Append a message without copying it to the packet; return 0. Worthwhile for long messages.
 
-        What lies in `buffer` up to a header's length before the message is overwritten, and so is the message; what
-        lies behind it is not. Where the buffer is too short for that, it is copied.
+        Overwrites the message in `buffer` and as many bytes before it as a header has; bytes after it are preserved.
+        Copies the message if the buffer has too little space around it.
         """
         if (
             offset < wire.DATA_HEADER_LENGTH
@@ -250,7 +250,7 @@ class ImageFeed:
         self._packet_length += aligned_length
         self.position += aligned_length
         if positions.compute_term_offset(self.position, self._bits) == 0:
-            # A packet is of one term.
+            # A packet never spans two terms.
             self.flush(now_ns)
         return 0
 
@@ -295,7 +295,7 @@ class ImageFeed:
         )
 
     def flush(self, now_ns: int) -> int:
-        """Put what was taken into the log buffers; return its bytes."""
+        """Write the pending frames into the log buffers; return their length in bytes."""
         length = self._packet_length
         if length == 0:
             return 0
@@ -304,7 +304,7 @@ class ImageFeed:
         return length
 
     def _pass_on(self, buffer: AtomicBuffer, offset: int, length: int, now_ns: int) -> int:
-        """Have all streams take frames, up to `position`; return 0."""
+        """Deliver frames that end at `position` to all streams; return 0."""
         self._time_of_last_send_ns = now_ns
         index = 0
         while index < self._count:
@@ -314,7 +314,7 @@ class ImageFeed:
             if used == length:
                 index += 1
             else:
-                # Its image is gone: who subscribes again begins with a new one.
+                # Its image is gone; a later subscriber gets a new one.
                 self._forget(index)
         self._packet_position = self.position
         if self._count == 0:
@@ -331,7 +331,7 @@ class ImageFeed:
         return 0
 
     def consumed_position(self) -> int:
-        """Return what all subscribers of all streams have taken, or `wire.NO_POSITION` where there are none."""
+        """Return the position that all subscribers of all streams have consumed, `wire.NO_POSITION` without any."""
         lowest = self.position
         index = 0
         while index < self._count:
@@ -342,7 +342,7 @@ class ImageFeed:
                 lowest = min(lowest, position)
                 index += 1
             elif self._limits.get_i64(index * 8) == wire.NO_POSITION:
-                # Its image is still to be made: it joins where the others are.
+                # Its image does not exist yet: it will join at the current position.
                 index += 1
             else:
                 self._forget(index)
@@ -352,7 +352,7 @@ class ImageFeed:
         return lowest
 
     def end(self, now_ns: int) -> int:
-        """Say that nothing more will come; return 0."""
+        """Send the end of stream; return 0."""
         self.flush(now_ns)
         return self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED | wire.DATA_FLAG_EOS, now_ns)
 
@@ -371,7 +371,7 @@ class ImageFeed:
     def _send_heartbeats(self, flags: int, now_ns: int) -> int:
         self._time_of_last_send_ns = now_ns
         if self._packet_length > 0:
-            # The memory is in use; what is in it says that the peer is there.
+            # The packet holds frames that are about to be flushed, which makes a heartbeat unnecessary.
             return 0
         self._put_header(self._packet, 0, 0, flags, wire.TYPE_DATA, 0)
         for index in range(self._count):

@@ -1,4 +1,4 @@
-"""What went wrong with relayed connections, in words, on its way from the relay to the conductor."""
+"""Faults of relayed connections, passed from the relay thread to the conductor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 from aeron_core._native.address import SocketAddress
 from aeron_core.spi.endpoints import Fault
 
-#: Faults that wait to be logged; more are dropped, so that a flood of them costs no memory. Our own number.
+#: Faults that wait to be logged; older ones are dropped, which bounds the memory of a flood. Invented.
 KEPT: Final = 16
 
 
 class FaultKind(enum.Enum):
-    """Why there is no connection, as it is counted."""
+    """Categories in which failed connections are counted."""
 
     CERTIFICATE = "certificate"
     PROTOCOL = "protocol"
@@ -24,25 +24,25 @@ class FaultKind(enum.Enum):
 
 
 class RelayFaults:
-    """Kept by the relay's thread, taken by the conductor."""
+    """Written by the relay thread, read by the conductor."""
 
     def __init__(self) -> None:
-        # Appending and popping are atomic.
+        # Appending to and popping from a deque are atomic.
         self._kept: deque[Fault] = deque(maxlen=KEPT)
         self._counts: Counter[FaultKind] = Counter()
 
     def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
-        """Keep a fault, and the peer that it came from; count it where it is of a `kind`."""
+        """Store a fault and the address of its peer; count it if `kind` is given."""
         self._kept.append(Fault(text, "" if peer is None else str(peer)))
         if kind is not None:
             self._counts[kind] += 1
 
     def count(self, kind: FaultKind) -> int:
-        """Return how many of a kind there were."""
+        """Return how many faults of a kind have occurred."""
         return self._counts[kind]
 
     def take(self) -> Fault | None:
-        """Return a fault that was not taken yet, the oldest first."""
+        """Remove and return the oldest fault; None if there is none."""
         try:
             return self._kept.popleft()
         except IndexError:

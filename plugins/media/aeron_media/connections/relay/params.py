@@ -1,4 +1,4 @@
-"""What a relay is made from."""
+"""Parameters of a relay thread."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from aeron_media.connections.relay.session import Session
 
 @dataclass(frozen=True)
 class RelayParams:
-    """`name` is that of the thread.
+    """`name` is part of the thread's name.
 
-    `new_session` is called by the thread, and may raise OSError and ValueError. TCP and the session's handshake
-    must come about within `handshake_limit_s`. A message that was begun must be gone on with within
-    `message_limit_s`, where a session knows of messages.
+    The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the session must
+    complete within `handshake_limit_s`. If the session has messages, the rest of an incomplete one must continue to
+    arrive within `message_limit_s`.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Connections that a thread relays, as plain streams. Not here: what that thread does (`relay_thread`)."""
+"""Relay network: listeners and connections with a protocol that a relay thread handles (`relay_thread`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class RelayNetwork(ConnectionNetwork):
-    """The sockets of the operating system, with a protocol on top; used by the conductor.
+    """TCP sockets with a protocol on top; used by the conductor. Each endpoint has its own.
 
-    An endpoint has one of its own. Parameters must not know it: sockets are closed with their last stream, which a
-    cycle would delay.
+    The parameters must not refer to it: sockets are closed when their last connection is released, and a reference
+    cycle would delay that.
     """
 
     def __init__(self, listening: RelayParams, dialing: RelayParams) -> None:
@@ -29,7 +29,7 @@ class RelayNetwork(ConnectionNetwork):
         self._relays: dict[tuple[int, int], RelayThread] = {}
 
     def listen(self, options: ListenOptions) -> RelayListener:
-        """See `ConnectionNetwork.listen`; connections are taken once their handshakes are done."""
+        """See `ConnectionNetwork.listen`; a connection is accepted once its handshake is complete."""
         sock = listening_socket(options)
         host, port, *rest = sock.getsockname()
         relay = RelayThread(self._listening, listener=sock)
@@ -37,7 +37,7 @@ class RelayNetwork(ConnectionNetwork):
         return RelayListener(relay.agent_end, local, relay.close)
 
     def new_connection(self, *, sndbuf_length: int = 0, rcvbuf_length: int = 0) -> RelaySocket:
-        """See `ConnectionNetwork.new_connection`; a stream is connected once its handshake is done."""
+        """See `ConnectionNetwork.new_connection`; it is connected once its handshake is complete."""
         lengths = (sndbuf_length, rcvbuf_length)
         if lengths not in self._relays:
             self._relays[lengths] = RelayThread(
@@ -47,11 +47,11 @@ class RelayNetwork(ConnectionNetwork):
         return RelaySocket(self._relays[lengths].agent_end)
 
     def take_fault(self) -> Fault | None:
-        """Return why a connection has failed, if one has and it was not taken yet."""
+        """Remove and return the oldest fault of a connection; None if there is none."""
         return self._listening.faults.take() or self._dialing.faults.take()
 
     def close(self) -> None:
-        """Connect no more streams; threads end once those that there are have been closed."""
+        """Stop connecting; the threads end once the existing connections are closed."""
         for relay in self._relays.values():
             relay.close()
         self._relays.clear()

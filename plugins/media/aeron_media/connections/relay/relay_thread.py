@@ -1,9 +1,10 @@
-"""The thread that ends a protocol, as TLS is, for the connections of one endpoint.
+"""Relay thread: handles a protocol such as TLS for the connections of one endpoint, and owns their TCP sockets.
 
-It owns their TCP sockets. Agents never hold the GIL, which what is written in Python needs: they have plain streams, of
-which this thread has the other ends (`aeron_media._native.relays`). Where nothing comes, it sleeps.
+Sessions are Python code and need the GIL, which agents never hold. An agent therefore has one end of a pair of plain
+sockets for each connection, and this thread has the other end (`aeron_media._native.relays`). It sleeps in epoll while
+nothing arrives.
 
-Not here: what is done with a connection (`relayed_connection`).
+Not here: relaying one connection (`relayed_connection`).
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from aeron_media.connections.relay.relayed_connection import (
 )
 from aeron_media.connections.relay.watches import Watches
 
-#: Connections that may be in their handshakes, or be parted with; those beyond wait in the kernel's backlog. Our own
-#: number: as many as the connections of an endpoint, unless it is told otherwise.
+#: Connections that may be in their handshake or closing at the same time; others wait in the kernel's backlog.
+#: Invented: the default of max-connections=.
 MAX_HANDSHAKES: Final = 256
-#: Before a listener that has failed, as it does where no more files may be open, is asked again. Our own number.
+#: Before a listener that failed is polled again, for example when no more files may be open. Invented.
 LISTENER_PAUSE_S: Final = 0.1
 
 Connect = Callable[[SocketAddress], socket.socket]
 
 
 class RelayThread:
-    """Relays what comes to `listener`, and what is asked for over the control socket.
+    """Relays the connections that `listener` accepts and those that agents request over the control socket.
 
-    All but the constructor, `agent_end` and `close` belong to the thread.
+    All methods but the constructor and `close` run on the thread.
     """
 
     def __init__(
@@ -56,23 +57,23 @@ class RelayThread:
         self._faults = params.faults
         self._listener = listener
         self._connect = connect
-        #: The agents' end of the control socket.
+        #: The agents' end of the control socket; any thread may use it.
         self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
         self._connections: set[RelayedConnection] = set()
         self._shaking: set[RelayedConnection] = set()
-        # Those whose agents have nothing to do with them any more.
+        # Their agents have released them; the peer still has to read or to answer.
         self._parting: set[RelayedConnection] = set()
-        # Those that are worked on without being reported.
+        # Have more to read, but epoll does not report them any more.
         self._unread: set[RelayedConnection] = set()
-        # Those that have a deadline.
+        # Have a deadline.
         self._timed: set[RelayedConnection] = set()
-        # Hands are shaken, and there is no room to tell the agent.
+        # The handshake is complete, but the control socket is full: handed over later.
         self._unheard: deque[RelayedConnection] = deque()
-        # Their descriptors may be named by events of this turn: nobody else may have the numbers yet.
+        # Closed at the end of the turn: pending events may still name their descriptors, which must not be reused.
         self._done: list[RelayedConnection] = []
         self._by_descriptor: dict[int, RelayedConnection] = {}
-        # By the inode of the agent's end.
+        # By the inode of the agent's end, which identifies it in an abort request.
         self._by_agent: dict[int, RelayedConnection] = {}
         self._paused_until = 0.0
         self._watches = Watches()
@@ -82,8 +83,8 @@ class RelayThread:
         self.thread.start()
 
     def close(self) -> None:
-        """Take no more; the thread ends once agents have closed their ends and what they sent is delivered."""
-        # A listener that is shut down leaves its port at once; its number stays the thread's.
+        """Stop accepting; the thread ends once agents have closed their ends and their data is delivered."""
+        # Shutdown frees the port at once, while the descriptor stays with the thread.
         if self._listener is not None:
             _shut_down(self._listener)
         _shut_down(self.agent_end)
@@ -94,8 +95,8 @@ class RelayThread:
         try:
             while not self._is_closing or self._connections:
                 self._turn()
-        except Exception as error:  # the thread has nobody to raise it to
-            self._faults.keep(f"{self.thread.name} has ended, a fault of this program: {error!r}")
+        except Exception as error:  # no caller could handle it
+            self._faults.keep(f"{self.thread.name} has ended because of an internal error: {error!r}")
         finally:
             for connection in list(self._connections):
                 self._drop(connection)
@@ -158,7 +159,7 @@ class RelayThread:
             return
         except OSError as error:
             if not self._is_closing and error.errno != errno.EINVAL:
-                self._faults.keep(f"connections cannot be taken: {error.strerror}")
+                self._faults.keep(f"cannot accept connections: {error.strerror}")
             self._paused_until = now + LISTENER_PAUSE_S
             return
         host, port, *rest = name
@@ -235,7 +236,7 @@ class RelayThread:
             assert connection.plain is not None
             self._watches.set(connection.plain, None)
             del self._by_descriptor[descriptor]
-            # Whether it was aborted was said before.
+            # An abort request was sent before the hang-up: process it first.
             self._take_asked(now)
             if connection.phase is Phase.DONE:
                 return
@@ -245,7 +246,7 @@ class RelayThread:
         self._settle(connection)
 
     def _settle(self, connection: RelayedConnection) -> None:
-        """See where a connection has come to."""
+        """Update the sets and watches after a connection may have changed its phase."""
         if connection.phase is Phase.DONE:
             self._drop(connection)
             return
@@ -279,7 +280,7 @@ class RelayThread:
     def _on_parting(self, connection: RelayedConnection) -> None:
         self._shaking.discard(connection)
         self._parting.add(connection)
-        # Who aborts it now does not keep the peer from reading why.
+        # An abort from now on must not prevent the peer from reading the reason.
         self._by_agent.pop(connection.agent_inode, None)
         if connection in self._unheard:
             self._unheard.remove(connection)
@@ -288,13 +289,13 @@ class RelayThread:
             del self._by_descriptor[connection.plain.fileno()]
 
     def _tell(self, connection: RelayedConnection) -> bool:
-        """Hand the plain end of a connection over; return whether there was room for it."""
+        """Hand the agent's end of a connection over; return False if the control socket is full."""
         assert connection.agent_end is not None
         try:
             if not hand_over(self._control.fileno(), connection.agent_end.fileno(), connection.peer):
                 return False
         except OSError:
-            # Nobody takes connections any more: the connection sees that its other end is closed.
+            # The endpoint is closed. Closing the agent's end below ends the connection.
             pass
         connection.agent_end.close()
         connection.agent_end = None
@@ -305,7 +306,7 @@ class RelayThread:
             if sock is not None:
                 self._watches.set(sock, None)
                 self._by_descriptor.pop(sock.fileno(), None)
-        # The number may be another one's by now.
+        # The inode may have been reused for another connection.
         if self._by_agent.get(connection.agent_inode) is connection:
             del self._by_agent[connection.agent_inode]
         self._connections.discard(connection)
@@ -337,13 +338,13 @@ def _is_overdue(connection: RelayedConnection, now: float) -> bool:
 
 
 def _refuse(plain: socket.socket, code: int) -> None:
-    # Whoever has asked may have left.
+    # The agent may have closed its end.
     with contextlib.suppress(OSError):
         plain.send(bytes([code]))
     plain.close()
 
 
 def _shut_down(sock: socket.socket) -> None:
-    # It may have been shut down before.
+    # Fails if it is already shut down.
     with contextlib.suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)

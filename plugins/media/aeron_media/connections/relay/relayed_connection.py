@@ -1,19 +1,19 @@
-"""Relays one connection: a protocol on the wire, plain bytes on a pair of sockets whose other end an agent has.
+"""Relayed connection: a session on the wire, plain bytes on a socket pair towards an agent.
 
-    CONNECTING ──TCP is there──► SHAKING ──handshake──► RELAYING ──agent has closed──► CLOSING ──all sent──► DONE
-    CLOSING ──all sent, and the peer is to answer──► PARTING ──it has──► DONE
-    SHAKING, RELAYING ──at fault──► PARTING ──the peer has left──► DONE
-    any ──lost, overdue, aborted, all said──► DONE
+    CONNECTING ──TCP connected──► SHAKING ──handshake──► RELAYING ──agent closed──► CLOSING ──all sent──► DONE
+    CLOSING ──all sent, answer expected──► PARTING ──answered──► DONE
+    SHAKING, RELAYING ──session fault──► PARTING ──peer closed──► DONE
+    any ──lost, timed out, aborted, both directions ended──► DONE
 
-To close a socket with something unread has the kernel throw away what is on its way to the peer: who parts reads on,
-and keeps nothing.
+If a TCP socket is closed while it has unread bytes, the kernel sends a reset and discards data in flight to the
+peer. While CLOSING and PARTING the connection therefore keeps reading and drops what it reads.
 
-Backpressure: of each direction at most one read is held, and nothing is read while it cannot be passed on. An end in
-one direction is an end in that direction: what the session says on the wire, a shutdown on the pair.
+Back pressure: at most one read is held per direction, and nothing is read until that is passed on. A half close is
+relayed in its direction: the end of the session on the wire, a shutdown on the pair.
 
-Not here: the protocol (`session`), and who waits for the sockets (`relay_thread`).
-Invariant: a socket that has hung up is waited for no more, so none of them is reported without end. What one that has
-hung up has still to say is read turn by turn (`is_unread`).
+Not here: the protocol (`session`), and waiting for the sockets (`relay_thread`).
+Invariant: a socket that has hung up is no longer watched, because epoll would report it endlessly. Its unread bytes are
+read turn by turn (`is_unread`).
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from aeron_media.connections.relay.session import Session, SessionError
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
 
-#: Bytes of one read, some TLS records.
+#: Bytes of one read: a few TLS records.
 CHUNK_LENGTH: Final = 1 << 16
-#: Reads from one agent before other connections have their turn.
+#: Reads from one agent per turn, so that the other connections are served.
 READS_PER_TURN: Final = 16
-#: For what is left to be sent when the agent has closed its end. Our own number: a slow link, not a stalled peer.
+#: For sending the rest after the agent has closed its end. Invented: enough for a slow link, not for a stalled peer.
 CLOSING_LIMIT_S: Final = 5.0
-#: To close it is to have the kernel throw away what it still holds, and tell the peer so.
+#: SO_LINGER of 0 s: close discards unsent data and sends a reset.
 _ABORTS: Final = struct.pack("ii", 1, 0)
 _HANGS: Final = select.EPOLLHUP | select.EPOLLERR
 
 
 class Phase(enum.Enum):
-    """What a connection is at."""
+    """The state of a connection; see the module."""
 
     CONNECTING = enum.auto()
     SHAKING = enum.auto()
@@ -57,7 +57,7 @@ class Phase(enum.Enum):
 
 
 class RelayedConnection:
-    """Used by the relay's thread. `plain` is this end of the pair, None where one is to be made after the handshake."""
+    """Used by the relay thread. `plain` is this end of the pair; None creates the pair after the handshake."""
 
     def __init__(
         self,
@@ -69,35 +69,35 @@ class RelayedConnection:
     ) -> None:
         self.wire = wire
         self.plain = plain
-        #: The agent's end of a pair that was made here, until it is handed over.
+        #: The agent's end of a pair that was created here, until it is handed over.
         self.agent_end: socket.socket | None = None
-        #: Of the agent's end, 0 until it is known.
+        #: Inode of the agent's end, 0 until it is known.
         self.agent_inode = 0
         self.peer = peer
-        #: When it is given up, None where it may take any time.
+        #: When the connection is given up; None without a limit.
         self.deadline: float | None = None
         self._session = session
         self._params = params
         self._faults = params.faults
         self.phase = Phase.SHAKING
         self.wire_hangs = False
-        #: There may be more to read from a wire that has hung up, which is not reported again.
+        #: There may be more to read from a wire that has hung up, which epoll does not report again.
         self.is_unread = False
         self._to_wire = memoryview(b"")
         self._to_plain = memoryview(b"")
         self._has_heard = False
-        # Since a message that was begun was last looked at.
+        # Bytes have arrived since the last check of an incomplete message.
         self._has_heard_more = False
         self._peer_has_ended = False
         self._agent_has_ended = False
         self._has_said_so = False
-        # The session is at fault, and hears no more.
+        # The session has failed: received bytes are dropped.
         self._is_deaf = False
 
-    # What the relay waits for
+    # Events
 
     def wire_events(self) -> int:
-        """Return which events of `wire` to wait for, as epoll names them."""
+        """Return the epoll events of `wire` to wait for."""
         if self.phase is Phase.CONNECTING:
             return select.EPOLLOUT
         wanted = select.EPOLLOUT if self._to_wire else 0
@@ -107,7 +107,7 @@ class RelayedConnection:
         return wanted
 
     def plain_events(self) -> int:
-        """Return which events of `plain` to wait for; that it hangs up is always told."""
+        """Return the epoll events of `plain` to wait for; hang-ups are always reported."""
         if self.phase is not Phase.RELAYING:
             return 0
         wanted = select.EPOLLOUT if self._to_plain else 0
@@ -115,10 +115,10 @@ class RelayedConnection:
             wanted |= select.EPOLLIN
         return wanted
 
-    # What happens
+    # Work
 
     def work(self, now: float) -> None:
-        """Move what can be moved."""
+        """Move as many bytes as possible without blocking."""
         self.is_unread = False
         try:
             if self.phase is Phase.CONNECTING:
@@ -137,14 +137,14 @@ class RelayedConnection:
         except SessionError as error:
             self._refuse(error, now)
         except OSError as error:
-            # Who connects and leaves, as health checks do, is no fault.
+            # Not a fault: health checks, for example, connect and leave.
             self._fail(error.errno or errno.EIO)
-        except Exception as error:  # one connection's trouble must not end the others
-            self._faults.keep(f"a fault of this program: {error!r}", self.peer)
+        except Exception as error:  # must not end the other connections
+            self._faults.keep(f"internal error: {error!r}", self.peer)
             self._fail(errno.EIO)
 
     def on_plain_hangs(self, now: float) -> None:
-        """Take it that the agent has closed its end; what it has sent before is still to be delivered."""
+        """React to the agent closing its end: deliver what it sent before, then close."""
         if self.phase is Phase.RELAYING:
             self.phase = Phase.CLOSING
             self.deadline = now + CLOSING_LIMIT_S
@@ -153,16 +153,16 @@ class RelayedConnection:
             self.phase = Phase.DONE
 
     def abort(self) -> None:
-        """Deliver nothing more, and have the peer see that its connection was not ended in order."""
+        """Reset the connection: discard unsent data, so that the peer sees an error instead of an end."""
         with contextlib.suppress(OSError):
             self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
         self.phase = Phase.DONE
 
     def on_overdue(self, now: float) -> None:
-        """Take it that the deadline has passed."""
+        """React to the deadline having passed."""
         if self.phase is Phase.RELAYING:
             length, limit = self._session.held_length, self._params.message_limit_s
-            text = f"a message of which {length} bytes have come was not gone on with for {limit:g} s"
+            text = f"incomplete message: no more bytes within {limit:g} s after the first {length}"
             self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
             return
         if self.phase is Phase.SHAKING:
@@ -194,7 +194,7 @@ class RelayedConnection:
                 if self._has_heard:
                     what = f"the {self._session.protocol} handshake"
                     self._faults.keep(
-                        f"the peer has left in the middle of {what}", self.peer, FaultKind.OTHER
+                        f"the peer closed the connection during {what}", self.peer, FaultKind.OTHER
                     )
                 self._fail(errno.ECONNRESET)
                 return
@@ -233,7 +233,7 @@ class RelayedConnection:
 
     def _look_for_silence(self, now: float) -> None:
         if self._session.held_length == 0 or self._to_plain:
-            # Nothing was begun, or it is for us that the peer waits.
+            # No incomplete message, or the peer is held back by this end.
             self.deadline = None
         elif self._has_heard_more or self.deadline is None:
             self.deadline = now + self._params.message_limit_s
@@ -252,7 +252,7 @@ class RelayedConnection:
             self._peer_has_ended = not received or self._hears_end(received)
 
     def _hears_end(self, received: bytes) -> bool:
-        """Return whether the peer says that it has no more to say."""
+        """Return whether the session reports the end of the peer's data."""
         if self._is_deaf:
             return False
         try:
@@ -276,7 +276,7 @@ class RelayedConnection:
                     is_answered = self._peer_has_ended or not self._session.awaits_answer
                     self.phase = Phase.DONE if is_answered else Phase.PARTING
                 return
-            # An agent that has closed is not reported again: all it has left must be read now.
+            # A closed agent is not reported again: read everything that is left now.
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
                 return
             reads += 1
@@ -286,7 +286,7 @@ class RelayedConnection:
             except BlockingIOError:
                 return
             except ConnectionResetError:
-                # It has closed with something unread, and everything that it has sent was taken.
+                # The agent closed with unread bytes; everything that it sent was read before.
                 data = b""
             if data:
                 self._session.write(data)
@@ -296,7 +296,7 @@ class RelayedConnection:
     # Sockets
 
     def _send(self) -> bool:
-        """Send what is to be sent; return whether that was possible."""
+        """Send outgoing bytes; return whether all were sent."""
         while True:
             if not self._to_wire:
                 self._to_wire = memoryview(self._session.take_outgoing())
@@ -321,22 +321,22 @@ class RelayedConnection:
             except BlockingIOError:
                 return False
             except (BrokenPipeError, ConnectionResetError):
-                # The agent reads no more, and has closed: that is told by itself.
+                # The agent has closed its end, which epoll reports.
                 return False
         return True
 
     def _end_plain(self) -> None:
         assert self.plain is not None
-        # The agent may have closed already.
+        # Fails if the agent has closed its end.
         with contextlib.suppress(OSError):
             self.plain.shutdown(socket.SHUT_WR)
 
     def _refuse(self, error: SessionError, now: float) -> None:
-        """Give up for a reason that the peer is told, where that is possible."""
+        """Log a session error, and send its alert to the peer if possible."""
         self._faults.keep(str(error), self.peer, error.kind)
         self._is_deaf = True
         if self.plain is not None:
-            # Whoever has the other end may have closed it.
+            # Fails if the agent has closed its end.
             with contextlib.suppress(OSError):
                 if self.phase is Phase.SHAKING:
                     self.plain.send(bytes([errno.EPROTO]))
@@ -358,7 +358,7 @@ class RelayedConnection:
 
     def _fail(self, code: int) -> None:
         if self.phase in (Phase.CONNECTING, Phase.SHAKING) and self.plain is not None:
-            # Perhaps nobody waits for it any more.
+            # Fails if the agent has closed its end.
             with contextlib.suppress(OSError):
                 self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
         else:
@@ -367,5 +367,5 @@ class RelayedConnection:
 
 
 def hangs(events: int) -> bool:
-    """Return whether epoll says that a socket has hung up, or has an error."""
+    """Return whether epoll events report a hang-up or an error."""
     return bool(events & _HANGS)

@@ -1,9 +1,9 @@
-"""What a relay carries: one end of a protocol on top of TCP, without a socket.
+"""Session: one end of a protocol on top of TCP, such as TLS, without a socket.
 
-On one side it takes and gives the bytes of the wire, on the other the plain bytes of an agent.
+One side handles the bytes of the wire, the other the plain bytes of an agent.
 
-Not here: who moves the bytes (`relayed_connection`).
-Invariant: no method blocks or waits.
+Not here: moving the bytes (`relayed_connection`).
+Invariant: no method blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from aeron_media.connections.relay.faults import FaultKind
 
 
 class SessionError(AeronError):
-    """Why a session cannot go on, in words; something for the peer may be outgoing even then."""
+    """The session cannot continue; there may still be outgoing bytes for the peer, such as an alert."""
 
     def __init__(self, text: str, kind: FaultKind = FaultKind.OTHER) -> None:
         super().__init__(text)
@@ -23,46 +23,46 @@ class SessionError(AeronError):
 
 
 class Session(ABC):
-    """Use by one thread. Methods raise SessionError."""
+    """Used by one thread. Methods raise SessionError."""
 
-    #: Reads of the wire before other connections have their turn: fewer, where little can make much work.
+    #: Reads of the wire per turn; fewer if a short input can cause much work.
     reads_per_turn = 16
 
     @property
     @abstractmethod
     def protocol(self) -> str:
-        """What is spoken, as messages name it."""
+        """The name of the protocol in messages."""
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether the peer has still to answer that no more will be written."""
+        """Whether the peer has not yet answered the end of writing."""
         return False
 
     @property
     def held_length(self) -> int:
-        """Bytes of a message of the peer that was begun and must be gone on with; 0 where there is none."""
+        """Bytes received of an incomplete message; 0 if there is none."""
         return 0
 
     @abstractmethod
     def feed(self, data: bytes) -> None:
-        """Take what has come off the wire, empty where that was all."""
+        """Accept bytes from the wire; empty bytes are the end of the connection."""
 
     @abstractmethod
     def shake(self) -> bool:
-        """Go on with the handshake; return whether it is done."""
+        """Continue the handshake; return whether it is complete."""
 
     @abstractmethod
     def read(self, length: int) -> bytes | None:
-        """Return about `length` plain bytes of the peer, none at its end, None where more must come first."""
+        """Return about `length` plain bytes of the peer, b"" at the end, None until more bytes arrive."""
 
     @abstractmethod
     def write(self, data: bytes) -> None:
-        """Take all of `data`, plain bytes for the peer."""
+        """Accept all of `data`, plain bytes for the peer."""
 
     @abstractmethod
     def end(self) -> bool:
-        """Say that no more will be written; return whether that could be done."""
+        """End writing; return whether the end could be sent."""
 
     @abstractmethod
     def take_outgoing(self) -> bytes:
-        """Return what is to be sent on the wire, empty where nothing is."""
+        """Remove and return the bytes to be sent on the wire; b"" if there are none."""

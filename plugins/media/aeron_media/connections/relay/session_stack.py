@@ -1,4 +1,4 @@
-"""A session on top of another, as WebSocket over TLS. Not here: what they say (`ws_session`, `tls_session`)."""
+"""Session stack: one session on top of another, such as WebSocket over TLS."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Final
 
 from aeron_media.connections.relay.session import Session, SessionError
 
-#: Bytes of one step from session to session, some TLS records.
+#: Bytes moved at a time from session to session: a few TLS records.
 _LENGTH: Final = 1 << 16
 
 
 class SessionStack(Session):
-    """The plain bytes of `lower` are the wire of `upper`; see `Session`."""
+    """The plain side of `lower` is the wire of `upper`; see `Session`."""
 
     def __init__(self, lower: Session, upper: Session) -> None:
         self._lower = lower
@@ -62,7 +62,7 @@ class SessionStack(Session):
         self._upper.write(data)
 
     def end(self) -> bool:
-        """See `Session.end`; it is the upper one that says so."""
+        """See `Session.end`; only the upper session ends."""
         return self._upper.end()
 
     def take_outgoing(self) -> bytes:
@@ -72,7 +72,7 @@ class SessionStack(Session):
         return self._lower.take_outgoing()
 
     def _rise(self) -> bool:
-        """Have the upper session hear what the lower one has; return whether there was anything."""
+        """Move plain bytes of the lower session to the upper one; return whether there were any."""
         try:
             data = self._lower.read(_LENGTH)
         except SessionError:

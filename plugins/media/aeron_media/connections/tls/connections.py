@@ -1,4 +1,4 @@
-"""Connections that are encrypted on the wire, as plain streams. Not here: who encrypts (`session`)."""
+"""TLS connections: encrypted on the wire, plain for the agent. Not here: encryption (`session`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from aeron_media.connections.relay.relay_network import RelayNetwork
 if TYPE_CHECKING:
     from aeron_media.connections.tls.contexts import TlsContexts
 
-#: For TCP and TLS to come about. Source: section TLS of the requirements of Lumberjack.
+#: For TCP and TLS to connect. Source: section TLS of the requirements of Lumberjack.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
 
 
 class TlsConnections(RelayNetwork):
-    """Listens or dials, as `contexts` were made for."""
+    """Listens or connects, depending on what `contexts` were created for."""
 
     def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
         self._faults = faults = RelayFaults()
@@ -29,5 +29,5 @@ class TlsConnections(RelayNetwork):
         super().__init__(params, params)
 
     def refused(self, kind: FaultKind) -> int:
-        """Return how many connections did not come about for a reason."""
+        """Return how many connections failed for a reason."""
         return self._faults.count(kind)

@@ -1,6 +1,6 @@
-"""Whom to trust and who to be: Python's `ssl` contexts from files, made anew when the files change.
+"""TLS contexts: certificates, client authentication, verification; reloaded when the files change.
 
-Invariant: once there is a context there always is: files that are wrong, or half written, leave the one before.
+Invariant: there is always a valid context: wrong or half-written files leave the previous one in use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CLIENT_AUTH: Final = {
 
 
 class TlsFileError(ConfigurationError):
-    """A file or an environment variable that a key of the URI names is wrong."""
+    """A file or an environment variable that a URI key names is wrong; `key` is that key."""
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"{key}={text}")
@@ -33,29 +33,29 @@ class TlsFileError(ConfigurationError):
 
 
 class TlsContexts:
-    """Makes sessions of one channel. `server_name` is whom a publication wants to reach, a name or an address."""
+    """Creates the sessions of one channel. `server_name`: host name or address that the server must prove."""
 
     def __init__(self, params: TlsParameters, *, server_side: bool, server_name: str | None = None) -> None:
-        """Read the files; raises TlsFileError that names the key."""
+        """Read the files; raise TlsFileError that names the key."""
         self._params = params
         self._server_side = server_side
         self._server_name = server_name
-        # The conductor's helper makes it, relays use it.
+        # The conductor's helper thread creates it, relay threads use it.
         self._lock = threading.Lock()
         self._fingerprint = self._look()
         self._context = self._load()
 
     def new_session(self, faults: RelayFaults) -> TlsSession:
-        """Return a session with what the files say now; any thread may ask."""
+        """Return a session with the current contents of the files; any thread may call it."""
         with self._lock:
             fingerprint = self._look()
             if fingerprint != self._fingerprint:
-                # Even where they are wrong: it is said once, not for each connection.
+                # Also if they are wrong, so that the error is logged once and not for each connection.
                 self._fingerprint = fingerprint
                 try:
                     self._context = self._load()
                 except TlsFileError as error:
-                    faults.keep(f"{error}; the certificate of before stays in use")
+                    faults.keep(f"{error}; the previous certificate stays in use")
         return TlsSession(self._context, server_side=self._server_side, server_name=self._server_name)
 
     def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
@@ -67,13 +67,14 @@ class TlsContexts:
     def _load(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if self._server_side else ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        # Both would have bytes of one direction wait for the other one.
+        # Renegotiation would make one direction wait for the other. Compression leaks plain text (CRIME).
         context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
         params = self._params
         if self._server_side:
-            # Connections last. Who closes with tickets unread, as who has only sent does, resets the connection.
+            # Connections are long-lived, so tickets save nothing. A peer that only sends would close with unread
+            # tickets, which resets the connection.
             context.num_tickets = 0
-            # As the writers' usual reader has it: authorities are named for a reason.
+            # As Logstash does: require a certificate if authorities are configured.
             default = ClientAuth.REQUIRED if params.ca else ClientAuth.NONE
             context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
         else:
@@ -93,7 +94,9 @@ class TlsContexts:
         try:
             context.load_verify_locations(ca)
         except ssl.SSLError as error:
-            raise TlsFileError("ca", f"{ca}: must hold certificates in PEM: {_reason(error)}") from error
+            raise TlsFileError(
+                "ca", f"{ca}: must contain certificates in PEM format: {_reason(error)}"
+            ) from error
         except OSError as error:
             raise TlsFileError("ca", f"{ca}: {error.strerror}") from error
 
@@ -103,7 +106,7 @@ class TlsContexts:
             return
         key = "cert" if params.key is None else "key"
         name = params.key or params.cert
-        # To say which of the two it is; `ssl` does not.
+        # Read both first, because errors of `ssl` do not name the file.
         _read("cert", params.cert)
         _read(key, name)
         try:
@@ -112,21 +115,21 @@ class TlsContexts:
             if error.reason == "KEY_VALUES_MISMATCH":
                 text = f"{name}: is not the private key of the certificate in {params.cert}"
             elif _is_closed(name):
-                text = f"{name}: the pass-phrase does not open the private key"
+                text = f"{name}: wrong passphrase of the private key"
             else:
                 text = (
-                    f"{name}: must hold a private key in PEM, and cert={params.cert} a certificate: "
+                    f"{name}: must contain a private key in PEM format, and cert={params.cert} a certificate: "
                     f"{_reason(error)}"
                 )
             raise TlsFileError(key, text) from error
 
     def _passphrase(self) -> str:
-        # Without one OpenSSL would ask at the terminal.
+        # Without this callback OpenSSL would prompt on the terminal.
         params = self._params
         if params.key_passphrase_file is not None:
             return (_read("key-passphrase-file", params.key_passphrase_file).decode().splitlines() or [""])[0]
         if params.key_passphrase_env is not None:
-            # A secret that the URI names is no setting: nothing may show it.
+            # Read here and not through the settings, which can be displayed: this is a secret.
             passphrase = os.environ.get(params.key_passphrase_env)
             if passphrase is None:
                 raise TlsFileError(
@@ -135,8 +138,8 @@ class TlsContexts:
             return passphrase
         raise TlsFileError(
             "key" if params.key else "cert",
-            f"{params.key or params.cert}: the private key is encrypted: key-passphrase-file= or "
-            "key-passphrase-env= must say where its pass-phrase is",
+            f"{params.key or params.cert}: the private key is encrypted: give its passphrase "
+            "with key-passphrase-file= or key-passphrase-env=",
         )
 
 

@@ -1,4 +1,4 @@
-"""The keys of a channel URI that say how its connections are encrypted, the same for all media with connections."""
+"""Channel URI keys of TLS, which all media with connections share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Switch = Annotated[bool, BeforeValidator(parse_bool)]
 
 
 class ClientAuth(Enum):
-    """Whether who connects must have a certificate."""
+    """Whether connecting peers must present a certificate."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -22,14 +22,14 @@ class ClientAuth(Enum):
 
 
 class Verify(Enum):
-    """What must be right about the certificate of whom we connect to."""
+    """What to check of the certificate of the server."""
 
     FULL = "full"
     CERTIFICATE = "certificate"
     NONE = "none"
 
 
-#: Keys that mean nothing unless `tls=true`.
+#: Keys that require `tls=true`, and their fields.
 _SUBORDINATE = {
     "cert": "cert",
     "key": "key",
@@ -42,60 +42,64 @@ _SUBORDINATE = {
 
 
 class TlsParameters(BaseModel):
-    """Parameters that a medium with connections has beside its own; files are read again when they change."""
+    """TLS parameters of a channel; files are read again when they change."""
 
-    tls: Switch = Field(False, description="Whether connections are encrypted, with TLS 1.2 or later.")
-    cert: str | None = Field(None, description="File with the certificate of this end and its chain, PEM.")
-    key: str | None = Field(None, description="File with the private key, PEM; else it is in that of `cert`.")
+    tls: Switch = Field(False, description="Encrypt connections with TLS 1.2 or later.")
+    cert: str | None = Field(None, description="PEM file with the certificate of this end and its chain.")
+    key: str | None = Field(None, description="PEM file with the private key; by default that of `cert`.")
     ca: str | None = Field(
-        None, description="File with the authorities that are trusted, PEM; else those of the system."
+        None, description="PEM file with trusted authorities; by default those of the system."
     )
     client_auth: ClientAuth | None = Field(
         None,
         alias="client-auth",
-        description="Whether who connects to this end must show a certificate of `ca`: required where `ca` is "
-        "given, else none.",
+        description="Whether connecting peers must present a certificate issued by `ca`; required by default if "
+        "`ca` is given, otherwise none.",
     )
     verify: Verify | None = Field(
         None,
-        description="What this end looks at where it connects: the chain and the name (full, as it is where nothing is "
-        "said), the chain alone, or nothing.",
+        description="What to verify of the server: the chain and the name (full, the default), the chain only "
+        "(certificate), or nothing (none).",
     )
     key_passphrase_file: str | None = Field(
-        None, alias="key-passphrase-file", description="File whose first line opens the private key."
+        None,
+        alias="key-passphrase-file",
+        description="File with the passphrase of the private key in its first line.",
     )
     key_passphrase_env: str | None = Field(
-        None, alias="key-passphrase-env", description="Environment variable that opens the private key."
+        None,
+        alias="key-passphrase-env",
+        description="Environment variable with the passphrase of the private key.",
     )
 
     def check_tls(self, uri: ChannelUri, *, connects: bool) -> None:
-        """Raise ChannelUriError where keys do not go together, lest one is taken to have an effect.
+        """Raise ChannelUriError if keys contradict each other or have no effect.
 
-        This end `connects`, or it listens.
+        `connects`: whether this end connects; otherwise it listens.
         """
         if not self.tls:
             for key, name in _SUBORDINATE.items():
                 if getattr(self, name) is not None:
-                    raise uri.fault(key, "means nothing without tls=true")
+                    raise uri.fault(key, "requires tls=true")
             return
         if connects and self.client_auth is not None:
-            raise uri.fault("client-auth", "is for an end that listens: one that connects has verify=")
+            raise uri.fault("client-auth", "is for an end that listens; an end that connects uses verify=")
         if not connects and self.verify is not None:
-            raise uri.fault("verify", "is for an end that connects: one that listens has client-auth=")
+            raise uri.fault("verify", "is for an end that connects; an end that listens uses client-auth=")
         if not connects and self.cert is None:
-            raise uri.fault("cert", "must be given where connections are encrypted, for an end that listens")
+            raise uri.fault("cert", "must be given if an end that listens uses TLS")
         if self.key is not None and self.cert is None:
-            raise uri.fault("key", "means nothing without cert=")
+            raise uri.fault("key", "requires cert=")
         if self.key_passphrase_file is not None and self.key_passphrase_env is not None:
-            raise uri.fault("key-passphrase-env", "must not be given beside key-passphrase-file=")
+            raise uri.fault("key-passphrase-env", "must not be given together with key-passphrase-file=")
         if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
             raise uri.fault(
-                "client-auth", "needs ca=, the authorities of the certificates of those who connect"
+                "client-auth", "requires ca=, the authorities that issue the certificates of connecting peers"
             )
 
     @property
     def tls_identity(self) -> str:
-        """What endpoints must have in common to be one, empty without TLS."""
+        """The TLS keys as part of the canonical form of a channel; empty without TLS."""
         if not self.tls:
             return ""
         says = [f"{key}={getattr(self, name)}" for key, name in _SUBORDINATE.items() if getattr(self, name)]

@@ -1,4 +1,4 @@
-"""One end of a TLS connection. Not here: whom to trust (`contexts`)."""
+"""TLS session: one end of a TLS connection. Not here: certificates and trust (`contexts`)."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Final
 from aeron_media.connections.relay.faults import FaultKind
 from aeron_media.connections.relay.session import Session, SessionError
 
-#: Bytes of answers that wait for a peer that does not read: more than any handshake has. Our own number.
+#: Bytes of replies that may wait for a peer that does not read: more than any handshake. Invented.
 MAX_UNREAD_LENGTH: Final = 1 << 18
 
-# Reasons that say more in our words than in those of OpenSSL.
+# Clearer texts for some reasons of OpenSSL.
 _TEXTS: Final = {
-    "WRONG_VERSION_NUMBER": "the peer speaks no TLS",
+    "WRONG_VERSION_NUMBER": "the peer does not speak TLS",
     "HTTP_REQUEST": "the peer speaks HTTP",
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer has sent no certificate, which client-auth=required asks for",
-    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate: cert= and key= name it",
-    "TLSV1_ALERT_UNKNOWN_CA": "the peer does not know who has issued our certificate",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer sent no certificate, but client-auth=required",
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate: set cert= and key=",
+    "TLSV1_ALERT_UNKNOWN_CA": "the peer does not trust the issuer of our certificate",
     "UNSUPPORTED_PROTOCOL": "the peer offers no TLS 1.2 or later",
 }
 _PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL"}
 
 
 class TlsSession(Session):
-    """See `Session`; where TLS fails, its alert is outgoing."""
+    """See `Session`; if TLS fails, its alert is outgoing."""
 
     protocol = "TLS"
 
@@ -40,8 +40,8 @@ class TlsSession(Session):
     def feed(self, data: bytes) -> None:
         """See `Session.feed`."""
         if self._outgoing.pending > MAX_UNREAD_LENGTH:
-            # What it asks for is answered by TLS itself, as new keys are, and nobody else would hold it back.
-            raise SessionError("the peer asks TLS for more than it reads", FaultKind.PROTOCOL)
+            # TLS itself answers requests such as key updates, without back pressure: a peer could fill the memory.
+            raise SessionError("the peer sends TLS requests without reading the replies", FaultKind.PROTOCOL)
         if data:
             self._incoming.write(data)
         else:
@@ -64,7 +64,7 @@ class TlsSession(Session):
         except ssl.SSLWantReadError:
             return None
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
-            # Many end without saying so, as Python does. What they have sent says by itself whether it is whole.
+            # Many peers, such as Python, close without close_notify. The protocol above detects truncation.
             return b""
         except ssl.SSLError as error:
             raise SessionError(_text(error), _kind(error)) from error
@@ -74,7 +74,7 @@ class TlsSession(Session):
         rest = memoryview(data)
         try:
             while rest:
-                # A record at a time.
+                # Each call writes one record.
                 rest = rest[self._tls.write(rest) :]
         except ssl.SSLError as error:
             raise SessionError(_text(error), _kind(error)) from error
@@ -82,14 +82,14 @@ class TlsSession(Session):
     def end(self) -> bool:
         """See `Session.end`.
 
-        It cannot be said while there is something to read: that would be lost.
+        Return False while there are unread bytes: `unwrap` would discard them.
         """
         if self._has_ended:
             return True
         if self._incoming.pending or self._tls.pending():
             return False
         self._has_ended = True
-        # It is said, whatever is raised: the peer's answer, or an end without one, is seen by who reads on.
+        # `unwrap` raises unless the peer has answered, but close_notify is sent in any case.
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
         return True
@@ -100,20 +100,20 @@ class TlsSession(Session):
 
 
 def _kind(error: ssl.SSLError) -> FaultKind:
-    """Return as what a failure is counted."""
+    """Return the category in which a failure is counted."""
     reason = error.reason or ""
     if isinstance(error, ssl.SSLCertVerificationError) or reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
         return FaultKind.CERTIFICATE
     if reason in _PROTOCOL_REASONS:
         return FaultKind.PROTOCOL
-    # An alert is what the other end says of us.
+    # An alert comes from the peer: it refused this end.
     return FaultKind.REFUSED if "_ALERT_" in reason else FaultKind.OTHER
 
 
 def _text(error: ssl.SSLError) -> str:
-    """Return why TLS has failed, lower case."""
+    """Return a message for a TLS failure."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the peer's certificate was not accepted: {error.verify_message.rstrip('.')}"
+        return f"the certificate of the peer was rejected: {error.verify_message.rstrip('.')}"
     if error.reason in _TEXTS:
         return _TEXTS[error.reason]
-    return f"TLS has failed: {(error.reason or str(error)).lower().replace('_', ' ')}"
+    return f"TLS failed: {(error.reason or str(error)).lower().replace('_', ' ')}"

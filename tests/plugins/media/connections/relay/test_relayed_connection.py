@@ -137,7 +137,7 @@ def test_a_session_that_is_broken_ends_its_connection_alone():
     connection.work(0.0)
 
     assert connection.phase is Phase.DONE
-    assert said.faults.take().reason == "a fault of this program: ZeroDivisionError('not by nothing')"
+    assert said.faults.take().reason == "internal error: ZeroDivisionError('not by nothing')"
     connection.close()
     assert peer.recv(1) == b""
     peer.close()
@@ -169,7 +169,7 @@ def test_a_message_that_was_begun_must_be_gone_on_with(holding):
 
     connection.on_overdue(150.0)
 
-    assert faults.take().reason == "a message of which 9 bytes have come was not gone on with for 30 s"
+    assert faults.take().reason == "incomplete message: no more bytes within 30 s after the first 9"
     assert connection.agent_end.recv(1) == b""
     assert peer.recv(1) == b""
 

@@ -216,7 +216,7 @@ def test_a_stream_without_the_certificate_that_is_required_fails_and_says_why(en
     caller.connect(listener.local_address())
     wait_for(caller.is_connected)
     assert failure(caller.receive) == errno.ECONNRESET
-    assert fault(network).reason == "the peer requires a certificate: cert= and key= name it"
+    assert fault(network).reason == "the peer requires a certificate: set cert= and key="
 
 
 def test_nobody_at_the_address_is_a_refused_connection(endpoints, certificates):
@@ -311,7 +311,7 @@ def test_a_peer_without_tls_is_named(endpoints, certificates):
     with socket.create_connection(listener.local_address().as_tuple()) as plain:
         plain.sendall(b"2W\0\0\0\1" * 4)
         found = fault(network)
-        assert found.reason == "the peer speaks no TLS"
+        assert found.reason == "the peer does not speak TLS"
         assert found.source == "{}:{}".format(*plain.getsockname())
 
 
