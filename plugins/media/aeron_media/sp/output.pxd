@@ -19,22 +19,22 @@ from aeron_media.connections.log_message cimport LogMessage
 @cython.final
 cdef class Output:
     cdef int32_t session_id             # of the peer
-    cdef bint is_broken                 # sending has failed
+    cdef bint is_broken                 # sending has failed, or a message cannot be completed
     cdef ByteConnection _connection
     cdef SocketAddress _peer
     cdef Tallies _tallies
     cdef FaultSlot _losses
     cdef bint _has_type
     cdef bint _has_hops
-    cdef int64_t _head_length           # of a message, before its body
+    cdef int64_t _head_length           # bytes of a message before its body
     cdef int64_t _max_message_length
     cdef int64_t _queue_length
-    cdef ByteQueue _queue               # bytes for the wire
+    cdef ByteQueue _queue               # bytes to be sent
     cdef LogMessage _message
-    cdef PyObject *_source              # PairPublication whose draft is on its way, NULL for none
-    cdef int64_t _draft_length          # bytes of the wire
-    cdef int64_t _end_position          # of the draft, in the log
-    cdef int64_t _count                 # its messages
+    cdef PyObject *_source              # PairPublication whose draft is being sent, or NULL
+    cdef int64_t _draft_length          # bytes on the wire
+    cdef int64_t _end_position          # log position after the draft
+    cdef int64_t _count                 # messages of the draft
     cdef Draft _draft
 
     cdef int32_t begin(self, int32_t session_id) noexcept nogil

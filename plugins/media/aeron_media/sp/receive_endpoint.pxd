@@ -23,5 +23,5 @@ cdef class PairReceiveEndpoint(ReceiveChannelEndpoint):
     cdef PairCounters _counters
     cdef Tallies _tallies
     cdef Counter _bytes_received
-    cdef int64_t _number            # of its feeds
+    cdef int64_t _number            # identifies its feeds; see `PairSocket.attach_receiver`
     cdef int64_t _now_ns

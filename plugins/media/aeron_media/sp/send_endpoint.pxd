@@ -11,7 +11,7 @@ from aeron_media.sp.pair_publication cimport PairPublication
 @cython.final
 cdef class PairSendEndpoint(SendChannelEndpoint):
     cdef object _lease
-    cdef object _number             # of its counters
+    cdef object _number             # identifies its counters; see `PairSocket.attach_publisher`
     cdef PairSocket _socket
     cdef PairCounters _counters
     cdef Tallies _tallies

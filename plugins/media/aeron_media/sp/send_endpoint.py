@@ -1,4 +1,4 @@
-"""The sending side of a socket's channel. Not here: what is sent to whom (`pair_socket`)."""
+"""Send endpoint of PAIR. Not here: the routing of messages (`pair_socket`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PairSendEndpoint(SendChannelEndpoint):
-    """Used by the sender's thread, but for what `ChannelEndpoint` promises."""
+    """Used by the sender's thread, except for the methods of `ChannelEndpoint`."""
 
     def __init__(self, lease: SocketLease, params: EndpointParams) -> None:
         self._lease = lease
@@ -61,7 +61,7 @@ class PairSendEndpoint(SendChannelEndpoint):
         return self._socket.has_peer()
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`: connections are kept, even while there is nothing to send."""
+        """See `SendChannelEndpoint.poll`; keeps connections if there are no subscriptions."""
         self._socket.keep_without_receiver(now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return 0

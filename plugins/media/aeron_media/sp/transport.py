@@ -40,9 +40,9 @@ from aeron_media.sp.socket_lease import SharedSocket, SocketLease
 from aeron_media.sp.websocket.connections import WsConnections
 from aeron_media.sp.websocket.params import WsParams
 
-#: Connections that may be there besides the one peer of a monogamous socket: greeted, refused, or still being read.
+#: Connections besides the peer of a monogamous socket: being greeted, refused, or not fully consumed.
 _SPARE_SLOTS = 15
-#: Of a socket that connects: the peer, and those before it that subscribers have not read to the end.
+#: Slots of a connecting socket: the peer, and earlier connections whose messages are not consumed yet.
 _DIALING_SLOTS = 4
 
 
@@ -56,13 +56,13 @@ class PairChannel(Channel):
 
     @property
     def keys(self) -> PairParameters:
-        """What the URI says; every channel that this medium has resolved has it."""
+        """The parsed URI; set in every channel that this medium has resolved."""
         assert self.params is not None
         return self.params
 
     @property
     def address(self) -> SocketAddress:
-        """Where to listen, or whom to connect to."""
+        """The address to listen at or to connect to."""
         assert self.remote is not None
         return self.remote
 
@@ -73,7 +73,7 @@ def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
     if not keys.tls or keys.endpoint is None:
         return None
     try:
-        # No certificate is for a scope.
+        # Certificates do not contain IPv6 scopes.
         host = keys.endpoint.host.partition("%")[0]
         return TlsContexts(keys, server_side=not is_dialing, server_name=host)
     except TlsFileError as error:
@@ -81,7 +81,7 @@ def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
 
 
 def _scheme(keys: PairParameters) -> str:
-    # One address has room for one listener, whatever it speaks: those who dial are told apart.
+    # An address can have one listener, whatever its transport; connecting sockets differ by transport and path.
     return f"{keys.transport.value}-{keys.path or ''}-" if keys.mode is Mode.DIAL else ""
 
 
@@ -119,7 +119,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
 
 
 class PairTransport(MediaTransport):
-    """Makes endpoints of PAIR channels, and the sockets that they share."""
+    """Opens endpoints of PAIR channels, and the sockets that they share."""
 
     parameters = PairParameters
     draws_from_log = True
@@ -150,7 +150,7 @@ class PairTransport(MediaTransport):
         """See `MediaTransport.check_shared`."""
         mine, theirs = _pair_channel(channel), _pair_channel(existing)
         if mine.canonical_form != theirs.canonical_form:
-            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, which has other keys")
+            raise mine.uri.fault("tags", f"selects the endpoint of {str(theirs.uri)!r}, which has other keys")
         self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
         if mine.has_images:
             mine.keys.check_shared_images(mine.uri, theirs.keys)
@@ -194,8 +194,8 @@ def _check_images(channel: PairChannel, max_message_length: int) -> None:
     if max_message_length > longest:
         raise channel.uri.fault(
             "term-length",
-            f"has room for messages of {longest} bytes, and max-message is {max_message_length} "
-            "for those who share this socket already",
+            f"has space for messages of {longest} bytes, but max-message is {max_message_length} "
+            "for the channels that share this socket already",
         )
 
 

@@ -37,7 +37,7 @@ def test_what_a_peer_has_not_taken_when_linger_is_over_is_reported(pairing):
     pair.publication.close()
     pair.run(5 * S)
     assert any(
-        f"{len(expected)} bytes that were queued for it are lost: it has not taken them within linger="
+        f"{len(expected)} bytes that were queued for it are lost: not sent within linger="
         in error
         for error in pair.errors()
     )

@@ -60,7 +60,7 @@ def test_a_peer_of_another_protocol_is_turned_away_with_both_named(pairing):
     assert is_gone(peer)
     assert pair.counted("mismatched") == 1
     assert any(
-        "it speaks PAIR0 (16), this end PAIR1 (17); protocol= chooses" in error for error in pair.errors()
+        "the peer speaks PAIR0 (16), this end PAIR1 (17); protocol= sets it" in error for error in pair.errors()
     )
 
 

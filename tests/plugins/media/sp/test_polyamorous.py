@@ -63,7 +63,7 @@ def test_a_message_for_a_peer_that_is_gone_goes_nowhere_and_is_counted(poly):
     poly.offer(b"too late", reserved_value=to(session))
     assert heard(second) == b""
     assert poly.counted("unsent-no-peer") == 1
-    assert any("for a peer that is not connected: it goes to no other" in error for error in poly.errors())
+    assert any("for a peer that is not connected: dropped" in error for error in poly.errors())
 
 
 def test_a_peer_that_does_not_read_holds_up_nobody_and_what_it_misses_is_counted(pairing):
@@ -83,7 +83,7 @@ def test_a_peer_that_does_not_read_holds_up_nobody_and_what_it_misses_is_counted
     assert came == message(body) * 4
     assert pair.counted("unsent-peer-full") == 6
     assert any(
-        "for a peer whose queue of 4096 is full; peer-queue= sets it" in error for error in pair.errors()
+        "for a peer whose queue of 4096 bytes is full; peer-queue= sets it" in error for error in pair.errors()
     )
 
 

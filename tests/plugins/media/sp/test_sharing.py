@@ -98,7 +98,7 @@ def test_all_streams_of_a_channel_share_the_peer(pairing):
 def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
     pair = pairing(subscribes=False)
     with pytest.raises(
-        RegistrationError, match=r"ttl=9 in .*: is 8 for those who share this address already"
+        RegistrationError, match=r"ttl=9 in .*: is 8 for the channels that share this address already"
     ):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM))
 
@@ -117,7 +117,8 @@ def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
 def test_who_shares_an_endpoint_must_want_the_same_of_it(pairing, adds, key, existing):
     pair = pairing()
     with pytest.raises(
-        RegistrationError, match=rf"{key} in .*: is {existing} for those who share this address already"
+        RegistrationError,
+        match=rf"{key} in .*: is {existing} for the channels that share this address already",
     ):
         pair.result(getattr(pair.client, adds)(f"{LISTENING}|{key}", STREAM + 1))
 
@@ -130,7 +131,7 @@ def test_who_shares_a_socket_must_have_images_for_its_longest_messages(pairing):
 
 def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscribers(pairing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: is 8 for those"):
+    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: is 8 for the channels"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
 
 
@@ -139,7 +140,7 @@ def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscriber
 )
 def test_who_subscribes_to_a_socket_must_want_the_same_images_as_other_subscribers(pairing, key, existing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=rf"{key} in .*: is {existing} for those"):
+    with pytest.raises(RegistrationError, match=rf"{key} in .*: is {existing} for the channels"):
         pair.result(pair.client.add_subscription_async(f"{LISTENING}|{key}", STREAM + 1))
 
 
@@ -162,5 +163,5 @@ def test_a_tag_does_not_have_a_channel_share_a_socket_of_another_transport(pairi
     pair = pairing(publishes=False, subscribes=False)
     channel = "aeron:sp?endpoint=127.0.0.1:5050|mode=dial|tags=3"
     pair.result(pair.client.add_publication_async(channel, STREAM))
-    with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of"):
+    with pytest.raises(RegistrationError, match=r"tags=3 in .*: selects the endpoint of"):
         pair.result(pair.client.add_publication_async(f"{channel}|transport=ws", STREAM))

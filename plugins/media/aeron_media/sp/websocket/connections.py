@@ -1,4 +1,7 @@
-"""Connections of SP over WebSocket, as the plain streams of SP over TCP. Not here: who speaks it (`session`)."""
+"""WebSocket connections: SP over WebSocket on the wire, SP over TCP for the agent.
+
+Not here: the protocol (`session`).
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,16 @@ if TYPE_CHECKING:
     from aeron_media.connections.tls.contexts import TlsContexts
     from aeron_media.sp.websocket.params import WsParams
 
-#: For TCP, TLS and WebSocket to come about. Source: nng gives SP so long on every transport.
+#: For TCP, TLS and WebSocket to connect. Source: nng, which uses it for every transport of SP.
 HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
-#: For more of a message that was begun. Our own number, that of SP over TCP.
+#: For the next bytes of an incomplete message. Invented: the default of message-timeout=.
 MESSAGE_TIMEOUT_NS: Final = 30_000_000_000
 
 
 class WsConnections(RelayNetwork):
-    """Listens and dials; with `contexts`, which are for one of these, over TLS.
+    """Listens and connects; over TLS if `contexts` are given, which are either for listening or for connecting.
 
-    Raises ConfigurationError where wsproto is missing, which comes with an extra.
+    Raise ConfigurationError if wsproto is not installed, which comes with an extra.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class WsConnections(RelayNetwork):
             from aeron_media.sp.websocket.session import WsSession  # noqa: PLC0415 - it needs wsproto
         except ModuleNotFoundError as error:
             raise ConfigurationError(
-                f"WebSocket needs {error.name}, which comes with the extra aeron-core[websocket]"
+                f"WebSocket needs {error.name}: install aeron-core[websocket]"
             ) from error
         faults = RelayFaults()
 

@@ -1,11 +1,11 @@
-"""The HTTP that comes before WebSocket, at both ends: bytes in and out until there is a connection.
+"""WebSocket handshake: the HTTP request and response before a connection, at both ends.
 
     GET /path HTTP/1.1, Upgrade: websocket, Sec-WebSocket-Protocol: pair1.sp.nanomsg.org  →  ← 101 | 4xx | 505
 
-Who dials names one subprotocol, since peers compare the whole value; who listens takes a list that has it. Host is
-not looked at: it says how a peer has reached us, which nobody here can know.
+The connecting end names one subprotocol, because some peers compare the whole header value; the listening end accepts
+a list that contains it. The Host header is not checked: proxies and NAT may have changed the name or address.
 
-Source: RFC 6455 section 4; the answers to what is refused are those of nng's websocket.c and http_server.c.
+Source: RFC 6455 section 4; status codes of refusals as in nng's websocket.c and http_server.c.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from wsproto.utilities import ProtocolError
 from aeron_media.connections.relay.session import SessionError
 from aeron_media.sp.websocket.params import WsParams
 
-#: Bytes of a request or an answer. Source: h11, which would hold so many; nng has 8192.
+#: Longest request or response in bytes. Source: h11, which holds as much; nng has 8192.
 HEAD_LIMIT: Final = 16384
 _KEY_LENGTH: Final = 16
 _SHOWN: Final = 80
 
 
 class WsHandshake(ABC):
-    """One end; used up when there is a connection."""
+    """One end of a handshake; it serves for one connection."""
 
     def __init__(self, params: WsParams, extensions: list[Extension], role: ConnectionType) -> None:
         self._params = params
@@ -40,19 +40,19 @@ class WsHandshake(ABC):
         self._role = role
         self._http = H11Handshake(role)
         self._head = bytearray()
-        #: What is to be sent; something for the peer may be there even after an error.
+        #: Bytes to be sent; also set when `feed` raises, if the peer gets a response.
         self.outgoing = b""
 
     def feed(self, data: bytes) -> Connection | None:
-        """Take what has come; return a connection once there is one. Raises SessionError."""
-        # An end that has come in two pieces begins in the first.
+        """Accept received bytes; return the connection once the handshake is complete. Raise SessionError."""
+        # The empty line at the end may arrive in two pieces.
         searched = max(0, len(self._head) - 3)
         self._head += data
         if not self._speaks_http(bytes(self._head[:5])):
-            raise SessionError("the peer speaks no HTTP")
+            raise SessionError("the peer does not speak HTTP")
         end = self._head.find(b"\r\n\r\n", searched, HEAD_LIMIT)
         if end >= 0:
-            # What comes behind it is no HTTP.
+            # The bytes after it belong to WebSocket.
             head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
             self._agree(head)
             return Connection(self._role, self._extensions, rest)
@@ -72,18 +72,18 @@ class WsHandshake(ABC):
 
 
 class WsAnswer(WsHandshake):
-    """The end that listens."""
+    """The listening end."""
 
     def __init__(self, params: WsParams, extensions: list[Extension]) -> None:
         super().__init__(params, extensions, ConnectionType.SERVER)
 
     @staticmethod
     def _speaks_http(begin: bytes) -> bool:
-        # Methods are letters; TLS and SP without WebSocket begin otherwise.
+        # HTTP methods are letters; TLS and SP without WebSocket begin with other bytes.
         return not begin or begin[:1].isalpha()
 
     def _on_long_head(self) -> NoReturn:
-        self._refuse(431, f"the peer's request is longer than {HEAD_LIMIT} bytes")
+        self._refuse(431, f"the request of the peer is longer than {HEAD_LIMIT} bytes")
 
     def _agree(self, head: bytes) -> None:
         self._check_line(head[: head.index(b"\r\n")])
@@ -97,28 +97,28 @@ class WsAnswer(WsHandshake):
     def _check_line(self, line: bytes) -> None:
         match = re.fullmatch(rb"(\S+) (\S+) (HTTP/\d\.\d)", line)
         if match is None:
-            self._refuse(400, f"the peer's request begins with {_shown(line)}")
+            self._refuse(400, f"the peer sent a malformed request line: {_shown(line)}")
         method, target, version = match.groups()
         if version != b"HTTP/1.1":
             self._refuse(505, f"the peer speaks {version.decode()}, not HTTP/1.1")
         if target.partition(b"?")[0] != self._params.path.encode():
             self._refuse(404, f"the peer asks for {_shown(target)}, not {self._params.path}")
         if method != b"GET":
-            self._refuse(405, f"the peer has sent {_shown(method)}, not GET", (b"Allow", b"GET"))
+            self._refuse(405, f"the peer sent {_shown(method)}, not GET", (b"Allow", b"GET"))
 
     def _read(self, head: bytes) -> Request:
         try:
             self._http.receive_data(head)
             (request,) = self._http.events()
         except ValueError:
-            self._refuse(400, "the peer asks for no WebSocket: a header is no text")
+            self._refuse(400, "the request of the peer is not a WebSocket request: a header is not text")
         except ProtocolError as error:
             said = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
-            self._refuse(400, f"the peer asks for no WebSocket: {_said(error)}", said)
+            self._refuse(400, f"the request of the peer is not a WebSocket request: {_said(error)}", said)
         assert isinstance(request, Request)
         keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
         if len(keys) != 1 or not _is_key(keys[0]):
-            self._refuse(400, "the peer's Sec-WebSocket-Key is not one of 16 bytes")
+            self._refuse(400, "the Sec-WebSocket-Key of the peer does not encode 16 bytes")
         return request
 
     def _refuse(self, status: int, text: str, said: tuple[bytes, bytes] | None = None) -> NoReturn:
@@ -128,7 +128,7 @@ class WsAnswer(WsHandshake):
 
 
 class WsRequest(WsHandshake):
-    """The end that dials; its request is outgoing from the beginning."""
+    """The connecting end; its request is outgoing from the start."""
 
     def __init__(self, params: WsParams, extensions: list[Extension]) -> None:
         super().__init__(params, extensions, ConnectionType.CLIENT)
@@ -141,21 +141,25 @@ class WsRequest(WsHandshake):
         return b"HTTP/".startswith(begin)
 
     def _on_long_head(self) -> NoReturn:
-        raise SessionError(f"the peer's answer is longer than {HEAD_LIMIT} bytes")
+        raise SessionError(f"the response of the peer is longer than {HEAD_LIMIT} bytes")
 
     def _agree(self, head: bytes) -> None:
         try:
             self._http.receive_data(head)
             event = next(self._http.events(), None)
         except ValueError as error:
-            raise SessionError("the peer's answer is no WebSocket: a header is no text") from error
+            raise SessionError(
+                "the response of the peer is not a WebSocket response: a header is not text"
+            ) from error
         except ProtocolError as error:
-            raise SessionError(f"the peer's answer is no WebSocket: {_said(error)}") from error
+            raise SessionError(
+                f"the response of the peer is not a WebSocket response: {_said(error)}"
+            ) from error
         if isinstance(event, RejectConnection):
-            raise SessionError(f"the peer has answered {event.status_code} to {self._params.path}, not 101")
+            raise SessionError(f"the peer answered {event.status_code} to {self._params.path}, not 101")
         wanted = self._params.subprotocol
         if not isinstance(event, AcceptConnection) or event.subprotocol != wanted:
-            raise SessionError(f"the peer has taken no subprotocol, not even {wanted}")
+            raise SessionError(f"the peer did not accept the subprotocol {wanted}")
 
 
 def _is_key(value: bytes) -> bool:
@@ -166,13 +170,13 @@ def _is_key(value: bytes) -> bool:
 
 
 def _said(error: ProtocolError) -> str:
-    """Return what wsproto says, which may have in it what the peer has sent."""
+    """Return the message of wsproto, printable: it may quote bytes of the peer."""
     text = str(error)
     return _printable(text[:1].lower() + text[1:])
 
 
 def _shown(value: bytes | str) -> str:
-    """Return what a peer has sent so that it can stand in a log."""
+    """Return a quoted, printable form of bytes of the peer for the error log."""
     return f"'{_printable(value.decode('latin-1') if isinstance(value, bytes) else value)}'"
 
 

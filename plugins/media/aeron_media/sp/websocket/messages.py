@@ -1,8 +1,8 @@
-"""What a WebSocket connection of SP looks like to an agent: the TCP mapping of SP, both ways.
+"""Message framing between an agent and WebSocket: the agent uses the TCP mapping of SP.
 
     00 53 50 00 | u16 protocol | 00 00, then for each message u64 length | payload; all numbers big-endian
 
-Invariant: nothing is held but the beginning of a fragment that is still to come.
+Invariant: at most an incomplete fragment is held.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ import struct
 from typing import Final
 
 LENGTH: Final = struct.Struct(">Q")
-#: Bytes of the fragments that are sent. Source: nng's websocket.c, WS_DEF_MAXTXFRAME.
+#: Length of sent fragments in bytes. Source: nng's websocket.c, WS_DEF_MAXTXFRAME.
 FRAGMENT_LENGTH: Final = 1 << 16
 
 
 class MessageCutter:
-    """Takes what an agent sends, and cuts it into fragments."""
+    """Splits what an agent sends into WebSocket fragments."""
 
     def __init__(self) -> None:
         self._held = bytearray()
         self._is_greeted = False
-        # Bytes of the message that are still to come, None where the next one's length is.
+        # Remaining bytes of the current message; None if the length of the next one is expected.
         self._left: int | None = None
 
     @property
     def is_greeted(self) -> bool:
-        """Whether the agent has said which protocol it speaks."""
+        """Whether the agent has sent its greeting."""
         return self._is_greeted
 
     @property
     def is_within_message(self) -> bool:
-        """Whether there is more to come of a message."""
+        """Whether a message is incomplete."""
         return self._left is not None or bool(self._held)
 
     def cut(self, data: bytes) -> list[tuple[bytes, bool]]:
-        """Return fragments, and of each whether it is the last of its message."""
+        """Return the fragments in `data`, each with whether it is the last one of its message."""
         held = self._held
         held += data
         fragments = []

@@ -1,4 +1,4 @@
-"""What the two ends of a WebSocket connection of SP must agree on."""
+"""Parameters of the WebSocket connections of a channel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ PROTOCOLS: Final = {protocol.subprotocol: protocol.number for protocol in Protoc
 
 @dataclass(frozen=True)
 class WsParams:
-    """Raises ConfigurationError for what cannot stand in a request.
+    """Raise ConfigurationError for values that an HTTP request cannot contain.
 
-    `host` is the Host that who dials names: that of the URI, with its port. `max_message_length` is for what is
-    received, in bytes of a WebSocket message: the header of SP counts.
+    `host`: Host header of the connecting end, with the port, as in the URI. `max_message_length`: longest received
+    WebSocket message in bytes, including the header of SP.
     """
 
     subprotocol: str
@@ -27,14 +27,12 @@ class WsParams:
     max_message_length: int
 
     def __post_init__(self) -> None:
-        """Look at what a URI says."""
+        """Check the values."""
         if self.subprotocol not in PROTOCOLS:
             raise ConfigurationError(
                 f"subprotocol {self.subprotocol!r}: must be one of {', '.join(PROTOCOLS)}"
             )
         if not re.fullmatch(r"/[!-\"$->@-~]*", self.path):
-            raise ConfigurationError(
-                f"path={self.path}: must begin with / and have neither spaces nor any of #?"
-            )
+            raise ConfigurationError(f"path={self.path}: must begin with / and contain no spaces, # or ?")
         if not re.fullmatch(r"[!-~]{1,255}", self.host):
-            raise ConfigurationError(f"host {self.host!r}: must be a name or an address, and a port")
+            raise ConfigurationError(f"host {self.host!r}: must be a host name or address with a port")

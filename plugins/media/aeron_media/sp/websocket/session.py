@@ -1,14 +1,14 @@
-"""One end of a WebSocket connection of SP: messages on the wire, the TCP mapping of SP for an agent.
+"""WebSocket session of SP: WebSocket messages on the wire, the TCP mapping of SP for the agent.
 
-    what a peer does                 what it is answered
-    text                             close 1003
-    more than is taken               close 1009
-    what RFC 6455 does not allow     close 1002, or 1007 where UTF-8 is at fault
-    ping                             pong, of pings that wait together the last one's
+    received from the peer           answer
+    text message                     close 1003
+    message that is too long         close 1009
+    violation of RFC 6455            close 1002, or 1007 for invalid UTF-8
+    ping                             pong; only the last of several waiting pings is answered
     close                            close
 
-Not here: the handshake (`handshake`), and what an agent sees (`messages`).
-Invariant: of a peer's messages at most one is held, and only as much of it as has come.
+Not here: the handshake (`handshake`), and the framing for the agent (`messages`).
+Invariant: at most one incomplete message of the peer is held, and only its received bytes.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from aeron_media.sp.websocket.handshake import WsAnswer, WsHandshake, WsRequest
 from aeron_media.sp.websocket.messages import LENGTH, MessageCutter
 from aeron_media.sp.websocket.params import PROTOCOLS, WsParams
 
-#: Who listens and closes a connection so soon, without a message, has refused the peer. Our own number: a connection
-#: of SP that has lived so long is one that worked.
+#: If the listening end closes a connection this early without having sent a message, it has refused the peer. Invented:
+#: a connection of SP that lasts longer has been accepted.
 REFUSAL_LIMIT_S: Final = 1.0
 REFUSAL: Final = "this endpoint takes no peer now"
 _ENDS_WELL: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, CloseReason.NO_STATUS_RCVD)
 
 
 class WsSession(Session):
-    """See `Session`; `now` returns seconds of a clock that only runs forward."""
+    """See `Session`; `now` returns seconds of a monotonic clock."""
 
     protocol = "WebSocket"
-    # Ten thousand empty messages fit into one.
+    # One read may contain ten thousand empty messages.
     reads_per_turn = 1
 
     def __init__(
@@ -51,20 +51,20 @@ class WsSession(Session):
         self._now = now
         self._shaken_at = 0.0
         self._connection: Connection | None = None
-        # Of the handshake, until it is done.
+        # Received during the handshake.
         self._fed = b""
         self._wire_has_ended = False
         self._is_over = False
-        # Words, not an exception: one that is kept keeps whoever has called, and their sockets.
+        # A text, not an exception: its traceback would keep the frames of all callers, and their sockets, alive.
         self._fault = ""
         self._plain: list[bytes | bytearray] = [greeting_of(PROTOCOLS[params.subprotocol])]
         self._plain_length = len(self._plain[0])
-        # As much of a message as has come.
+        # The received part of an incomplete message.
         self._message = bytearray()
         self._cutter = MessageCutter()
         self._has_sent_message = False
         self._outgoing: list[bytes] = []
-        # The last one alone is answered, as RFC 6455 allows: a flood of pings costs no memory.
+        # Only the last ping is answered, as RFC 6455 allows, so that a flood of pings costs no memory.
         self._ping: Ping | None = None
 
     @property
@@ -98,11 +98,11 @@ class WsSession(Session):
             self._shaken_at = self._now()
             return True
         if self._wire_has_ended:
-            raise SessionError(f"the peer has left in the middle of the {self.protocol} handshake")
+            raise SessionError(f"the peer closed the connection during the {self.protocol} handshake")
         return False
 
     def read(self, length: int) -> bytes | None:
-        """See `Session.read`; of messages only whole ones are returned, however long."""
+        """See `Session.read`; returns complete messages only, of any length."""
         assert self._connection is not None
         events = self._connection.events()
         while self._plain_length < length and not self._is_over:
@@ -123,7 +123,7 @@ class WsSession(Session):
         return b"" if self._is_over else None
 
     def write(self, data: bytes) -> None:
-        """See `Session.write`; what comes after a close is lost."""
+        """See `Session.write`; bytes after a close are dropped."""
         assert self._connection is not None
         for fragment, is_last in self._cutter.cut(data):
             self._has_sent_message = True
@@ -132,7 +132,7 @@ class WsSession(Session):
                 self._outgoing.append(self._connection.send(message))
 
     def end(self) -> bool:
-        """See `Session.end`; this is where a peer that was refused learns so."""
+        """See `Session.end`; a refused peer gets the reason here."""
         if self._state is ConnectionState.OPEN:
             if self._has_refused():
                 self._close(CloseReason.POLICY_VIOLATION, REFUSAL)
@@ -188,19 +188,19 @@ class WsSession(Session):
             assert self._connection is not None
             self._outgoing.append(self._connection.send(event.response()))
         if event.code not in _ENDS_WELL:
-            text = f"the peer has closed the connection with {int(event.code)}"
+            text = f"the peer closed the connection with {int(event.code)}"
             self._fault = f"{text}: {event.reason!a}" if event.reason else text
 
     def _on_violation(self, event: CloseConnection) -> None:
         if event.code == CloseReason.UNSUPPORTED_DATA:
-            text = "text, which SP does not have"
+            text = "a text message, which SP does not use"
         elif event.code == CloseReason.MESSAGE_TOO_BIG:
             text = f"a message of more than {self._limit.max_length} bytes"
         else:
-            text = f"what WebSocket does not allow: {event.reason}"
+            text = f"a violation of WebSocket: {event.reason}"
         if self._state is ConnectionState.OPEN:
             self._close(event.code, text)
-        self._fault = f"the peer has sent {text}"
+        self._fault = f"the peer sent {text}"
 
     def _close(self, code: int, reason: str) -> None:
         assert self._connection is not None
@@ -208,13 +208,13 @@ class WsSession(Session):
 
 
 class _MessageLimit(Extension):
-    """Looks at the header of each frame, before anything of the frame is held; on the wire it is not mentioned."""
+    """Checks the header of each frame before its payload is held; an extension that is not negotiated on the wire."""
 
     name = "aeron-message-limit"
 
     def __init__(self, max_length: int) -> None:
         self.max_length = max_length
-        #: Bytes that have come of the message before.
+        #: Bytes held of the incomplete message.
         self.held = 0
 
     def enabled(self) -> bool:

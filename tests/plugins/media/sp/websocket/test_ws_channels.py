@@ -86,7 +86,7 @@ def test_a_path_that_nobody_has_is_in_the_error_log(driver, client, certificates
     ends.publish(ends.dialing)
 
     ends.until(lambda: any("the peer asks for '/y', not /x" in text for text in ends.errors()))
-    ends.until(lambda: any("the peer has answered 404 to /y, not 101" in text for text in ends.errors()))
+    ends.until(lambda: any("the peer answered 404 to /y, not 101" in text for text in ends.errors()))
 
 
 def test_a_second_peer_reads_that_it_was_refused(driver, client, certificates):

@@ -67,20 +67,40 @@ def test_what_does_not_matter_in_a_request_is_not_looked_at(wanted):
         (request(path="//"), 404, "the peer asks for '//', not /"),
         (request(line="GET {} HTTP/1.0"), 505, "the peer speaks HTTP/1.0, not HTTP/1.1"),
         (request(line="GET {} HTTP/2.0"), 505, "the peer speaks HTTP/2.0, not HTTP/1.1"),
-        (request(line="POST {} HTTP/1.1"), 405, "the peer has sent 'POST', not GET"),
-        (request(line="GET {} HTTP"), 400, "the peer's request begins with 'GET / HTTP'"),
+        (request(line="POST {} HTTP/1.1"), 405, "the peer sent 'POST', not GET"),
+        (request(line="GET {} HTTP"), 400, "the peer sent a malformed request line: 'GET / HTTP'"),
         (request(Sec_WebSocket_Version="8"), 400, "missing header, 'Sec-WebSocket-Version'"),
         (request(Sec_WebSocket_Version=None), 400, "missing header, 'Sec-WebSocket-Version'"),
         (request(Sec_WebSocket_Key=None), 400, "missing header, 'Sec-WebSocket-Key'"),
-        (request(Sec_WebSocket_Key="c2hvcnQ="), 400, "Sec-WebSocket-Key is not one of 16 bytes"),
-        (request(Sec_WebSocket_Key="no base64 at all, no"), 400, "Sec-WebSocket-Key is not one of 16 bytes"),
+        (
+            request(Sec_WebSocket_Key="c2hvcnQ="),
+            400,
+            "Sec-WebSocket-Key of the peer does not encode 16 bytes",
+        ),
+        (
+            request(Sec_WebSocket_Key="no base64 at all, no"),
+            400,
+            "Sec-WebSocket-Key of the peer does not encode 16 bytes",
+        ),
         (request(Upgrade="h2c"), 400, "missing header, 'Upgrade: websocket'"),
         (request(Connection="close"), 400, "missing header, 'Connection: Upgrade'"),
-        (request(Host=None), 400, "the peer asks for no WebSocket: bad HTTP message"),
-        (request(Host="\xff\xff"), 400, "the peer asks for no WebSocket: a header is no text"),
-        (request(subprotocol="\xff"), 400, "the peer asks for no WebSocket: a header is no text"),
-        (request(Folded="a\r\nb"), 400, "the peer asks for no WebSocket: bad HTTP message"),
-        (b"GET\r\n\r\n", 400, "the peer's request begins with 'GET'"),
+        (request(Host=None), 400, "the request of the peer is not a WebSocket request: bad HTTP message"),
+        (
+            request(Host="\xff\xff"),
+            400,
+            "the request of the peer is not a WebSocket request: a header is not text",
+        ),
+        (
+            request(subprotocol="\xff"),
+            400,
+            "the request of the peer is not a WebSocket request: a header is not text",
+        ),
+        (
+            request(Folded="a\r\nb"),
+            400,
+            "the request of the peer is not a WebSocket request: bad HTTP message",
+        ),
+        (b"GET\r\n\r\n", 400, "the peer sent a malformed request line: 'GET'"),
     ],
 )
 def test_a_request_for_anything_else_is_told_so(wanted, status, text):
@@ -116,7 +136,7 @@ def test_a_request_may_come_byte_by_byte():
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x16\x03\x01", b"\r\n"])
 def test_who_speaks_no_http_is_told_nothing(begin):
     handshake = WsAnswer(params(), [])
-    assert refusal(handshake, begin[:1]) == ("the peer speaks no HTTP", b"")
+    assert refusal(handshake, begin[:1]) == ("the peer does not speak HTTP", b"")
 
 
 @pytest.mark.parametrize("size", [HEAD_LIMIT, HEAD_LIMIT + 1, 1 << 20])
@@ -124,7 +144,7 @@ def test_a_request_without_end_is_refused_when_it_is_too_long(size):
     handshake = WsAnswer(params(), [])
     assert handshake.feed(b"GET / HTTP/1.1\r\n") is None
     text, outgoing = refusal(handshake, (b"A: " + bytes([65]) * size)[: size - 16])
-    assert text == "the peer's request is longer than 16384 bytes: answered with 431"
+    assert text == "the request of the peer is longer than 16384 bytes: answered with 431"
     assert outgoing.startswith(b"HTTP/1.1 431 ")
 
 
@@ -163,21 +183,42 @@ def test_an_answer_with_our_subprotocol_makes_a_connection():
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"line": "HTTP/1.1 404 Not Found"}, "the peer has answered 404 to /x, not 101"),
-        ({"line": "HTTP/1.1 200 OK"}, "the peer has answered 200 to /x, not 101"),
-        ({"line": "HTTP/1.1 100 Continue"}, "the peer has answered 100 to /x, not 101"),
-        ({"line": "HTTP/1.1 ???"}, "the peer's answer is no WebSocket: bad HTTP message"),
-        ({"subprotocol": None}, "the peer has taken no subprotocol, not even pair1.sp.nanomsg.org"),
-        ({"subprotocol": "chat"}, "the peer's answer is no WebSocket: unrecognized subprotocol chat"),
-        ({"subprotocol": "a\x7f"}, "the peer's answer is no WebSocket: unrecognized subprotocol a\\x7f"),
-        ({"subprotocol": "\xff"}, "the peer's answer is no WebSocket: a header is no text"),
-        ({"Sec_WebSocket_Accept": "bm9wZQ=="}, "the peer's answer is no WebSocket: bad accept token"),
-        ({"Sec_WebSocket_Accept": None}, "the peer's answer is no WebSocket: bad accept token"),
-        ({"Upgrade": None}, "the peer's answer is no WebSocket: missing header, 'Upgrade: websocket'"),
-        ({"Connection": None}, "the peer's answer is no WebSocket: missing header, 'Connection: Upgrade'"),
+        ({"line": "HTTP/1.1 404 Not Found"}, "the peer answered 404 to /x, not 101"),
+        ({"line": "HTTP/1.1 200 OK"}, "the peer answered 200 to /x, not 101"),
+        ({"line": "HTTP/1.1 100 Continue"}, "the peer answered 100 to /x, not 101"),
+        ({"line": "HTTP/1.1 ???"}, "the response of the peer is not a WebSocket response: bad HTTP message"),
+        ({"subprotocol": None}, "the peer did not accept the subprotocol pair1.sp.nanomsg.org"),
+        (
+            {"subprotocol": "chat"},
+            "the response of the peer is not a WebSocket response: unrecognized subprotocol chat",
+        ),
+        (
+            {"subprotocol": "a\x7f"},
+            "the response of the peer is not a WebSocket response: unrecognized subprotocol a\\x7f",
+        ),
+        (
+            {"subprotocol": "\xff"},
+            "the response of the peer is not a WebSocket response: a header is not text",
+        ),
+        (
+            {"Sec_WebSocket_Accept": "bm9wZQ=="},
+            "the response of the peer is not a WebSocket response: bad accept token",
+        ),
+        (
+            {"Sec_WebSocket_Accept": None},
+            "the response of the peer is not a WebSocket response: bad accept token",
+        ),
+        (
+            {"Upgrade": None},
+            "the response of the peer is not a WebSocket response: missing header, 'Upgrade: websocket'",
+        ),
+        (
+            {"Connection": None},
+            "the response of the peer is not a WebSocket response: missing header, 'Connection: Upgrade'",
+        ),
         (
             {"Sec_WebSocket_Extensions": "permessage-deflate"},
-            "the peer's answer is no WebSocket: unrecognized extension permessage-deflate",
+            "the response of the peer is not a WebSocket response: unrecognized extension permessage-deflate",
         ),
     ],
 )
@@ -191,11 +232,11 @@ def test_any_other_answer_makes_none(changes, text):
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x15\x03\x01", b"SSH-2.0"])
 def test_an_answer_of_another_kind_is_seen_by_its_first_byte(begin):
     handshake, _ = dialed()
-    with pytest.raises(SessionError, match="the peer speaks no HTTP"):
+    with pytest.raises(SessionError, match="the peer does not speak HTTP"):
         handshake.feed(begin[:1])
 
 
 def test_an_answer_without_end_is_given_up():
     handshake, _ = dialed()
-    with pytest.raises(SessionError, match="the peer's answer is longer than 16384 bytes"):
+    with pytest.raises(SessionError, match="the response of the peer is longer than 16384 bytes"):
         handshake.feed(b"HTTP/1.1 101 Switching Protocols\r\nA: " + b"a" * HEAD_LIMIT)

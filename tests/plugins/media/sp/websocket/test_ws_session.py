@@ -180,9 +180,9 @@ def test_a_pong_is_for_nobody(end):
 
 # What a peer must not send: of frames the first byte, then all that comes behind it.
 VIOLATIONS = {
-    "text": ([(TEXT, b"hop", {})], 1003, "text, which SP does not have"),
-    "empty text": ([(TEXT, b"", {})], 1003, "text, which SP does not have"),
-    "text that is no UTF-8": ([(TEXT, b"\xff\xff", {})], 1003, "text, which SP does not have"),
+    "text": ([(TEXT, b"hop", {})], 1003, "a text message, which SP does not use"),
+    "empty text": ([(TEXT, b"", {})], 1003, "a text message, which SP does not use"),
+    "text that is no UTF-8": ([(TEXT, b"\xff\xff", {})], 1003, "a text message, which SP does not use"),
     "a reserved bit": ([(BINARY, b"hop", {"rsv": 4})], 1002, "Reserved bit set unexpectedly"),
     "all reserved bits": ([(BINARY, b"hop", {"rsv": 7})], 1002, "Reserved bit set unexpectedly"),
     "opcode 3": ([(3, b"", {})], 1002, "Invalid opcode 0x3"),
@@ -280,7 +280,7 @@ def test_a_longer_one_is_refused_by_the_header_of_the_frame_that_makes_it_so(ser
     # Nothing of its payload has come.
     header = bytes([0x80 if first else 0x82]) + header + (MASK if server_side else b"")
 
-    assert end.fault(stream + header) == "the peer has sent a message of more than 100 bytes"
+    assert end.fault(stream + header) == "the peer sent a message of more than 100 bytes"
     (closes,) = end.sent()
     assert (closes.code, closes.reason) == (1009, "a message of more than 100 bytes")
 
@@ -337,7 +337,7 @@ def test_a_close_without_a_code_is_an_end(end):
 @pytest.mark.parametrize("code", [1002, 1003, 1007, 1008, 1009, 1011, 3000, 4999])
 def test_a_close_with_another_code_is_a_fault_that_says_what_the_peer_has_said(end, code):
     text = end.fault(close(code, "é nonsense", mask=end.mask))
-    assert text == f"the peer has closed the connection with {code}: '\\xe9 nonsense'"
+    assert text == f"the peer closed the connection with {code}: '\\xe9 nonsense'"
     assert end.sent()[0].code == code
 
 

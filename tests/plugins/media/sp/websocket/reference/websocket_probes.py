@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plain_websocket import BINARY, CLOSE, CONTINUATION, MASK, PING, PONG, TEXT, close, frame, masked, request
 
-PAGE = Path(__file__).parents[5] / "docs" / "wire" / "sp-websocket.md"
+PAGE = Path(__file__).parents[6] / "docs" / "wire" / "sp-websocket.md"
 HEADER = b"\0\0\0\1"
 LIMIT = 1000
 
