@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LossySender:
-    """Draws for each datagram of a batch, also for those that an entry is cut into."""
+    """Decides for each datagram, also for each segment of an entry."""
 
     def __init__(self, channel: DatagramChannel, rates: LossRates) -> None:
         self._channel = channel

@@ -27,20 +27,21 @@ from aeron_media.udp.response_receivers cimport ResponseReceivers
 
 @cython.final
 cdef class UdpSendEndpoint(SendChannelEndpoint):
-    cdef DatagramChannel _channel           # that data leaves by
-    cdef DatagramChannel _control           # where receivers are heard: the same, but for multicast
-    cdef SocketAddress _remote              # where data goes; of several destinations, the one whose turn it is
+    cdef DatagramChannel _channel           # sends data
+    cdef DatagramChannel _control           # receives frames of receivers; another socket for multicast, otherwise the same
+    cdef SocketAddress _remote              # destination of data; with several, the current one
     cdef bint _is_multi_destination
     cdef Destinations _destinations
     cdef FanOut _fan_out
-    cdef SocketAddress _new_remote          # where it shall go; the sender's while `_has_new_remote`, else the conductor's
+    # Next value; owned by the sender while `_has_new_remote` is set, otherwise by the conductor.
+    cdef SocketAddress _new_remote
     cdef AtomicLong _has_new_remote
-    cdef SocketAddress _source              # of the packet in hand
+    cdef SocketAddress _source              # of the current packet
     cdef ReceiveBatch _received             # control frames
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
-    cdef bint _answers                      # each stream goes to whoever asked for its SETUP
+    cdef bint _answers                      # response channel: each stream goes to the receiver that requested it
     cdef ResponseReceivers _receivers
-    cdef StatusMessage _sm                  # frames are decoded into these again and again
+    cdef StatusMessage _sm                  # reused to decode frames
     cdef Nak _nak
     cdef ErrorFrame _error
     cdef Rttm _rttm
@@ -49,13 +50,13 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
-    cdef IncomingLoss _incoming_loss        # deliberate, too
+    cdef IncomingLoss _incoming_loss        # deliberate
     cdef Clock _clock
-    cdef bint _stamps                       # data, with the time of sending
+    cdef bint _stamps                       # writes the send time into data
     cdef int32_t _stamp_offset              # in the payload, or that of the reserved value
     cdef FaultSlot _faults
     cdef Counter _bytes_sent
-    cdef Counter _invalid_packets           # shared with the receiver, so only ever added to
+    cdef Counter _invalid_packets           # shared with the receiver, therefore changed by atomic addition only
     cdef Counter _status_messages_received
     cdef Counter _naks_received
     cdef Counter _error_frames_received

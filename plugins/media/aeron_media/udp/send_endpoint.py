@@ -1,8 +1,7 @@
-"""Sending end of a UDP channel: data out, and what receivers say about it back in.
+"""UDP send endpoint: sends data, receives status messages, NAKs and other frames of receivers.
 
-Not here: what to send and when (the streams), and opening the socket (transport).
-Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
-fault.
+Not here: what to send and when (the streams), and opening the socket (`transport`).
+Invariant: nothing is allocated per datagram, and no input raises: invalid packets are counted and logged as a fault.
 Source: aeron_send_channel_endpoint.c.
 """
 
@@ -40,14 +39,14 @@ from aeron_media.udp.response_receivers import ResponseReceivers
 if TYPE_CHECKING:
     from aeron_core.spi.media import SendEndpointParams
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UdpSendEndpoint(SendChannelEndpoint):
-    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
+    """Sends to one address or to several destinations; a response channel sends each stream to its own receiver.
 
-    That of a response channel sends each stream to a receiver of its own (`response_receivers`).
+    Used by the sender's thread, except for the methods of `ChannelEndpoint`.
     """
 
     def __init__(
@@ -144,7 +143,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
             )
         self._channel.connect(address)
         self._new_remote.assign(address)
-        # Release: the sender that sees the order sees the whole address.
+        # Release: a sender that sees the flag also sees the complete address.
         self._has_new_remote.set_release(1)
         return True
 
@@ -156,7 +155,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return 0
 
     def remove_stream(self, stream: SendStream) -> int:
-        """See `SendChannelEndpoint.remove_stream`; another stream of the same ids stays."""
+        """See `SendChannelEndpoint.remove_stream`; another stream with the same ids stays."""
         key = pair_key(stream.stream_id, stream.session_id)
         if self._streams.get(key) == cython.cast(cython.pointer(PyObject), stream):
             self._streams.remove(key)
@@ -165,11 +164,11 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
-        """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
+        """See `SendChannelEndpoint.send`; deliberately lost datagrams count as sent."""
         if self._answers and not self._receivers.find(
             pair_key(stream.stream_id, stream.session_id), self._remote
         ):
-            # Nothing leaves before a receiver is known.
+            # Nothing is sent before a receiver is known.
             return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())
@@ -178,7 +177,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return self._send_to_remote(batch)
 
     def _send_to_all(self, batch: SendBatch) -> int:
-        # Unlike the reference, which has nothing sent where one destination fails: the others must not wait for it.
+        # Unlike in the reference, a destination that fails does not stop sending to the others.
         count = self._destinations.start_round()
         if count == 0:
             return batch.count
@@ -186,7 +185,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         is_sent = False
         for turn in range(count):
             self._destinations.copy_address(turn, self._remote)
-            # Without an address, where a name is still being looked for.
+            # The address is not set while a name is being resolved.
             if self._remote.is_set():
                 self._fan_out.note(batch, self._send_to_remote(batch))
                 is_sent = True
@@ -207,7 +206,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return taken
 
     def descriptor(self) -> int:
-        """See `SendChannelEndpoint.descriptor`; destinations that went silent must be noticed, too."""
+        """See `SendChannelEndpoint.descriptor`; with several destinations the endpoint is polled for timeouts."""
         if self._is_multi_destination:
             return wire.NO_DESCRIPTOR
         return self._control.descriptor()
@@ -263,7 +262,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def _on_status_message(self, offset: int, length: int, now_ns: int) -> int:
         self._sm.decode(self._received.buffer, offset, length)
-        # The stream knows the length of its terms and looks closer.
+        # The stream checks again with the length of its terms.
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
         self._status_messages_received.increment_release()
@@ -272,7 +271,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
             found != cython.NULL
             and cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns) != 0
         ):
-            # Whoever makes up positions is not sent anything.
+            # The stream rejected the position: the source does not become a destination.
             return 0
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
@@ -320,7 +319,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
                 return cython.cast(SendStream, found).on_response_setup(
                     self._response_setup, self._source, now_ns
                 )
-        # Frames that only a receiver takes are valid, but not for us: ignored, as in the reference.
+        # Valid frames that are meant for receivers are ignored, as in the reference.
         return 0
 
     def _refuse(self, reason: int) -> int:
