@@ -154,9 +154,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).stream.close(True)
         self._listener.close()
-        # Each slot refers to this endpoint through its feed: break the cycle, or the epoll descriptor stays open until
-        # the garbage collector runs.
-        self._slots.clear()
+        # Not left to deallocation: the endpoint is part of reference cycles.
+        self._readiness.close()
 
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""

@@ -174,6 +174,7 @@ class PairSocket:
             if cython.cast(Peer, peer).is_among_peers:
                 self._finish(cython.cast(Peer, peer))
             cython.cast(Peer, peer).close()
+        self._readiness.close()
 
     def _finish(self, peer: Peer) -> int:
         peer.output.flush()
