@@ -1,4 +1,4 @@
-"""Listeners and streams that a thread relays, and waiting for what it does."""
+"""Listeners and connections of relay threads, and functions that wait for their effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 def wait_for(condition, timeout_s=10):
     deadline = time.monotonic() + timeout_s
     while not (result := condition()):
-        assert time.monotonic() < deadline, "nothing came"
+        assert time.monotonic() < deadline, "timed out"
         select.select([], [], [], 0.001)
     return result
 
@@ -39,7 +39,7 @@ def fault(network):
 
 
 def failure(attempt):
-    """Wait until something fails, and return its number."""
+    """Call until an OSError is raised; return its errno."""
 
     def number():
         try:
@@ -52,7 +52,7 @@ def failure(attempt):
 
 
 class RelayedEnds:
-    """What networks have made, until the test is over."""
+    """Listeners and connections of networks, closed after the test."""
 
     def __init__(self):
         self.closers = []

@@ -122,7 +122,7 @@ def test_the_control_group_differs_in_the_last_byte(group, control):
         ("ff00::", True),
     ],
 )
-def test_groups_are_told_from_hosts(host, expected):
+def test_multicast_addresses_are_distinguished_from_unicast_addresses(host, expected):
     assert is_multicast(SocketAddress.of(host, 1)) is expected
 
 

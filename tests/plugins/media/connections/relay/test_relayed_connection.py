@@ -17,7 +17,7 @@ def params():
 
 
 class PlainSession(Session):
-    """Says what it hears."""
+    """Records the bytes that it is fed."""
 
     protocol = "nothing"
     reads_per_turn = 2
@@ -47,7 +47,7 @@ class PlainSession(Session):
 
 
 class HoldingSession(PlainSession):
-    """Holds what it hears until there is a full stop."""
+    """Holds received bytes until a message is complete, at a full stop."""
 
     def __init__(self):
         super().__init__()
@@ -69,7 +69,7 @@ class HoldingSession(PlainSession):
 
 
 class BrokenSession(PlainSession):
-    """Has a fault that nobody has thought of."""
+    """Raises an unexpected exception."""
 
     def read(self, length):
         raise ZeroDivisionError("not by nothing")
@@ -77,14 +77,14 @@ class BrokenSession(PlainSession):
 
 @pytest.fixture
 def flooded():
-    """A connection whose peer has sent five reads and left, and its session."""
+    """A connection with its session; its peer has sent five reads and closed."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         peer = socket.create_connection(server.getsockname())
         wire, _ = server.accept()
     wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 * CHUNK_LENGTH)
     peer.sendall(bytes(5 * CHUNK_LENGTH))
     peer.close()
-    # All of it, and the end, have come.
+    # All bytes and the end have arrived.
     assert len(wire.recv(5 * CHUNK_LENGTH + 1, socket.MSG_PEEK | socket.MSG_WAITALL)) == 5 * CHUNK_LENGTH
     wire.setblocking(False)
     session = PlainSession()
@@ -93,7 +93,7 @@ def flooded():
     connection.close()
 
 
-def test_a_peer_that_has_left_is_read_to_its_end_turn_by_turn(flooded):
+def test_the_bytes_of_a_closed_peer_are_read_turn_by_turn(flooded):
     connection, session = flooded
     connection.wire_hangs = True
 
@@ -108,7 +108,7 @@ def test_a_peer_that_has_left_is_read_to_its_end_turn_by_turn(flooded):
     assert session.fed[-1] == b""
 
 
-def test_a_peer_that_may_send_more_is_waited_for_after_its_turn(flooded):
+def test_after_its_turn_an_open_peer_is_waited_for(flooded):
     connection, session = flooded
 
     connection.work(0.0)
@@ -117,7 +117,7 @@ def test_a_peer_that_may_send_more_is_waited_for_after_its_turn(flooded):
     assert not connection.is_unread
 
 
-def test_what_is_thrown_away_is_read_turn_by_turn_too(flooded):
+def test_dropped_bytes_are_read_turn_by_turn_too(flooded):
     connection, session = flooded
     connection.work(0.0)
     connection.wire_hangs = True
@@ -129,7 +129,7 @@ def test_what_is_thrown_away_is_read_turn_by_turn_too(flooded):
     assert connection.phase is Phase.DONE
 
 
-def test_a_session_that_is_broken_ends_its_connection_alone():
+def test_a_session_that_raises_ends_only_its_own_connection():
     wire, peer = socket.socketpair()
     said = params()
     connection = RelayedConnection(wire, None, BrokenSession(), LOOPBACK, said)
@@ -145,7 +145,7 @@ def test_a_session_that_is_broken_ends_its_connection_alone():
 
 @pytest.fixture
 def holding():
-    """A connection whose session holds messages, the peer's end of it, and what says what went wrong."""
+    """A connection with a session that holds messages, the socket of the peer, and the faults."""
     wire, peer = socket.socketpair()
     wire.setblocking(False)
     said = params()
@@ -155,7 +155,7 @@ def holding():
     peer.close()
 
 
-def test_a_message_that_was_begun_must_be_gone_on_with(holding):
+def test_an_incomplete_message_must_make_progress(holding):
     connection, peer, faults = holding
     peer.sendall(b"begun")
     connection.work(100.0)
@@ -163,7 +163,7 @@ def test_a_message_that_was_begun_must_be_gone_on_with(holding):
     peer.sendall(b" and")
     connection.work(120.0)
     assert connection.deadline == 150.0
-    # Something else has happened than that the peer spoke.
+    # An event without new bytes does not extend the deadline.
     connection.work(140.0)
     assert connection.deadline == 150.0
 
@@ -174,7 +174,7 @@ def test_a_message_that_was_begun_must_be_gone_on_with(holding):
     assert peer.recv(1) == b""
 
 
-def test_a_message_that_is_whole_has_all_the_time_there_is(holding):
+def test_a_complete_message_has_no_deadline(holding):
     connection, peer, _ = holding
     peer.sendall(b"begun")
     connection.work(100.0)

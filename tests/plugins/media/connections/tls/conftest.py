@@ -1,4 +1,4 @@
-"""Ends of connections with TLS."""
+"""TLS listeners and connections, closed after each test."""
 
 from __future__ import annotations
 

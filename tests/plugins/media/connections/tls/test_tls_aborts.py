@@ -1,4 +1,4 @@
-"""What becomes of what a connection with TLS holds when it ends, or is aborted."""
+"""Unsent bytes of a TLS connection when it is closed or aborted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tls_ends import dial, identity
 
 
 def filled(probe):
-    """Send until nothing more goes in, here or on the way; return how many bytes that were."""
+    """Send until all buffers are full; return how many bytes were accepted."""
     lengths = []
 
     def is_full():
@@ -27,7 +27,7 @@ def filled(probe):
 
 
 def read_to_its_end(receive):
-    """Return how many bytes come, and whether that was all in order."""
+    """Return how many bytes arrive, and whether the connection ends without an error."""
     length = 0
     try:
         while data := wait_for(lambda: (received := receive()) is not None and (received,))[0]:
@@ -38,13 +38,13 @@ def read_to_its_end(receive):
 
 
 @pytest.mark.parametrize("aborts", [False, True])
-def test_what_a_relay_holds_is_delivered_unless_its_end_is_aborted(
+def test_bytes_held_by_a_relay_are_delivered_unless_the_connection_is_aborted(
     endpoints, certificates, python_context, aborts
 ):
     _, listener = endpoints.listen(**identity(certificates.server))
     with dial(listener, python_context()) as client:
         ours = endpoints.taken(listener)
-        # Nobody reads: what goes in last cannot go out.
+        # The client does not read yet: the last bytes stay in the relay.
         length = filled(ours)
 
         ours.close(aborts=aborts)
@@ -54,7 +54,7 @@ def test_what_a_relay_holds_is_delivered_unless_its_end_is_aborted(
         assert came < length if aborts else came == length
 
 
-def test_a_connection_that_a_stream_has_made_can_be_aborted(endpoints, certificates):
+def test_an_outgoing_connection_can_be_aborted(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server))
     _, ours = endpoints.caller(ca=certificates.ca)
     ours.connect(listener.local_address())
@@ -69,18 +69,18 @@ def test_a_connection_that_a_stream_has_made_can_be_aborted(endpoints, certifica
     assert came < length
 
 
-def test_a_peer_that_is_refused_reads_why_even_if_our_end_is_aborted(endpoints, certificates, python_context):
+def test_a_refused_peer_reads_the_reason_even_if_this_end_is_aborted(endpoints, certificates, python_context):
     network, listener = endpoints.listen(**identity(certificates.server))
     with dial(listener, python_context()) as client:
         ours = endpoints.taken(listener)
-        # Nobody reads: the alert cannot go out at once.
+        # The client does not read yet: the alert cannot be sent at once.
         filled(ours)
-        # Past `ssl`: a record that no key of this connection has made.
+        # Bypass `ssl`: a record that was encrypted with no key of this connection.
         socket.socket.sendall(client, b"\x17\x03\x03\0\x20" + bytes(32))
         fault(network)
 
         ours.close(aborts=True)
 
         with pytest.raises(ssl.SSLError, match=r"(?i)bad.record.mac"):
-            # An end in order would stop this.
+            # A normal end would stop the loop without an exception.
             all(iter(lambda: client.recv(65536), b""))

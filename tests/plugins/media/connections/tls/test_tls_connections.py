@@ -1,4 +1,4 @@
-"""TLS on loopback: Python's `ssl` at one end of a connection, or our streams at both."""
+"""TLS on loopback: Python's `ssl` at one end of a connection, or this implementation at both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 
-def test_what_python_sends_over_tls_is_received_plain(endpoints, certificates, python_context):
+def test_bytes_that_python_sends_over_tls_are_received_plain(endpoints, certificates, python_context):
     _, listener = endpoints.listen(**identity(certificates.server))
     with dial(listener, python_context()) as client:
         taken = endpoints.taken(listener)
@@ -33,7 +33,7 @@ def test_what_python_sends_over_tls_is_received_plain(endpoints, certificates, p
         assert client.recv(10) == b"ack"
 
 
-def test_a_listener_says_who_has_connected(endpoints, certificates, python_context):
+def test_a_listener_returns_the_address_of_the_peer(endpoints, certificates, python_context):
     _, listener = endpoints.listen(**identity(certificates.server))
     with dial(listener, python_context()) as client:
         probe, peer = wait_for(lambda: accept(listener))
@@ -41,7 +41,7 @@ def test_a_listener_says_who_has_connected(endpoints, certificates, python_conte
         probe.close()
 
 
-def test_our_streams_understand_each_other(endpoints, certificates):
+def test_both_ends_of_this_implementation_work_together(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server))
     _, caller = endpoints.caller(ca=certificates.ca)
     caller.connect(listener.local_address())
@@ -53,7 +53,7 @@ def test_our_streams_understand_each_other(endpoints, certificates):
     assert receive(caller, 3) == b"ack"
 
 
-def test_a_full_connection_takes_nothing_more_and_loses_nothing(endpoints, certificates):
+def test_a_full_connection_accepts_no_more_bytes_and_loses_none(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server))
     _, caller = endpoints.caller(ca=certificates.ca)
     caller.connect(listener.local_address())
@@ -62,7 +62,7 @@ def test_a_full_connection_takes_nothing_more_and_loses_nothing(endpoints, certi
     chunk = os.urandom(50_000)
     sent = bytearray()
     last = time.monotonic()
-    # Full is what has taken nothing for a while.
+    # The connection is full if it accepts nothing for a while.
     while time.monotonic() - last < 0.5:
         if count := caller.send(chunk):
             sent += chunk[:count]
@@ -71,7 +71,7 @@ def test_a_full_connection_takes_nothing_more_and_loses_nothing(endpoints, certi
     assert receive(taken, len(sent)) == bytes(sent)
 
 
-def test_an_end_of_one_direction_leaves_the_other_open(endpoints, certificates):
+def test_a_half_close_leaves_the_other_direction_open(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server))
     _, caller = endpoints.caller(ca=certificates.ca)
     caller.connect(listener.local_address())
@@ -81,14 +81,14 @@ def test_an_end_of_one_direction_leaves_the_other_open(endpoints, certificates):
     caller.end()
     assert receive(taken, 4) == b"last"
     wait_for(lambda: taken.receive() == b"")
-    taken.send(b"still heard")
-    assert receive(caller, 11) == b"still heard"
+    taken.send(b"still open")
+    assert receive(caller, 11) == b"still open"
     taken.end()
     wait_for(lambda: caller.receive() == b"")
 
 
 @pytest.mark.parametrize("says_so", [True, False])
-def test_a_peer_that_closes_has_ended(endpoints, certificates, python_context, says_so):
+def test_a_peer_that_closes_is_an_end(endpoints, certificates, python_context, says_so):
     _, listener = endpoints.listen(**identity(certificates.server))
     client = dial(listener, python_context())
     taken = endpoints.taken(listener)
@@ -101,14 +101,14 @@ def test_a_peer_that_closes_has_ended(endpoints, certificates, python_context, s
     wait_for(lambda: taken.receive() == b"")
 
 
-def test_what_was_sent_before_a_close_is_delivered_with_an_end(endpoints, certificates, python_context):
+def test_bytes_sent_before_a_close_are_delivered_with_an_end(endpoints, certificates, python_context):
     _, listener = endpoints.listen(**identity(certificates.server))
     with dial(listener, python_context()) as client:
         taken = endpoints.taken(listener)
         taken.send(b"ack")
         taken.close()
         assert client.recv(10) == b"ack"
-        # Raises where the connection is cut, which is not the end.
+        # Raises if the connection is reset instead of ended.
         client.suppress_ragged_eofs = False
         assert client.recv(10) == b""
 
@@ -118,7 +118,7 @@ def test_a_close_with_something_unread_delivers_what_was_sent_before(endpoints, 
     with dial(listener, python_context()) as client:
         taken = endpoints.taken(listener)
         client.sendall(b"unread")
-        # The first byte is read alone, the others stay.
+        # Read the first byte only; the others stay unread.
         assert wait_for(ConnectionProbe(taken.connection, length=1).receive) == b"u"
         taken.send(b"ack")
         taken.close()
@@ -127,7 +127,7 @@ def test_a_close_with_something_unread_delivers_what_was_sent_before(endpoints, 
         assert client.recv(10) == b""
 
 
-def test_a_connection_that_is_cut_is_a_failure_and_no_end(endpoints, certificates, python_context):
+def test_a_reset_connection_is_a_failure_and_not_an_end(endpoints, certificates, python_context):
     _, listener = endpoints.listen(**identity(certificates.server))
     client = dial(listener, python_context())
     taken = endpoints.taken(listener)
@@ -136,7 +136,7 @@ def test_a_connection_that_is_cut_is_a_failure_and_no_end(endpoints, certificate
     assert failure(taken.receive) == errno.ECONNRESET
 
 
-# Who is let in: what a listener asks for, what a writer shows, and whether that is enough.
+# Columns: client-auth of the listener, certificate of the client, whether the client is admitted.
 LET_IN = [
     ("none", None, True),
     ("none", "client", True),
@@ -152,7 +152,7 @@ LET_IN = [
 
 
 @pytest.mark.parametrize(("client_auth", "shown", "is_let_in"), LET_IN)
-def test_a_listener_lets_in_whom_it_is_told_to(
+def test_a_listener_admits_peers_according_to_client_auth(
     endpoints, certificates, python_context, client_auth, shown, is_let_in
 ):
     auth = {"client-auth": client_auth} if client_auth else {}
@@ -181,7 +181,7 @@ def test_a_listener_lets_in_whom_it_is_told_to(
         ("none", "elsewhere", "other_ca", None),
     ],
 )
-def test_a_stream_connects_to_whom_it_is_told_to_believe(endpoints, certificates, verify, server, ca, text):
+def test_a_connection_verifies_the_server_as_configured(endpoints, certificates, verify, server, ca, text):
     _, listener = endpoints.listen(**identity(getattr(certificates, server)))
     network, caller = endpoints.caller(ca=getattr(certificates, ca), **({"verify": verify} if verify else {}))
     caller.connect(listener.local_address())
@@ -194,14 +194,14 @@ def test_a_stream_connects_to_whom_it_is_told_to_believe(endpoints, certificates
         assert found.source == str(listener.local_address())
 
 
-def test_a_name_is_checked_rather_than_the_address_that_it_stands_for(endpoints, certificates):
+def test_the_host_name_is_verified_instead_of_its_address(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.elsewhere))
     _, caller = endpoints.caller(server_name="elsewhere.example", ca=certificates.ca)
     caller.connect(listener.local_address())
     wait_for(caller.is_connected)
 
 
-def test_mutual_tls_lets_our_stream_in(endpoints, certificates):
+def test_mutual_tls_admits_a_connection_with_a_certificate(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
     _, caller = endpoints.caller(**identity(certificates.client), ca=certificates.ca)
     caller.connect(listener.local_address())
@@ -210,7 +210,7 @@ def test_mutual_tls_lets_our_stream_in(endpoints, certificates):
     assert receive(endpoints.taken(listener), 6) == b"window"
 
 
-def test_a_stream_without_the_certificate_that_is_required_fails_and_says_why(endpoints, certificates):
+def test_a_connection_without_the_required_certificate_fails_with_the_reason(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
     network, caller = endpoints.caller(ca=certificates.ca)
     caller.connect(listener.local_address())
@@ -219,7 +219,7 @@ def test_a_stream_without_the_certificate_that_is_required_fails_and_says_why(en
     assert fault(network).reason == "the peer requires a certificate: set cert= and key="
 
 
-def test_nobody_at_the_address_is_a_refused_connection(endpoints, certificates):
+def test_an_address_without_a_listener_refuses_the_connection(endpoints, certificates):
     _, listener = endpoints.listen(**identity(certificates.server))
     _, caller = endpoints.caller(ca=certificates.ca)
     address = listener.local_address()
@@ -228,9 +228,9 @@ def test_nobody_at_the_address_is_a_refused_connection(endpoints, certificates):
     assert failure(caller.is_connected) == errno.ECONNREFUSED
 
 
-def test_a_stream_that_is_closed_before_it_has_failed_takes_no_other_with_it(certificates):
+def test_a_connection_closed_before_it_fails_does_not_affect_others(certificates):
     def connect(peer):
-        raise OSError(errno.ENETUNREACH, "no way")
+        raise OSError(errno.ENETUNREACH, "no route")
 
     relay = relay_thread.RelayThread(RelayParams("tls", None, None, 10), connect=connect)
     for closes in (True, False):
@@ -260,7 +260,7 @@ def test_a_renewed_certificate_is_used_without_a_restart(endpoints, certificates
     assert names == ["localhost", "renewed.example"]
 
 
-def test_a_certificate_that_is_half_renewed_leaves_the_one_before(
+def test_a_half_renewed_certificate_leaves_the_previous_one_in_use(
     endpoints, certificates, python_context, tmp_path
 ):
     cert, key = tmp_path / "cert.pem", tmp_path / "cert.key"
@@ -275,7 +275,7 @@ def test_a_certificate_that_is_half_renewed_leaves_the_one_before(
     assert network.take_fault() is None
 
 
-def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates):
+def test_a_peer_that_stalls_in_the_handshake_is_disconnected(endpoints, certificates):
     network, listener = endpoints.listen(
         {"handshake_timeout_ns": 50_000_000}, **identity(certificates.server)
     )
@@ -285,7 +285,7 @@ def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints, certificates):
         assert fault(network).reason == "no TLS handshake within 0.05 s"
 
 
-def test_handshakes_are_bounded_in_number_and_others_wait(
+def test_the_number_of_handshakes_is_bounded_and_others_wait(
     endpoints, certificates, python_context, monkeypatch
 ):
     monkeypatch.setattr(relay_thread, "MAX_HANDSHAKES", 2)
@@ -298,7 +298,7 @@ def test_handshakes_are_bounded_in_number_and_others_wait(
         each.close()
 
 
-def test_who_connects_and_leaves_is_no_fault(endpoints, certificates, python_context):
+def test_a_peer_that_connects_and_disconnects_is_no_fault(endpoints, certificates, python_context):
     network, listener = endpoints.listen(**identity(certificates.server))
     socket.create_connection(listener.local_address().as_tuple()).close()
     with dial(listener, python_context()):
@@ -306,7 +306,7 @@ def test_who_connects_and_leaves_is_no_fault(endpoints, certificates, python_con
     assert network.take_fault() is None
 
 
-def test_a_peer_without_tls_is_named(endpoints, certificates):
+def test_a_peer_without_tls_is_reported_with_its_address(endpoints, certificates):
     network, listener = endpoints.listen(**identity(certificates.server))
     with socket.create_connection(listener.local_address().as_tuple()) as plain:
         plain.sendall(b"2W\0\0\0\1" * 4)
@@ -315,7 +315,7 @@ def test_a_peer_without_tls_is_named(endpoints, certificates):
         assert found.source == "{}:{}".format(*plain.getsockname())
 
 
-def test_a_peer_that_is_refused_reads_why_whatever_it_has_sent(endpoints, certificates, python_context):
+def test_a_refused_peer_reads_the_reason_whatever_it_has_sent(endpoints, certificates, python_context):
     _, listener = endpoints.listen(**identity(certificates.server), ca=certificates.ca)
     with dial(listener, python_context()) as client:
         client.sendall(bytes(200_000))
@@ -323,7 +323,7 @@ def test_a_peer_that_is_refused_reads_why_whatever_it_has_sent(endpoints, certif
             client.recv(1)
 
 
-def test_peers_that_are_refused_and_stay_are_bounded_in_number_and_time(
+def test_refused_peers_that_stay_connected_are_bounded_in_number_and_time(
     endpoints, certificates, python_context, monkeypatch
 ):
     monkeypatch.setattr(relay_thread, "MAX_HANDSHAKES", 2)
@@ -355,11 +355,11 @@ def test_tls_1_1_is_refused(endpoints, certificates, python_context):
     assert fault(network).reason == "the peer offers no TLS 1.2 or later"
 
 
-def test_connections_that_say_nothing_cost_no_time(endpoints, certificates, python_context):
+def test_idle_connections_use_no_cpu_time(endpoints, certificates, python_context):
     _, listener = endpoints.listen(**identity(certificates.server))
     clients = [dial(listener, python_context()) for _ in range(3)]
     taken = [endpoints.taken(listener) for _ in clients]
-    # One has ended, another is not read from.
+    # One connection has ended, the others have unread bytes.
     taken[0].end()
     clients[1].sendall(b"unread")
     taken[2].send(b"unread")
@@ -371,7 +371,7 @@ def test_connections_that_say_nothing_cost_no_time(endpoints, certificates, pyth
         client.close()
 
 
-def test_nothing_is_left_open(certificates, python_context):
+def test_no_descriptor_is_left_open(certificates, python_context):
     def descriptors():
         return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -380,7 +380,7 @@ def test_nothing_is_left_open(certificates, python_context):
         _, listener = endpoints.listen(**identity(certificates.server))
         with dial(listener, python_context()):
             endpoints.taken(listener)
-        # Whom nobody has taken.
+        # A connection that is not accepted.
         untaken = dial(listener, python_context())
         _, caller = endpoints.caller(ca=certificates.ca)
         caller.connect(listener.local_address())

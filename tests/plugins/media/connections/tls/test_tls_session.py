@@ -1,4 +1,4 @@
-"""One end of TLS, without sockets."""
+"""TLS sessions without sockets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _KEY_UPDATE_REQUESTED = 1
 
 
 class KeyUpdater:
-    """A client of OpenSSL that asks for new keys again and again, which Python's has no way to do."""
+    """An OpenSSL client that requests key updates, which the `ssl` module cannot do."""
 
     def __init__(self):
         name = ctypes.util.find_library("ssl")
         if name is None:
-            pytest.skip("there is no libssl to play the peer with")
+            pytest.skip("needs libssl to simulate the peer")
         self._library = library = ctypes.CDLL(name)
         for function in ("TLS_client_method", "SSL_CTX_new", "SSL_new", "BIO_s_mem", "BIO_new"):
             getattr(library, function).restype = ctypes.c_void_p
@@ -37,7 +37,7 @@ class KeyUpdater:
         return ctypes.c_void_p(getattr(self._library, function)(*args))
 
     def shake(self, data=b""):
-        """Take what the other end says, and return what is answered."""
+        """Feed bytes of the other end and return the reply."""
         self._library.BIO_write(self._incoming, data, len(data))
         self._library.SSL_do_handshake(self._ssl)
         length = self._library.BIO_read(self._outgoing, self._buffer, len(self._buffer))
@@ -64,7 +64,7 @@ def shaken(server):
     return client
 
 
-def test_a_peer_that_asks_for_more_than_it_reads_is_refused(server):
+def test_a_peer_that_sends_requests_without_reading_replies_is_refused(server):
     client = shaken(server)
 
     def ask_without_end():
@@ -77,7 +77,7 @@ def test_a_peer_that_asks_for_more_than_it_reads_is_refused(server):
     assert len(server.take_outgoing()) < MAX_UNREAD_LENGTH + 100
 
 
-def test_a_peer_that_reads_may_ask_as_often_as_it_likes(server):
+def test_a_peer_that_reads_replies_may_send_any_number_of_requests(server):
     client = shaken(server)
 
     for _ in range(20_000):

@@ -1,4 +1,4 @@
-"""Tests of WebSocket, which comes with an extra."""
+"""Tests of SP over WebSocket; skipped without the extra `websocket`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Channels of SP over WebSocket, from client to client."""
+"""SP channels over WebSocket, from client to client."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STREAM = 7
 
 
 class Ends:
-    """Two channels of one driver, connected with one another."""
+    """Two channels of one driver that are connected to each other."""
 
     def __init__(self, driver, client, listening_keys, dialing_keys):
         self._directory = driver.aeron_dir
@@ -40,7 +40,7 @@ class Ends:
         return self._client.add_publication(channel, STREAM)
 
     def take(self, subscription, count):
-        """Wait for so many messages, and return them."""
+        """Wait for `count` messages and return them."""
         bodies = []
         assembler = aeron_core.FragmentAssembler(lambda buffer, header: bodies.append(bytes(buffer)))
         self.until(lambda: (subscription.poll(assembler, 10), len(bodies) >= count)[-1])
@@ -57,7 +57,7 @@ def client(driver):
 
 
 def keys_of(transport, certificates):
-    """Return what listens and what dials says."""
+    """Return the listening and the connecting channel."""
     keys = f"transport={transport}|path=/x"
     if transport == "ws":
         return keys, keys
@@ -66,7 +66,7 @@ def keys_of(transport, certificates):
 
 
 @pytest.mark.parametrize("transport", ["ws", "wss"])
-def test_messages_go_both_ways(driver, client, certificates, transport):
+def test_messages_are_exchanged_in_both_directions(driver, client, certificates, transport):
     ends = Ends(driver, client, *keys_of(transport, certificates))
     there = ends.publish(ends.dialing)
     back = ends.publish(ends.listening)
@@ -81,7 +81,7 @@ def test_messages_go_both_ways(driver, client, certificates, transport):
     assert ends.take(dialed, 3) == bodies
 
 
-def test_a_path_that_nobody_has_is_in_the_error_log(driver, client, certificates):
+def test_an_unknown_path_is_reported_in_the_error_log(driver, client, certificates):
     ends = Ends(driver, client, "transport=ws|path=/x", "transport=ws|path=/y")
     ends.publish(ends.dialing)
 
@@ -100,7 +100,7 @@ def test_a_second_peer_reads_that_it_was_refused(driver, client, certificates):
         second.sendall(request("/x"))
         said = b""
         while not (frames := whole_frames_of(said.partition(b"\r\n\r\n")[2])):
-            # A peer of SP over WebSocket has nothing to say before its first message.
+            # A peer of SP over WebSocket sends nothing before its first message.
             said += second.recv(1000)
 
     assert said.startswith(b"HTTP/1.1 101")

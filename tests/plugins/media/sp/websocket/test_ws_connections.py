@@ -1,4 +1,4 @@
-"""WebSocket on loopback: our streams at both ends, or a peer that speaks it by hand."""
+"""WebSocket on loopback: this implementation at both ends, or a peer that is simulated by the codec."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def params(path="/x", host="127.0.0.1:80", max_message_length=MIB, subprotocol="
 
 
 class Endpoints(RelayedEnds):
-    """Listeners and streams with WebSocket."""
+    """WebSocket listeners and connections."""
 
     def __init__(self, certificates=None):
         super().__init__()
@@ -72,7 +72,7 @@ class Endpoints(RelayedEnds):
         return network, self.caller_of(network)
 
     def pair(self, **said):
-        """Return two streams that are connected, and have heard their greetings."""
+        """Return two connected ends that have read their greetings."""
         _, listener = self.listen(**said)
         _, caller = self.caller(**said)
         caller.connect(listener.local_address())
@@ -105,7 +105,7 @@ def send_all(probe, data):
 
 
 def head_from(sock):
-    """Return a request or an answer, and nothing of what comes behind it."""
+    """Return a request or a response, without the bytes after it."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         head += sock.recv(1)
@@ -113,7 +113,7 @@ def head_from(sock):
 
 
 class HandMade:
-    """A peer that dials and speaks WebSocket by hand."""
+    """A connecting peer that uses the codec on a socket."""
 
     def __init__(self, listener, said=None):
         self.sock = socket.create_connection(listener.local_address().as_tuple(), timeout=10)
@@ -124,14 +124,14 @@ class HandMade:
         self.sock.sendall(b"".join(frame(BINARY, message, mask=MASK) for message in messages))
 
     def until_close(self):
-        """Return the frames up to a close, as a peer that waits for it."""
+        """Return the frames up to a close frame."""
         data = b""
         while not (frames := whole_frames_of(data)) or frames[-1].opcode != CLOSE:
             data += self.sock.recv(65536)
         return frames
 
     def rest(self):
-        """Return the frames until the connection ends, which must be no reset."""
+        """Return the frames until the connection ends, without a reset."""
         data = b""
         while piece := self.sock.recv(65536):
             data += piece
@@ -161,7 +161,7 @@ def test_long_messages_arrive_as_they_were(any_endpoints, length):
 
 
 def send_all_through(one, other, data):
-    """Send and receive by turns, since neither end holds so much."""
+    """Send and receive alternately, because the buffers cannot hold all bytes."""
     sent, received = 0, bytearray()
     while len(received) < len(data):
         sent += one.send(data[sent : sent + 65536]) if sent < len(data) else 0
@@ -169,12 +169,12 @@ def send_all_through(one, other, data):
     assert received == data
 
 
-def test_a_full_connection_takes_nothing_more_and_loses_nothing(any_endpoints):
+def test_a_full_connection_accepts_no_more_bytes_and_loses_none(any_endpoints):
     caller, taken = any_endpoints.pair()
     chunk = plain(*[os.urandom(1000) for _ in range(50)])
     sent = bytearray()
     last = time.monotonic()
-    # Full is what has taken nothing for a while.
+    # The connection is full if it accepts nothing for a while.
     while time.monotonic() - last < 0.5:
         if count := caller.send(chunk[len(sent) % len(chunk) :]):
             at = len(sent) % len(chunk)
@@ -185,7 +185,7 @@ def test_a_full_connection_takes_nothing_more_and_loses_nothing(any_endpoints):
     assert receive(taken, whole) == bytes(sent[:whole])
 
 
-def test_a_listener_says_who_has_connected(endpoints):
+def test_a_listener_returns_the_address_of_the_peer(endpoints):
     _, listener = endpoints.listen()
     with HandMade(listener) as peer:
         probe, address = wait_for(lambda: accept(listener))
@@ -197,7 +197,7 @@ def test_what_was_sent_before_a_close_is_delivered_and_then_the_close(endpoints)
     _, listener = endpoints.listen()
     with HandMade(listener) as peer:
         taken = endpoints.taken(listener)
-        # More than is read: without being read to the end it would be a reset.
+        # More than is read at once: closing without reading the rest would reset the connection.
         peer.send(*[bytes(1000)] * 500)
         send_all(taken, GREETING + plain(b"last"))
         taken.close()
@@ -233,7 +233,7 @@ def test_a_peer_that_is_refused_reads_why(endpoints, greets):
         assert (closes.code, closes.reason) == (1008, REFUSAL)
 
 
-def test_a_stream_of_ours_that_is_refused_fails_and_says_why(any_endpoints):
+def test_a_refused_connection_fails_with_the_reason(any_endpoints):
     _, listener = any_endpoints.listen()
     network, caller = any_endpoints.caller()
     caller.connect(listener.local_address())
@@ -246,7 +246,7 @@ def test_a_stream_of_ours_that_is_refused_fails_and_says_why(any_endpoints):
     assert fault(network).reason == f"the peer closed the connection with 1008: '{REFUSAL}'"
 
 
-def test_an_end_of_ours_is_an_end_at_the_other_end(any_endpoints):
+def test_a_half_close_reaches_the_other_end(any_endpoints):
     caller, taken = any_endpoints.pair()
     send_all(caller, plain(b"last"))
     caller.end()
@@ -313,7 +313,7 @@ def test_a_request_that_is_refused_is_answered_and_reaches_no_agent(endpoints, s
     assert accept(listener) is None
 
 
-def test_a_stream_of_ours_fails_where_its_path_is_unknown_and_says_so(any_endpoints):
+def test_a_connection_to_an_unknown_path_fails_with_the_reason(any_endpoints):
     _, listener = any_endpoints.listen(path="/x")
     network, caller = any_endpoints.caller(path="/y")
     caller.connect(listener.local_address())
@@ -323,7 +323,7 @@ def test_a_stream_of_ours_fails_where_its_path_is_unknown_and_says_so(any_endpoi
     assert found.source == str(listener.local_address())
 
 
-def test_a_stream_of_ours_fails_where_its_peer_speaks_something_else(endpoints):
+def test_a_connection_to_a_peer_of_another_protocol_fails(endpoints):
     network, caller = endpoints.caller()
     with socket.create_server(("127.0.0.1", 0)) as server:
         caller.connect(SocketAddress.of(*server.getsockname()))
@@ -340,7 +340,7 @@ def test_a_stream_of_ours_speaks_with_a_listener_made_by_hand(endpoints):
         with server.accept()[0] as peer:
             line, headers = headers_of(head_from(peer))
             assert (line, headers["host"]) == ("GET /x HTTP/1.1", "127.0.0.1:80")
-            # The first message comes with the answer.
+            # The first message arrives together with the response.
             first = frame(BINARY, b"fir", fin=False) + frame(CONTINUATION, b"st")
             peer.sendall(answer(headers["sec-websocket-key"]) + first)
             wait_for(caller.is_connected)
@@ -350,7 +350,7 @@ def test_a_stream_of_ours_speaks_with_a_listener_made_by_hand(endpoints):
             assert (message.opcode, message.payload, len(message.mask)) == (BINARY, b"second", 4)
 
 
-def test_a_peer_that_stalls_in_the_handshake_is_cut(endpoints):
+def test_a_peer_that_stalls_in_the_handshake_is_disconnected(endpoints):
     network, listener = endpoints.listen({"handshake_timeout_ns": 50_000_000})
     with socket.create_connection(listener.local_address().as_tuple(), timeout=10) as stalled:
         stalled.sendall(request("/x")[:-1])
@@ -364,7 +364,7 @@ def test_a_peer_that_stalls_within_a_message_is_parted_with(any_endpoints):
     _, caller = any_endpoints.caller()
     caller.connect(listener.local_address())
     wait_for(caller.is_connected)
-    # The first fragment goes, the rest never comes.
+    # The first fragment is sent, the rest never follows.
     send_all(caller, GREETING + plain(bytes(100_000))[:70_000])
     taken = any_endpoints.taken(listener)
     assert receive(taken, 8) == GREETING
@@ -380,7 +380,7 @@ def test_a_peer_that_leaves_in_the_handshake_is_named(endpoints):
     assert fault(network).reason == "the peer closed the connection during the WebSocket handshake"
 
 
-def test_a_peer_that_stalls_in_the_request_behind_tls_is_told_by_its_layer(certificates, python_context):
+def test_a_peer_that_stalls_in_the_request_above_tls_is_reported_with_its_layer(certificates, python_context):
     endpoints = Endpoints(certificates)
     network, listener = endpoints.listen({"handshake_timeout_ns": 200_000_000})
     with python_context().wrap_socket(
@@ -390,11 +390,11 @@ def test_a_peer_that_stalls_in_the_request_behind_tls_is_told_by_its_layer(certi
     endpoints.close()
 
 
-def test_connections_that_say_nothing_cost_no_time(endpoints):
+def test_idle_connections_use_no_cpu_time(endpoints):
     _, listener = endpoints.listen()
     peers = [HandMade(listener) for _ in range(3)]
     taken = [endpoints.taken(listener) for _ in peers]
-    # One has ended, another is not read from.
+    # One connection has ended, another has unread bytes.
     taken[0].end()
     peers[1].send(b"unread")
     send_all(taken[2], GREETING + plain(b"unread"))
@@ -406,7 +406,7 @@ def test_connections_that_say_nothing_cost_no_time(endpoints):
         peer.sock.close()
 
 
-def test_nothing_is_left_open(certificates):
+def test_no_descriptor_is_left_open(certificates):
     def descriptors():
         return len(list(Path("/proc/self/fd").iterdir()))
 
@@ -422,11 +422,11 @@ def test_nothing_is_left_open(certificates):
     assert relay_threads() == []
 
 
-def test_without_wsproto_it_is_said_what_to_install(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("aeron_media.connections.ws_")]:
+def test_without_wsproto_the_error_names_the_extra_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("aeron_media.sp.websocket.")]:
         if name not in ("aeron_media.sp.websocket.params", "aeron_media.sp.websocket.connections"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "wsproto", None)
     monkeypatch.setitem(sys.modules, "wsproto.connection", None)
-    with pytest.raises(ConfigurationError, match=r"needs wsproto\S*, .* extra aeron-core\[websocket\]"):
+    with pytest.raises(ConfigurationError, match=r"needs wsproto\S*: install aeron-core\[websocket\]"):
         WsConnections(params())

@@ -1,4 +1,4 @@
-"""What is asked for and answered before there is WebSocket."""
+"""Requests and responses of the WebSocket handshake."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def params(path="/", subprotocol=PAIR1):
 
 
 def refusal(handshake, data):
-    """Feed what must be refused; return the text, and what the peer is told."""
+    """Feed an invalid request; return the fault text and the response."""
     with pytest.raises(SessionError) as caught:
         handshake.feed(data)
     return str(caught.value), handshake.outgoing
 
 
-# Those who listen
+# The listening end
 
 
 @pytest.mark.parametrize("path", ["/", "/x", "/a/b%20c"])
@@ -103,7 +103,7 @@ def test_what_does_not_matter_in_a_request_is_not_looked_at(wanted):
         (b"GET\r\n\r\n", 400, "the peer sent a malformed request line: 'GET'"),
     ],
 )
-def test_a_request_for_anything_else_is_told_so(wanted, status, text):
+def test_a_request_for_anything_else_gets_an_error_response(wanted, status, text):
     said, outgoing = refusal(WsAnswer(params(), []), wanted)
 
     line, headers = headers_of(outgoing)
@@ -121,12 +121,12 @@ def test_a_request_for_anything_else_is_told_so(wanted, status, text):
         (request(Sec_WebSocket_Version="8"), "sec-websocket-version", "13"),
     ],
 )
-def test_a_refusal_says_what_would_be_taken(wanted, header, value):
+def test_a_refusal_names_what_would_be_accepted(wanted, header, value):
     _, outgoing = refusal(WsAnswer(params(), []), wanted)
     assert headers_of(outgoing)[1][header] == value
 
 
-def test_a_request_may_come_byte_by_byte():
+def test_a_request_may_arrive_byte_by_byte():
     handshake = WsAnswer(params(), [])
     wanted = request()
     assert all(handshake.feed(wanted[at : at + 1]) is None for at in range(len(wanted) - 1))
@@ -134,7 +134,7 @@ def test_a_request_may_come_byte_by_byte():
 
 
 @pytest.mark.parametrize("begin", [b"\0SP\0\0\x11\0\0", b"\x16\x03\x01", b"\r\n"])
-def test_who_speaks_no_http_is_told_nothing(begin):
+def test_a_peer_that_does_not_speak_http_gets_no_response(begin):
     handshake = WsAnswer(params(), [])
     assert refusal(handshake, begin[:1]) == ("the peer does not speak HTTP", b"")
 
@@ -155,7 +155,7 @@ def test_what_a_peer_has_sent_is_shown_in_part_and_printable():
     assert len(text) < 400
 
 
-# Those who dial
+# The connecting end
 
 
 def test_a_request_of_ours_names_one_subprotocol_and_no_extension():
@@ -168,7 +168,7 @@ def test_a_request_of_ours_names_one_subprotocol_and_no_extension():
 
 
 def dialed():
-    """Return a handshake that has asked, and its key."""
+    """Return a handshake that has sent its request, and its key."""
     handshake = WsRequest(params("/x"), [])
     return handshake, headers_of(handshake.outgoing)[1]["sec-websocket-key"]
 

@@ -1,4 +1,4 @@
-"""Whatever a peer sends: an agent gets whole messages within the limit, then an end or a fault."""
+"""Invalid input: an agent gets complete messages within the limit, then an end or a fault."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIMIT = 1000
 
 
 def recorded(head, mask):
-    """Return all that a peer may say in one connection."""
+    """Return the valid input of one connection."""
     return b"".join(
         [
             head,
@@ -34,7 +34,7 @@ def recorded(head, mask):
 
 
 def mutated(stream, chance):
-    """Return the stream with some of its bytes flipped, lost, doubled, or replaced by telling ones."""
+    """Return the input with some bytes flipped, removed, doubled, or replaced by special values."""
     data = bytearray(stream)
     for _ in range(chance.choice([1, 1, 1, 2, 5, 30])):
         at = chance.randrange(len(data))
@@ -55,7 +55,7 @@ def mutated(stream, chance):
 
 
 def fed_in_pieces(session, stream, chance):
-    """Return what an agent gets, and why the connection failed, empty where it did not."""
+    """Return what an agent reads, and the fault text, empty without a fault."""
     is_shaken = False
     heard = bytearray()
     at = 0
@@ -78,7 +78,7 @@ def fed_in_pieces(session, stream, chance):
 
 
 def messages_of(heard):
-    """Return what an agent has got, which must be whole."""
+    """Return the messages that an agent has read, which must be complete."""
     if not heard:
         return []
     assert heard[:8] == GREETING
@@ -95,7 +95,7 @@ def messages_of(heard):
 
 @pytest.mark.parametrize("server_side", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_a_mutated_connection_ends_with_whole_messages_and_words(server_side, seed):
+def test_a_mutated_connection_ends_with_complete_messages_and_a_fault_text(server_side, seed):
     print(f"seed {seed}, {EXAMPLES} examples")
     chance = random.Random(f"{seed} {server_side}")
     outcomes = set()

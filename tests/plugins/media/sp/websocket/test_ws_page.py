@@ -1,4 +1,4 @@
-"""The page about the wire says what we answer, row by row."""
+"""Answers of this implementation, compared with the rows of docs/wire/sp-websocket.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_every_row_has_its_probe():
 
 
 @pytest.mark.parametrize("row", REQUESTS)
-def test_a_request_is_answered_as_the_page_says(row):
+def test_a_request_is_answered_as_documented(row):
     handshake = WsAnswer(WsParams("pair1.sp.nanomsg.org", "a", "/x", LIMIT), [])
 
     try:
@@ -30,7 +30,7 @@ def test_a_request_is_answered_as_the_page_says(row):
 
 
 @pytest.mark.parametrize("row", FRAMES)
-def test_frames_are_answered_as_the_page_says(row):
+def test_frames_are_answered_as_documented(row):
     end = End(max_message_length=LIMIT)
 
     end.session.feed(FRAMES[row])
@@ -39,6 +39,6 @@ def test_frames_are_answered_as_the_page_says(row):
     except SessionError:
         heard = None
 
-    # What reaches the agent counts as answered, as nng's echo of it does.
+    # A message that reaches the agent counts as an answer, like the echo of nng.
     said = [*end.sent(), *([Frame(BINARY, heard, True, None)] if heard else [])]
     assert words_for(said) == answers("frames")[row][0]

@@ -1,4 +1,4 @@
-"""What may stand in a request."""
+"""Values that a request can contain."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ PAIR1 = "pair1.sp.nanomsg.org"
 
 @pytest.mark.parametrize("path", ["/", "/x", "/a/b%20c", "/~a;b=c,d@e:f!$&'()*+[]"])
 @pytest.mark.parametrize("host", ["localhost:80", "127.0.0.1", "[::1]:9999"])
-def test_what_can_be_asked_for_is_taken(path, host):
+def test_valid_paths_are_accepted(path, host):
     assert WsParams(PAIR1, host, path, 10).path == path
 
 
 @pytest.mark.parametrize("path", ["", "x", "/a b", "/a?b", "/a#b", "/é", "/\r\nHost: b", "http://a/b"])
-def test_a_path_that_cannot_be_asked_for_is_refused(path):
+def test_a_path_that_a_request_cannot_contain_is_refused(path):
     with pytest.raises(ConfigurationError, match="must begin with / and contain no spaces"):
         WsParams(PAIR1, "localhost:80", path, 10)
 

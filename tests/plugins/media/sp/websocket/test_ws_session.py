@@ -1,4 +1,4 @@
-"""Messages between a wire of WebSocket and an agent that sees TCP."""
+"""WebSocket sessions: WebSocket on the wire, the TCP mapping of SP for the agent."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def end(request):
     return End(server_side=request.param)
 
 
-# What the agent sees
+# The side of the agent
 
 
 @pytest.mark.parametrize(
     ("subprotocol", "number"), [("pair.sp.nanomsg.org", 16), ("pair1.sp.nanomsg.org", 17)]
 )
-def test_an_agent_first_hears_which_protocol_its_peer_speaks(subprotocol, number):
+def test_an_agent_first_reads_the_greeting_of_its_peer(subprotocol, number):
     session = WsSession(WsParams(subprotocol, "a", "/", 10), server_side=True)
     session.feed(request(subprotocol=subprotocol))
     assert session.shake()
@@ -67,7 +67,7 @@ def test_a_message_of_the_agent_is_cut_into_fragments_of_64_kib(end, length):
     assert [each.fin for each in fragments] == [False] * (len(fragments) - 1) + [True]
 
 
-def test_who_dials_masks_each_frame_with_a_mask_of_its_own_and_who_listens_none():
+def test_the_connecting_end_masks_each_frame_differently_and_the_listening_end_none():
     message = GREETING + plain(bytes(8), bytes(8))
     for server_side in (True, False):
         end = End(server_side=server_side)
@@ -82,7 +82,7 @@ def test_a_long_message_begins_as_that_of_nng_does():
     assert end.session.take_outgoing()[:10] == bytes.fromhex("027f0000000000010000")
 
 
-def test_messages_of_the_agent_may_come_cut_anywhere(end):
+def test_messages_of_the_agent_may_be_split_anywhere(end):
     said = GREETING + plain(b"", b"hop 1", content(300), b"end")
     for step in (1, 2, 3, 7, 8, 9, 50):
         one = End(server_side=end.mask is not None)
@@ -103,7 +103,7 @@ def test_what_is_held_of_an_agent_is_less_than_a_fragment(end):
 
 
 def recorded(mask):
-    """Return what a peer may say, and what of it an agent gets."""
+    """Return valid input of a peer, and what an agent reads of it."""
     stream = b"".join(
         [
             frame(BINARY, b"one", mask=mask),
@@ -121,7 +121,7 @@ def recorded(mask):
     return stream, plain(b"one", b"", b"together", content(200))
 
 
-def test_what_a_peer_sends_may_come_cut_anywhere(end):
+def test_input_may_be_split_anywhere(end):
     stream, expected = recorded(end.mask)
     for at in range(1, len(stream)):
         one = End(server_side=end.mask is not None)
@@ -131,20 +131,20 @@ def test_what_a_peer_sends_may_come_cut_anywhere(end):
         assert one.sent()[-1].code == 1000
 
 
-def test_what_a_peer_sends_may_come_byte_by_byte(end):
+def test_input_may_arrive_byte_by_byte(end):
     stream, expected = recorded(end.mask)
     heard = b"".join(end.hear(stream[at : at + 1]) or b"" for at in range(len(stream)))
     assert heard == expected
 
 
-def test_what_comes_with_the_last_byte_of_the_handshake_is_not_lost():
+def test_bytes_that_arrive_with_the_end_of_the_handshake_are_not_lost():
     session = WsSession(WsParams("pair1.sp.nanomsg.org", "a", "/", 10), server_side=True)
     session.feed(request() + frame(BINARY, b"early", mask=MASK))
     assert session.shake()
     assert session.read(LONG) == GREETING + plain(b"early")
 
 
-def test_about_as_much_is_read_as_is_asked_for(end):
+def test_a_read_returns_about_the_requested_length(end):
     end.session.feed(frame(BINARY, bytes(92), mask=end.mask) * 100)
     read = []
     while piece := end.session.read(1000):
@@ -155,7 +155,7 @@ def test_about_as_much_is_read_as_is_asked_for(end):
 # Pings
 
 
-def test_a_ping_is_answered_with_what_it_says(end):
+def test_a_ping_is_answered_with_its_payload(end):
     end.hear(frame(PING, b"are you there", mask=end.mask))
     (pong,) = end.sent()
     assert (pong.opcode, pong.payload) == (PONG, b"are you there")
@@ -173,12 +173,12 @@ def test_a_ping_is_answered_between_the_fragments_of_a_message(end):
     assert [each.opcode for each in end.sent()] == [BINARY, PONG]
 
 
-def test_a_pong_is_for_nobody(end):
+def test_a_pong_is_ignored(end):
     assert end.hear(frame(PONG, b"unasked", mask=end.mask)) == b""
     assert end.sent() == []
 
 
-# What a peer must not send: of frames the first byte, then all that comes behind it.
+# Invalid input: frames, close code, text of the fault.
 VIOLATIONS = {
     "text": ([(TEXT, b"hop", {})], 1003, "a text message, which SP does not use"),
     "empty text": ([(TEXT, b"", {})], 1003, "a text message, which SP does not use"),
@@ -236,7 +236,7 @@ def test_messages_before_a_violation_reach_the_agent(end):
         end.session.read(LONG)
 
 
-def test_nothing_is_heard_or_sent_after_a_violation(end):
+def test_nothing_is_received_or_sent_after_a_violation(end):
     end.fault(frame(TEXT, b"bad", mask=end.mask))
     end.sent()
     assert "text" in end.fault(frame(BINARY, b"good", mask=end.mask))
@@ -250,7 +250,7 @@ def test_nothing_is_heard_or_sent_after_a_violation(end):
 
 @pytest.mark.parametrize("server_side", [True, False])
 @pytest.mark.parametrize("lengths", [[100], [60, 40], [0, 99, 1], [100, 0]])
-def test_a_message_as_long_as_is_taken_is_taken(server_side, lengths):
+def test_a_message_of_the_maximum_length_is_accepted(server_side, lengths):
     end = End(server_side=server_side, max_message_length=100)
     frames = [
         frame(BINARY if at == 0 else CONTINUATION, bytes(each), fin=at == len(lengths) - 1, mask=end.mask)
@@ -277,7 +277,7 @@ def test_a_longer_one_is_refused_by_the_header_of_the_frame_that_makes_it_so(ser
         header = bytes([bit | 126]) + struct.pack(">H", last)
     else:
         header = bytes([bit | 127]) + struct.pack(">Q", last)
-    # Nothing of its payload has come.
+    # Before any byte of its payload.
     header = bytes([0x80 if first else 0x82]) + header + (MASK if server_side else b"")
 
     assert end.fault(stream + header) == "the peer sent a message of more than 100 bytes"
@@ -297,7 +297,7 @@ def test_fragments_of_a_byte_cost_no_more_memory_than_the_message():
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # Ten thousand bytes have come.
+    # 10 000 bytes have arrived.
     assert held < 50_000
 
 
@@ -335,7 +335,7 @@ def test_a_close_without_a_code_is_an_end(end):
 
 
 @pytest.mark.parametrize("code", [1002, 1003, 1007, 1008, 1009, 1011, 3000, 4999])
-def test_a_close_with_another_code_is_a_fault_that_says_what_the_peer_has_said(end, code):
+def test_a_close_with_another_code_is_a_fault_that_quotes_the_reason(end, code):
     text = end.fault(close(code, "é nonsense", mask=end.mask))
     assert text == f"the peer closed the connection with {code}: '\\xe9 nonsense'"
     assert end.sent()[0].code == code
@@ -355,12 +355,12 @@ def test_an_end_without_a_close_is_an_end(end):
     assert end.session.read(LONG) == b""
 
 
-def test_an_agent_that_ends_says_1000_and_awaits_the_answer(end):
+def test_an_agent_that_ends_sends_close_1000_and_awaits_the_answer(end):
     end.session.write(GREETING + plain(b"said"))
     assert end.session.end()
     assert [each.opcode for each in end.sent()] == [BINARY, CLOSE]
     assert end.session.awaits_answer
-    # What was on its way is still heard.
+    # Messages in flight are still received.
     assert end.hear(frame(BINARY, b"late", mask=end.mask) + close(1000, mask=end.mask)) == plain(b"late")
     assert end.read() is None
     assert not end.session.awaits_answer
@@ -380,14 +380,14 @@ def test_pings_after_the_end_are_not_answered(end):
     assert end.sent() == []
 
 
-def test_an_agent_that_ends_within_a_message_says_that_the_rest_is_lost(end):
+def test_an_agent_that_ends_within_a_message_closes_with_an_error(end):
     end.session.write(GREETING + plain(bytes(100_000))[:70_000])
     end.session.end()
     first, closes = end.sent()
     assert (first.fin, closes.code, closes.reason) == (False, 1011, "the rest of a message is lost")
 
 
-# Who is refused
+# Refusals
 
 
 def closes_of(end):
@@ -399,14 +399,14 @@ REFUSAL = [(1008, "this endpoint takes no peer now")]
 
 
 @pytest.mark.parametrize("said", [b"", GREETING[:3], GREETING])
-def test_a_peer_that_is_refused_is_told_so(said):
+def test_a_refused_peer_gets_the_reason(said):
     end = End()
     end.session.write(said)
     end.now += 0.9
     assert closes_of(end) == REFUSAL
 
 
-def test_an_agent_that_never_said_who_it_is_has_refused_however_late():
+def test_an_agent_that_never_sent_its_greeting_has_refused_however_late_it_ends():
     end = End()
     end.now += 60
     assert closes_of(end) == REFUSAL
@@ -425,7 +425,7 @@ def test_a_peer_that_was_there_for_a_second_was_not_refused():
     assert closes_of(end) == [(1000, "")]
 
 
-def test_who_dials_refuses_nobody():
+def test_the_connecting_end_refuses_no_peer():
     assert closes_of(End(server_side=False)) == [(1000, "")]
 
 

@@ -1,4 +1,4 @@
-"""WebSocket as RFC 6455 writes it down, without any library."""
+"""A minimal WebSocket codec after RFC 6455, without a library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MASK = b"\x37\xfa\x21\x3d"
 
 
 def request(path="/", subprotocol="pair1.sp.nanomsg.org", line="GET {} HTTP/1.1", **headers):
-    """Return what who dials says; headers are named with _ for -, None leaves one away."""
+    """Return a request; headers are named with _ for -, None omits one."""
     said = {
         "Host": "server.example.com",
         "Upgrade": "websocket",
@@ -29,7 +29,7 @@ def request(path="/", subprotocol="pair1.sp.nanomsg.org", line="GET {} HTTP/1.1"
 
 
 def answer(key=KEY, subprotocol="pair1.sp.nanomsg.org", line="HTTP/1.1 101 Switching Protocols", **headers):
-    """Return what who listens says to a request with a key."""
+    """Return the response to a request with a key."""
     digest = hashlib.sha1(f"{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11".encode()).digest()
     said = {
         "Upgrade": "websocket",
@@ -47,7 +47,7 @@ def _head(line, said):
 
 
 def headers_of(head):
-    """Return the first line of a head, and its headers by their names in lower case."""
+    """Return the first line of a message head, and its headers by lower-case name."""
     first, *lines = head.decode().removesuffix("\r\n\r\n").split("\r\n")
     return first, {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
 
@@ -57,7 +57,7 @@ def masked(payload, mask=MASK):
 
 
 def frame(opcode, payload=b"", *, mask=None, fin=True, rsv=0):
-    """Return one frame, with the shortest length there is."""
+    """Return one frame, with the shortest encoding of its length."""
     bit = 0x80 if mask else 0
     length = len(payload)
     if length < 126:
@@ -82,7 +82,7 @@ class Frame(NamedTuple):
 
     @property
     def code(self):
-        """The number of a close, None where it has none."""
+        """The status code of a close frame, None without one."""
         return struct.unpack(">H", self.payload[:2])[0] if self.payload else None
 
     @property
@@ -91,14 +91,14 @@ class Frame(NamedTuple):
 
 
 def frames_of(data):
-    """Return the frames that are all of `data`."""
+    """Return the frames of `data`, which must all be complete."""
     frames, rest = _parsed(data)
     assert rest == b""
     return frames
 
 
 def whole_frames_of(data):
-    """Return the frames of which all has come."""
+    """Return the complete frames of `data`."""
     return _parsed(data)[0]
 
 

@@ -1,4 +1,4 @@
-"""Sessions of ours at one end of a connection without a socket, with what came out of them."""
+"""Sessions at one end of a connection, without a socket, and their output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONG = 1 << 30
 
 
 class End:
-    """A session whose hands are shaken. `mask` is that of what its peer must send."""
+    """A session after its handshake. `mask`: the mask of the frames of its peer."""
 
     def __init__(self, *, server_side=True, max_message_length=1 << 20):
         self.now = 100.0
@@ -33,7 +33,7 @@ class End:
         assert self.session.read(LONG) == GREETING
 
     def hear(self, data):
-        """Feed what the peer sends; return what the agent reads then, None for an end."""
+        """Feed bytes of the peer; return what the agent reads then, None for an end."""
         self.session.feed(data)
         return self.read()
 
@@ -46,7 +46,7 @@ class End:
         return pieces
 
     def fault(self, data):
-        """Feed what the peer must not send; return why."""
+        """Feed invalid bytes of the peer; return the fault text."""
         self.session.feed(data)
         try:
             while self.session.read(LONG):
@@ -56,10 +56,10 @@ class End:
         return ""
 
     def sent(self):
-        """Return the frames that are to be sent."""
+        """Return the outgoing frames."""
         return frames_of(self.session.take_outgoing())
 
 
 def plain(*messages):
-    """Return messages as an agent has them."""
+    """Return messages in the TCP mapping of SP, as an agent reads them."""
     return b"".join(struct.pack(">Q", len(message)) + message for message in messages)

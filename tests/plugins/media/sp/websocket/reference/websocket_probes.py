@@ -1,4 +1,4 @@
-"""What each row of docs/wire/sp-websocket.md sends, and what it says is answered."""
+"""The input and the documented answer of each row of docs/wire/sp-websocket.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _request(path="/x", **changes):
     return lambda host: request(path, **{"Host": host, **changes})
 
 
-#: By row, what makes a request from the Host that a listener goes by.
+#: Requests by row; each is a function of the Host header.
 REQUESTS = {
     "as above": _request(),
     "a list of subprotocols with ours in it": _request(subprotocol="chat, pair1.sp.nanomsg.org"),
@@ -82,7 +82,7 @@ FRAMES = {
 
 
 def answers(begin):
-    """Return what a table of the page says: by row, our answer and that of nng."""
+    """Return a table of the page: by row, the answers of this implementation and of nng."""
     (table,) = [
         part for part in PAGE.read_text(encoding="utf-8").split("\n\n") if part.startswith(f"| {begin}")
     ]
@@ -93,7 +93,7 @@ def answers(begin):
 
 
 def words_for(frames):
-    """Return what an answer is called on the page."""
+    """Return the description of an answer on the page."""
     words = []
     for each in frames:
         if each.opcode == CLOSE:
