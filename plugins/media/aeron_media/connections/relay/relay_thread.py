@@ -61,15 +61,15 @@ class RelayThread:
         self.agent_end, self._control = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.setblocking(False)
         self._connections: set[RelayedConnection] = set()
-        self._shaking: set[RelayedConnection] = set()
+        self._in_handshake: set[RelayedConnection] = set()
         # Their agents have released them; the peer still has to read or to answer.
-        self._parting: set[RelayedConnection] = set()
+        self._waiting_for_peer: set[RelayedConnection] = set()
         # Have more to read, but epoll does not report them any more.
         self._unread: set[RelayedConnection] = set()
         # Have a deadline.
         self._timed: set[RelayedConnection] = set()
         # The handshake is complete, but the control socket is full: handed over later.
-        self._unheard: deque[RelayedConnection] = deque()
+        self._unannounced: deque[RelayedConnection] = deque()
         # Closed at the end of the turn: pending events may still name their descriptors, which must not be reused.
         self._done: list[RelayedConnection] = []
         self._by_descriptor: dict[int, RelayedConnection] = {}
@@ -141,11 +141,11 @@ class RelayThread:
     def _watch_own(self) -> None:
         if self._is_closing:
             return
-        self._watches.set(self._control, select.EPOLLIN | (select.EPOLLOUT if self._unheard else 0))
+        self._watches.set(self._control, select.EPOLLIN | (select.EPOLLOUT if self._unannounced else 0))
         if self._listener is not None:
             if self._paused_until and time.monotonic() >= self._paused_until:
                 self._paused_until = 0.0
-            unaccounted = len(self._shaking) + len(self._unheard) + len(self._parting)
+            unaccounted = len(self._in_handshake) + len(self._unannounced) + len(self._waiting_for_peer)
             waits = self._paused_until or unaccounted >= MAX_HANDSHAKES
             self._watches.set(self._listener, None if waits else select.EPOLLIN)
 
@@ -167,11 +167,11 @@ class RelayThread:
 
     def _on_control(self, events: int, now: float) -> None:
         if events & select.EPOLLOUT:
-            while self._unheard and self._tell(self._unheard[0]):
-                self._unheard.popleft()
-        self._take_asked(now)
+            while self._unannounced and self._announce(self._unannounced[0]):
+                self._unannounced.popleft()
+        self._take_requests(now)
 
-    def _take_asked(self, now: float) -> None:
+    def _take_requests(self, now: float) -> None:
         try:
             while (asked := take_over(self._control.fileno())) is not None:
                 descriptor, peer, inode = asked
@@ -214,7 +214,7 @@ class RelayThread:
         connection = RelayedConnection(wire, plain, session, peer, self._params)
         connection.deadline = now + self._params.handshake_limit_s
         self._connections.add(connection)
-        self._shaking.add(connection)
+        self._in_handshake.add(connection)
         self._by_descriptor[wire.fileno()] = connection
         if plain is None:
             connection.work(now)
@@ -237,7 +237,7 @@ class RelayThread:
             self._watches.set(connection.plain, None)
             del self._by_descriptor[descriptor]
             # An abort request was sent before the hang-up: process it first.
-            self._take_asked(now)
+            self._take_requests(now)
             if connection.phase is Phase.DONE:
                 return
             connection.on_plain_hangs(now)
@@ -250,10 +250,10 @@ class RelayThread:
         if connection.phase is Phase.DONE:
             self._drop(connection)
             return
-        if connection.phase is Phase.RELAYING and connection in self._shaking:
-            self._on_shaken(connection)
-        if connection.phase is Phase.PARTING and connection not in self._parting:
-            self._on_parting(connection)
+        if connection.phase is Phase.RELAYING and connection in self._in_handshake:
+            self._on_handshake_complete(connection)
+        if connection.phase is Phase.WAITING and connection not in self._waiting_for_peer:
+            self._on_waiting_for_peer(connection)
         if connection.is_unread:
             self._unread.add(connection)
         else:
@@ -267,28 +267,28 @@ class RelayThread:
         if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
             self._watches.set(connection.plain, connection.plain_events())
 
-    def _on_shaken(self, connection: RelayedConnection) -> None:
-        self._shaking.discard(connection)
+    def _on_handshake_complete(self, connection: RelayedConnection) -> None:
+        self._in_handshake.discard(connection)
         assert connection.plain is not None
         self._by_descriptor[connection.plain.fileno()] = connection
         if connection.agent_end is not None:
             connection.agent_inode = os.fstat(connection.agent_end.fileno()).st_ino
             self._by_agent[connection.agent_inode] = connection
-        if connection.agent_end is not None and (self._unheard or not self._tell(connection)):
-            self._unheard.append(connection)
+        if connection.agent_end is not None and (self._unannounced or not self._announce(connection)):
+            self._unannounced.append(connection)
 
-    def _on_parting(self, connection: RelayedConnection) -> None:
-        self._shaking.discard(connection)
-        self._parting.add(connection)
+    def _on_waiting_for_peer(self, connection: RelayedConnection) -> None:
+        self._in_handshake.discard(connection)
+        self._waiting_for_peer.add(connection)
         # An abort from now on must not prevent the peer from reading the reason.
         self._by_agent.pop(connection.agent_inode, None)
-        if connection in self._unheard:
-            self._unheard.remove(connection)
+        if connection in self._unannounced:
+            self._unannounced.remove(connection)
         if connection.plain is not None and connection.plain.fileno() in self._by_descriptor:
             self._watches.set(connection.plain, None)
             del self._by_descriptor[connection.plain.fileno()]
 
-    def _tell(self, connection: RelayedConnection) -> bool:
+    def _announce(self, connection: RelayedConnection) -> bool:
         """Hand the agent's end of a connection over; return False if the control socket is full."""
         assert connection.agent_end is not None
         try:
@@ -310,12 +310,12 @@ class RelayThread:
         if self._by_agent.get(connection.agent_inode) is connection:
             del self._by_agent[connection.agent_inode]
         self._connections.discard(connection)
-        self._shaking.discard(connection)
-        self._parting.discard(connection)
+        self._in_handshake.discard(connection)
+        self._waiting_for_peer.discard(connection)
         self._unread.discard(connection)
         self._timed.discard(connection)
-        if connection in self._unheard:
-            self._unheard.remove(connection)
+        if connection in self._unannounced:
+            self._unannounced.remove(connection)
         self._done.append(connection)
 
     def _close_done(self) -> None:
@@ -329,7 +329,7 @@ class RelayThread:
         self._watches.set(self._control, None)
         if self._listener is not None:
             self._watches.set(self._listener, None)
-        for connection in [*self._shaking, *self._unheard]:
+        for connection in [*self._in_handshake, *self._unannounced]:
             self._drop(connection)
 
 

@@ -1,12 +1,12 @@
 """Relayed connection: a session on the wire, plain bytes on a socket pair towards an agent.
 
-    CONNECTING ──TCP connected──► SHAKING ──handshake──► RELAYING ──agent closed──► CLOSING ──all sent──► DONE
-    CLOSING ──all sent, answer expected──► PARTING ──answered──► DONE
-    SHAKING, RELAYING ──session fault──► PARTING ──peer closed──► DONE
+    CONNECTING ──TCP connected──► HANDSHAKE ──complete──► RELAYING ──agent closed──► CLOSING ──all sent──► DONE
+    CLOSING ──all sent, answer expected──► WAITING ──answered──► DONE
+    HANDSHAKE, RELAYING ──session fault──► WAITING ──peer closed──► DONE
     any ──lost, timed out, aborted, both directions ended──► DONE
 
 If a TCP socket is closed while it has unread bytes, the kernel sends a reset and discards data in flight to the
-peer. While CLOSING and PARTING the connection therefore keeps reading and drops what it reads.
+peer. While CLOSING and WAITING the connection therefore keeps reading and drops what it reads.
 
 Back pressure: at most one read is held per direction, and nothing is read until that is passed on. A half close is
 relayed in its direction: the end of the session on the wire, a shutdown on the pair.
@@ -49,10 +49,10 @@ class Phase(enum.Enum):
     """The state of a connection; see the module."""
 
     CONNECTING = enum.auto()
-    SHAKING = enum.auto()
+    HANDSHAKE = enum.auto()
     RELAYING = enum.auto()
     CLOSING = enum.auto()
-    PARTING = enum.auto()
+    WAITING = enum.auto()
     DONE = enum.auto()
 
 
@@ -79,20 +79,20 @@ class RelayedConnection:
         self._session = session
         self._params = params
         self._faults = params.faults
-        self.phase = Phase.SHAKING
+        self.phase = Phase.HANDSHAKE
         self.wire_hangs = False
         #: There may be more to read from a wire that has hung up, which epoll does not report again.
         self.is_unread = False
         self._to_wire = memoryview(b"")
         self._to_plain = memoryview(b"")
-        self._has_heard = False
+        self._has_received = False
         # Bytes have arrived since the last check of an incomplete message.
-        self._has_heard_more = False
+        self._has_progress = False
         self._peer_has_ended = False
         self._agent_has_ended = False
-        self._has_said_so = False
+        self._has_sent_end = False
         # The session has failed: received bytes are dropped.
-        self._is_deaf = False
+        self._has_failed = False
 
     # Events
 
@@ -123,17 +123,17 @@ class RelayedConnection:
         try:
             if self.phase is Phase.CONNECTING:
                 self._connect()
-            if self.phase is Phase.SHAKING:
-                self._shake()
+            if self.phase is Phase.HANDSHAKE:
+                self._do_handshake()
             if self.phase is Phase.RELAYING:
                 self._relay_inbound()
-                self._look_for_silence(now)
-            if self.phase in (Phase.CLOSING, Phase.PARTING):
+                self._update_message_deadline(now)
+            if self.phase in (Phase.CLOSING, Phase.WAITING):
                 self._discard_inbound()
             if self.phase in (Phase.RELAYING, Phase.CLOSING):
                 self._relay_outbound()
-            if self.phase is Phase.PARTING:
-                self._part()
+            if self.phase is Phase.WAITING:
+                self._wait_for_peer()
         except SessionError as error:
             self._refuse(error, now)
         except OSError as error:
@@ -149,7 +149,7 @@ class RelayedConnection:
             self.phase = Phase.CLOSING
             self.deadline = now + CLOSING_LIMIT_S
             self.work(now)
-        elif self.phase not in (Phase.CLOSING, Phase.PARTING):
+        elif self.phase not in (Phase.CLOSING, Phase.WAITING):
             self.phase = Phase.DONE
 
     def abort(self) -> None:
@@ -165,7 +165,7 @@ class RelayedConnection:
             text = f"incomplete message: no more bytes within {limit:g} s after the first {length}"
             self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
             return
-        if self.phase is Phase.SHAKING:
+        if self.phase is Phase.HANDSHAKE:
             limit = self._params.handshake_limit_s
             text = f"no {self._session.protocol} handshake within {limit:g} s"
             self._faults.keep(text, self.peer, FaultKind.TIMEOUT)
@@ -182,23 +182,23 @@ class RelayedConnection:
         code = self.wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code != 0:
             raise OSError(code, os.strerror(code))
-        self.phase = Phase.SHAKING
+        self.phase = Phase.HANDSHAKE
 
-    def _shake(self) -> None:
-        while not self._session.shake():
+    def _do_handshake(self) -> None:
+        while not self._session.do_handshake():
             self._send()
             data = self._receive()
             if data is None:
                 return
             if not data:
-                if self._has_heard:
+                if self._has_received:
                     what = f"the {self._session.protocol} handshake"
                     self._faults.keep(
                         f"the peer closed the connection during {what}", self.peer, FaultKind.OTHER
                     )
                 self._fail(errno.ECONNRESET)
                 return
-            self._has_heard = True
+            self._has_received = True
             self._session.feed(data)
         self._send()
         self.deadline = None
@@ -212,14 +212,14 @@ class RelayedConnection:
     def _relay_inbound(self) -> None:
         reads = 0
         while not self._peer_has_ended:
-            if not self._give_plain():
+            if not self._send_plain():
                 return
             data = self._session.read(CHUNK_LENGTH)
             if data:
                 self._to_plain = memoryview(data)
             elif data is not None:
                 self._peer_has_ended = True
-                self._end_plain()
+                self._shut_down_plain()
             else:
                 if reads == self._session.reads_per_turn:
                     self.is_unread = self.wire_hangs
@@ -228,16 +228,16 @@ class RelayedConnection:
                 received = self._receive()
                 if received is None:
                     return
-                self._has_heard_more = True
+                self._has_progress = True
                 self._session.feed(received)
 
-    def _look_for_silence(self, now: float) -> None:
+    def _update_message_deadline(self, now: float) -> None:
         if self._session.held_length == 0 or self._to_plain:
             # No incomplete message, or the peer is held back by this end.
             self.deadline = None
-        elif self._has_heard_more or self.deadline is None:
+        elif self._has_progress or self.deadline is None:
             self.deadline = now + self._params.message_limit_s
-        self._has_heard_more = False
+        self._has_progress = False
 
     def _discard_inbound(self) -> None:
         reads = 0
@@ -249,18 +249,18 @@ class RelayedConnection:
             received = self._receive()
             if received is None:
                 return
-            self._peer_has_ended = not received or self._hears_end(received)
+            self._peer_has_ended = not received or self._is_end(received)
 
-    def _hears_end(self, received: bytes) -> bool:
+    def _is_end(self, received: bytes) -> bool:
         """Return whether the session reports the end of the peer's data."""
-        if self._is_deaf:
+        if self._has_failed:
             return False
         try:
             self._session.feed(received)
             while data := self._session.read(CHUNK_LENGTH):
                 pass
         except SessionError:
-            self._is_deaf = True
+            self._has_failed = True
             return False
         return data is not None
 
@@ -268,13 +268,13 @@ class RelayedConnection:
         reads = 0
         while self._send():
             if self._agent_has_ended:
-                if not self._has_said_so:
-                    self._has_said_so = self._session.end() or self.phase is Phase.CLOSING
-                    if self._has_said_so:
+                if not self._has_sent_end:
+                    self._has_sent_end = self._session.end() or self.phase is Phase.CLOSING
+                    if self._has_sent_end:
                         continue
-                if self._has_said_so and (self._peer_has_ended or self.phase is Phase.CLOSING):
+                if self._has_sent_end and (self._peer_has_ended or self.phase is Phase.CLOSING):
                     is_answered = self._peer_has_ended or not self._session.awaits_answer
-                    self.phase = Phase.DONE if is_answered else Phase.PARTING
+                    self.phase = Phase.DONE if is_answered else Phase.WAITING
                 return
             # A closed agent is not reported again: read everything that is left now.
             if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
@@ -313,7 +313,7 @@ class RelayedConnection:
         except BlockingIOError:
             return None
 
-    def _give_plain(self) -> bool:
+    def _send_plain(self) -> bool:
         assert self.plain is not None
         while self._to_plain:
             try:
@@ -325,7 +325,7 @@ class RelayedConnection:
                 return False
         return True
 
-    def _end_plain(self) -> None:
+    def _shut_down_plain(self) -> None:
         assert self.plain is not None
         # Fails if the agent has closed its end.
         with contextlib.suppress(OSError):
@@ -334,30 +334,30 @@ class RelayedConnection:
     def _refuse(self, error: SessionError, now: float) -> None:
         """Log a session error, and send its alert to the peer if possible."""
         self._faults.keep(str(error), self.peer, error.kind)
-        self._is_deaf = True
+        self._has_failed = True
         if self.plain is not None:
             # Fails if the agent has closed its end.
             with contextlib.suppress(OSError):
-                if self.phase is Phase.SHAKING:
+                if self.phase is Phase.HANDSHAKE:
                     self.plain.send(bytes([errno.EPROTO]))
                 self.plain.shutdown(socket.SHUT_RDWR)
-        self.phase = Phase.PARTING
+        self.phase = Phase.WAITING
         self.deadline = now + CLOSING_LIMIT_S
         try:
-            self._part()
+            self._wait_for_peer()
         except (OSError, SessionError):
             self.phase = Phase.DONE
 
-    def _part(self) -> None:
+    def _wait_for_peer(self) -> None:
         if not self._send():
             return
         if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
             self.phase = Phase.DONE
-        elif self._is_deaf:
+        elif self._has_failed:
             self.wire.shutdown(socket.SHUT_WR)
 
     def _fail(self, code: int) -> None:
-        if self.phase in (Phase.CONNECTING, Phase.SHAKING) and self.plain is not None:
+        if self.phase in (Phase.CONNECTING, Phase.HANDSHAKE) and self.plain is not None:
             # Fails if the agent has closed its end.
             with contextlib.suppress(OSError):
                 self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))

@@ -48,7 +48,7 @@ class Session(ABC):
         """Accept bytes from the wire; empty bytes are the end of the connection."""
 
     @abstractmethod
-    def shake(self) -> bool:
+    def do_handshake(self) -> bool:
         """Continue the handshake; return whether it is complete."""
 
     @abstractmethod

@@ -17,13 +17,13 @@ class SessionStack(Session):
         self._lower = lower
         self._upper = upper
         self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
-        self._lower_is_shaken = False
-        self._lower_is_at_fault = False
+        self._is_lower_ready = False
+        self._has_lower_failed = False
 
     @property
     def protocol(self) -> str:
         """See `Session.protocol`."""
-        return (self._upper if self._lower_is_shaken else self._lower).protocol
+        return (self._upper if self._is_lower_ready else self._lower).protocol
 
     @property
     def awaits_answer(self) -> bool:
@@ -39,21 +39,21 @@ class SessionStack(Session):
         """See `Session.feed`."""
         self._lower.feed(data)
 
-    def shake(self) -> bool:
-        """See `Session.shake`."""
-        if not self._lower_is_shaken:
-            self._lower_is_shaken = self._lower.shake()
-        if not self._lower_is_shaken:
+    def do_handshake(self) -> bool:
+        """See `Session.do_handshake`."""
+        if not self._is_lower_ready:
+            self._is_lower_ready = self._lower.do_handshake()
+        if not self._is_lower_ready:
             return False
-        while not self._upper.shake():
-            if not self._rise():
+        while not self._upper.do_handshake():
+            if not self._move_up():
                 return False
         return True
 
     def read(self, length: int) -> bytes | None:
         """See `Session.read`."""
         while (data := self._upper.read(length)) is None:
-            if not self._rise():
+            if not self._move_up():
                 return None
         return data
 
@@ -67,16 +67,16 @@ class SessionStack(Session):
 
     def take_outgoing(self) -> bytes:
         """See `Session.take_outgoing`."""
-        if self._lower_is_shaken and not self._lower_is_at_fault and (data := self._upper.take_outgoing()):
+        if self._is_lower_ready and not self._has_lower_failed and (data := self._upper.take_outgoing()):
             self._lower.write(data)
         return self._lower.take_outgoing()
 
-    def _rise(self) -> bool:
+    def _move_up(self) -> bool:
         """Move plain bytes of the lower session to the upper one; return whether there were any."""
         try:
             data = self._lower.read(_LENGTH)
         except SessionError:
-            self._lower_is_at_fault = True
+            self._has_lower_failed = True
             raise
         if data is not None:
             self._upper.feed(data)

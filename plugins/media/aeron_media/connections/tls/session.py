@@ -47,8 +47,8 @@ class TlsSession(Session):
         else:
             self._incoming.write_eof()
 
-    def shake(self) -> bool:
-        """See `Session.shake`."""
+    def do_handshake(self) -> bool:
+        """See `Session.do_handshake`."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:

@@ -28,7 +28,7 @@ from aeron_media.sp.websocket.params import WsParams
 #: Longest request or response in bytes. Source: h11, which holds as much; nng has 8192.
 HEAD_LIMIT: Final = 16384
 _KEY_LENGTH: Final = 16
-_SHOWN: Final = 80
+_MAX_QUOTED_LENGTH: Final = 80
 
 
 class WsHandshake(ABC):
@@ -48,13 +48,13 @@ class WsHandshake(ABC):
         # The empty line at the end may arrive in two pieces.
         searched = max(0, len(self._head) - 3)
         self._head += data
-        if not self._speaks_http(bytes(self._head[:5])):
+        if not self._is_http(bytes(self._head[:5])):
             raise SessionError("the peer does not speak HTTP")
         end = self._head.find(b"\r\n\r\n", searched, HEAD_LIMIT)
         if end >= 0:
             # The bytes after it belong to WebSocket.
             head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
-            self._agree(head)
+            self._accept_head(head)
             return Connection(self._role, self._extensions, rest)
         if len(self._head) >= HEAD_LIMIT:
             self._on_long_head()
@@ -62,10 +62,10 @@ class WsHandshake(ABC):
 
     @staticmethod
     @abstractmethod
-    def _speaks_http(begin: bytes) -> bool: ...
+    def _is_http(begin: bytes) -> bool: ...
 
     @abstractmethod
-    def _agree(self, head: bytes) -> None: ...
+    def _accept_head(self, head: bytes) -> None: ...
 
     @abstractmethod
     def _on_long_head(self) -> NoReturn: ...
@@ -78,33 +78,33 @@ class WsAnswer(WsHandshake):
         super().__init__(params, extensions, ConnectionType.SERVER)
 
     @staticmethod
-    def _speaks_http(begin: bytes) -> bool:
+    def _is_http(begin: bytes) -> bool:
         # HTTP methods are letters; TLS and SP without WebSocket begin with other bytes.
         return not begin or begin[:1].isalpha()
 
     def _on_long_head(self) -> NoReturn:
         self._refuse(431, f"the request of the peer is longer than {HEAD_LIMIT} bytes")
 
-    def _agree(self, head: bytes) -> None:
+    def _accept_head(self, head: bytes) -> None:
         self._check_line(head[: head.index(b"\r\n")])
         request = self._read(head)
         wanted = self._params.subprotocol
         if wanted not in request.subprotocols:
             offered = ", ".join(request.subprotocols)
-            self._refuse(400, f"the peer offers the subprotocol {_shown(offered)}, not {wanted}")
+            self._refuse(400, f"the peer offers the subprotocol {_quoted(offered)}, not {wanted}")
         self.outgoing = self._http.send(AcceptConnection(subprotocol=wanted))
 
     def _check_line(self, line: bytes) -> None:
         match = re.fullmatch(rb"(\S+) (\S+) (HTTP/\d\.\d)", line)
         if match is None:
-            self._refuse(400, f"the peer sent a malformed request line: {_shown(line)}")
+            self._refuse(400, f"the peer sent a malformed request line: {_quoted(line)}")
         method, target, version = match.groups()
         if version != b"HTTP/1.1":
             self._refuse(505, f"the peer speaks {version.decode()}, not HTTP/1.1")
         if target.partition(b"?")[0] != self._params.path.encode():
-            self._refuse(404, f"the peer asks for {_shown(target)}, not {self._params.path}")
+            self._refuse(404, f"the peer asks for {_quoted(target)}, not {self._params.path}")
         if method != b"GET":
-            self._refuse(405, f"the peer sent {_shown(method)}, not GET", (b"Allow", b"GET"))
+            self._refuse(405, f"the peer sent {_quoted(method)}, not GET", (b"Allow", b"GET"))
 
     def _read(self, head: bytes) -> Request:
         try:
@@ -114,7 +114,9 @@ class WsAnswer(WsHandshake):
             self._refuse(400, "the request of the peer is not a WebSocket request: a header is not text")
         except ProtocolError as error:
             said = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
-            self._refuse(400, f"the request of the peer is not a WebSocket request: {_said(error)}", said)
+            self._refuse(
+                400, f"the request of the peer is not a WebSocket request: {_error_text(error)}", said
+            )
         assert isinstance(request, Request)
         keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
         if len(keys) != 1 or not _is_key(keys[0]):
@@ -137,13 +139,13 @@ class WsRequest(WsHandshake):
         )
 
     @staticmethod
-    def _speaks_http(begin: bytes) -> bool:
+    def _is_http(begin: bytes) -> bool:
         return b"HTTP/".startswith(begin)
 
     def _on_long_head(self) -> NoReturn:
         raise SessionError(f"the response of the peer is longer than {HEAD_LIMIT} bytes")
 
-    def _agree(self, head: bytes) -> None:
+    def _accept_head(self, head: bytes) -> None:
         try:
             self._http.receive_data(head)
             event = next(self._http.events(), None)
@@ -153,7 +155,7 @@ class WsRequest(WsHandshake):
             ) from error
         except ProtocolError as error:
             raise SessionError(
-                f"the response of the peer is not a WebSocket response: {_said(error)}"
+                f"the response of the peer is not a WebSocket response: {_error_text(error)}"
             ) from error
         if isinstance(event, RejectConnection):
             raise SessionError(f"the peer answered {event.status_code} to {self._params.path}, not 101")
@@ -169,16 +171,18 @@ def _is_key(value: bytes) -> bool:
         return False
 
 
-def _said(error: ProtocolError) -> str:
+def _error_text(error: ProtocolError) -> str:
     """Return the message of wsproto, printable: it may quote bytes of the peer."""
     text = str(error)
     return _printable(text[:1].lower() + text[1:])
 
 
-def _shown(value: bytes | str) -> str:
+def _quoted(value: bytes | str) -> str:
     """Return a quoted, printable form of bytes of the peer for the error log."""
     return f"'{_printable(value.decode('latin-1') if isinstance(value, bytes) else value)}'"
 
 
 def _printable(text: str) -> str:
-    return text[:_SHOWN].encode("unicode_escape").decode() + ("..." if len(text) > _SHOWN else "")
+    return text[:_MAX_QUOTED_LENGTH].encode("unicode_escape").decode() + (
+        "..." if len(text) > _MAX_QUOTED_LENGTH else ""
+    )

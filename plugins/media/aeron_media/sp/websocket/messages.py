@@ -15,7 +15,7 @@ LENGTH: Final = struct.Struct(">Q")
 FRAGMENT_LENGTH: Final = 1 << 16
 
 
-class MessageCutter:
+class MessageSplitter:
     """Splits what an agent sends into WebSocket fragments."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class MessageCutter:
         """Whether a message is incomplete."""
         return self._left is not None or bool(self._held)
 
-    def cut(self, data: bytes) -> list[tuple[bytes, bool]]:
+    def split(self, data: bytes) -> list[tuple[bytes, bool]]:
         """Return the fragments in `data`, each with whether it is the last one of its message."""
         held = self._held
         held += data

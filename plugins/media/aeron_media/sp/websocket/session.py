@@ -25,14 +25,14 @@ from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opc
 from aeron_media.connections.relay.session import Session, SessionError
 from aeron_media.sp.peer import greeting_of
 from aeron_media.sp.websocket.handshake import WsAnswer, WsHandshake, WsRequest
-from aeron_media.sp.websocket.messages import LENGTH, MessageCutter
+from aeron_media.sp.websocket.messages import LENGTH, MessageSplitter
 from aeron_media.sp.websocket.params import PROTOCOLS, WsParams
 
 #: If the listening end closes a connection this early without having sent a message, it has refused the peer. Invented:
 #: a connection of SP that lasts longer has been accepted.
 REFUSAL_LIMIT_S: Final = 1.0
 REFUSAL: Final = "this endpoint takes no peer now"
-_ENDS_WELL: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, CloseReason.NO_STATUS_RCVD)
+_NORMAL_CODES: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, CloseReason.NO_STATUS_RCVD)
 
 
 class WsSession(Session):
@@ -49,7 +49,7 @@ class WsSession(Session):
         self._is_server = server_side
         self._handshake: WsHandshake = (WsAnswer if server_side else WsRequest)(params, [self._limit])
         self._now = now
-        self._shaken_at = 0.0
+        self._handshake_time = 0.0
         self._connection: Connection | None = None
         # Received during the handshake.
         self._fed = b""
@@ -61,7 +61,7 @@ class WsSession(Session):
         self._plain_length = len(self._plain[0])
         # The received part of an incomplete message.
         self._message = bytearray()
-        self._cutter = MessageCutter()
+        self._splitter = MessageSplitter()
         self._has_sent_message = False
         self._outgoing: list[bytes] = []
         # Only the last ping is answered, as RFC 6455 allows, so that a flood of pings costs no memory.
@@ -90,12 +90,12 @@ class WsSession(Session):
         elif self._state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING) and not self._is_over:
             self._connection.receive_data(data)
 
-    def shake(self) -> bool:
-        """See `Session.shake`."""
+    def do_handshake(self) -> bool:
+        """See `Session.do_handshake`."""
         fed, self._fed = self._fed, b""
         self._connection = self._handshake.feed(fed)
         if self._connection is not None:
-            self._shaken_at = self._now()
+            self._handshake_time = self._now()
             return True
         if self._wire_has_ended:
             raise SessionError(f"the peer closed the connection during the {self.protocol} handshake")
@@ -125,7 +125,7 @@ class WsSession(Session):
     def write(self, data: bytes) -> None:
         """See `Session.write`; bytes after a close are dropped."""
         assert self._connection is not None
-        for fragment, is_last in self._cutter.cut(data):
+        for fragment, is_last in self._splitter.split(data):
             self._has_sent_message = True
             if self._state is ConnectionState.OPEN:
                 message = BytesMessage(data=fragment, message_finished=is_last)
@@ -136,7 +136,7 @@ class WsSession(Session):
         if self._state is ConnectionState.OPEN:
             if self._has_refused():
                 self._close(CloseReason.POLICY_VIOLATION, REFUSAL)
-            elif self._cutter.is_within_message:
+            elif self._splitter.is_within_message:
                 self._close(CloseReason.INTERNAL_ERROR, "the rest of a message is lost")
             else:
                 self._close(CloseReason.NORMAL_CLOSURE, "")
@@ -155,7 +155,7 @@ class WsSession(Session):
     def _has_refused(self) -> bool:
         if not self._is_server or self._has_sent_message:
             return False
-        return not self._cutter.is_greeted or self._now() - self._shaken_at < REFUSAL_LIMIT_S
+        return not self._splitter.is_greeted or self._now() - self._handshake_time < REFUSAL_LIMIT_S
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, BytesMessage):
@@ -171,15 +171,15 @@ class WsSession(Session):
 
     def _on_fragment(self, event: BytesMessage) -> None:
         if event.message_finished and not self._message:
-            self._give(event.data)
+            self._add_message(event.data)
             return
         self._message += event.data
         if event.message_finished:
-            self._give(self._message)
+            self._add_message(self._message)
             self._message = bytearray()
         self._limit.held = len(self._message)
 
-    def _give(self, message: bytes | bytearray) -> None:
+    def _add_message(self, message: bytes | bytearray) -> None:
         self._plain += (LENGTH.pack(len(message)), message)
         self._plain_length += LENGTH.size + len(message)
 
@@ -187,7 +187,7 @@ class WsSession(Session):
         if self._state is ConnectionState.REMOTE_CLOSING:
             assert self._connection is not None
             self._outgoing.append(self._connection.send(event.response()))
-        if event.code not in _ENDS_WELL:
+        if event.code not in _NORMAL_CODES:
             text = f"the peer closed the connection with {int(event.code)}"
             self._fault = f"{text}: {event.reason!a}" if event.reason else text
 

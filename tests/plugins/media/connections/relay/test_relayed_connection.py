@@ -30,7 +30,7 @@ class PlainSession(Session):
         self.fed.append(data)
         self._has_ended = not data
 
-    def shake(self):
+    def do_handshake(self):
         return True
 
     def read(self, length):

@@ -58,7 +58,7 @@ def server():
 def shaken(server):
     client = KeyUpdater()
     server.feed(client.shake())
-    while not server.shake():
+    while not server.do_handshake():
         server.feed(client.shake(server.take_outgoing()))
     assert server.read(1) is None
     return client

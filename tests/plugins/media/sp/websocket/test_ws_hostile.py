@@ -65,7 +65,7 @@ def fed_in_pieces(session, stream, chance):
         at += length
         try:
             if not is_shaken:
-                is_shaken = session.shake()
+                is_shaken = session.do_handshake()
             while is_shaken and (piece := session.read(65536)):
                 heard += piece
         except SessionError as error:

@@ -45,7 +45,7 @@ def end(request):
 def test_an_agent_first_reads_the_greeting_of_its_peer(subprotocol, number):
     session = WsSession(WsParams(subprotocol, "a", "/", 10), server_side=True)
     session.feed(request(subprotocol=subprotocol))
-    assert session.shake()
+    assert session.do_handshake()
     assert session.read(LONG) == b"\0SP\0" + struct.pack(">HH", number, 0)
 
 
@@ -140,7 +140,7 @@ def test_input_may_arrive_byte_by_byte(end):
 def test_bytes_that_arrive_with_the_end_of_the_handshake_are_not_lost():
     session = WsSession(WsParams("pair1.sp.nanomsg.org", "a", "/", 10), server_side=True)
     session.feed(request() + frame(BINARY, b"early", mask=MASK))
-    assert session.shake()
+    assert session.do_handshake()
     assert session.read(LONG) == GREETING + plain(b"early")
 
 

@@ -23,13 +23,13 @@ class End:
         self.mask = MASK if server_side else None
         if server_side:
             self.session.feed(request())
-            assert self.session.shake()
+            assert self.session.do_handshake()
             self.session.take_outgoing()
         else:
             _, headers = headers_of(self.session.take_outgoing())
-            assert not self.session.shake()
+            assert not self.session.do_handshake()
             self.session.feed(answer(headers["sec-websocket-key"]))
-            assert self.session.shake()
+            assert self.session.do_handshake()
         assert self.session.read(LONG) == GREETING
 
     def hear(self, data):
