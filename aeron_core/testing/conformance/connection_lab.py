@@ -1,4 +1,4 @@
-"""A driver on a simulated network, and the peers that a test plays, for the suite of media whose peers connect."""
+"""A driver on a simulated network, and simulated peers, for the suite of media with connections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATIENCE_NS: Final = 120 * S
 
 
 class Wire(ABC):
-    """The protocol of one connection, at the end of the driver's peer; lengths are bytes."""
+    """The protocol of one connection, at the end of the peer; lengths are bytes."""
 
     _rest = b""
 
@@ -92,7 +92,7 @@ class WirePeer:
 
 
 class ConnectionMedium(ABC):
-    """What the suite must know of a medium."""
+    """The properties of a medium that a subclass of the suite sets."""
 
     #: A subscription to this channel listens at `address` and takes several peers; one with `limit` takes one.
     listening: str
@@ -100,11 +100,11 @@ class ConnectionMedium(ABC):
     #: A publication to this channel connects to `address`.
     connecting: str
     address: SocketAddress
-    #: Bytes that no peer may send, after its greeting.
+    #: Bytes that violate the protocol after the greeting.
     malformed: bytes
-    #: What the labels of the endpoint's counters begin with.
+    #: Prefix of the labels of the endpoint's counters.
     counters: str
-    #: Whether a message is confirmed once subscribers have consumed it, and positions wait for that.
+    #: Whether receivers acknowledge messages, and sender positions wait for that.
     acknowledges = False
 
     @abstractmethod
@@ -113,7 +113,7 @@ class ConnectionMedium(ABC):
 
 
 class ConnectionLab(Simulation):
-    """A driver with one client, and the peers that a test plays."""
+    """A driver with one client, and simulated peers."""
 
     def __init__(self, directory: Path, suite: ConnectionMedium) -> None:
         super().__init__(directory)
@@ -127,7 +127,7 @@ class ConnectionLab(Simulation):
         self._assembler = FragmentAssembler(self._on_message)
 
     def subscribe(self, channel: str) -> Subscription:
-        """Add a subscription, which `received` collects the messages of."""
+        """Add a subscription; its messages are collected in `received`."""
         subscription = self.result(self.client.add_subscription_async(channel, _STREAM_ID))
         self._subscriptions.append(subscription)
         return subscription

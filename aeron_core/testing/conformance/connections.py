@@ -1,6 +1,6 @@
-r"""What a driver and its users rely on in a medium whose peers connect, such as a protocol over TCP.
+r"""Conformance suite for media with connections, such as a protocol over TCP.
 
-The suite runs a driver on a simulated network and plays the peer, so it needs the protocol at the peer's end: `Wire`.
+The suite runs a driver on a simulated network and simulates its peers. A subclass adds the protocol of a peer: `Wire`.
 
     from aeron_core.testing.conformance import ConnectionMediumConformance, Wire
 
@@ -22,10 +22,12 @@ The suite runs a driver on a simulated network and plays the peer, so it needs t
         def make_wire(self):
             return LineWire()
 
-Choose the shortest terms, as above: some tests send until the driver holds them back. `acknowledges = True` adds the
-tests of media that confirm messages, by `Wire.confirm` and `Wire.confirmed`.
+Use the shortest terms, as above, because some tests send until back pressure stops them. `acknowledges = True` adds
+tests of acknowledgements, which need `Wire.confirm` and `Wire.confirmed`.
 
-Not here: the channel URI (`MediaTransportConformance` has tests of that), and what only one protocol does.
+Each test has the pytest fixture `tmp_path`.
+
+Not here: channel URIs (`MediaTransportConformance`), and features of a single protocol.
 """
 
 from __future__ import annotations
@@ -41,9 +43,9 @@ from aeron_core.logbuffer import results
 from aeron_core.testing.conformance.connection_lab import ConnectionLab, ConnectionMedium, WirePeer
 from aeron_core.testing.pair import MS, S
 
-#: More than a channel with short terms may hold on its way, so that something must hold messages back.
+#: More than a channel with short terms may buffer, so that back pressure must occur.
 _FLOOD_LENGTH: Final = 4 * 1024 * 1024
-#: Rounds of 10 ms in which a publication takes nothing more, until it counts as held back.
+#: Rounds of 10 ms in which a publication takes nothing more, until it counts as blocked.
 _STALLED_ROUNDS: Final = 20
 #: Seconds that an endpoint without streams may linger.
 _RELEASE_S: Final = 30
@@ -57,7 +59,7 @@ class ConnectionMediumConformance(ConnectionMedium):
     # Receiving
 
     def test_a_peer_that_connects_is_an_image_until_it_leaves(self, tmp_path: Path) -> None:
-        """Each connection is a session of its own."""
+        """Each connection has its own session id."""
         with ConnectionLab(tmp_path, self) as lab:
             subscription = lab.subscribe(self.listening)
             one, other = lab.dial(), lab.dial()
@@ -71,7 +73,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: lab.received[-1] == b'{"still":"there"}')
 
     def test_a_message_that_arrives_byte_by_byte_is_delivered_once(self, tmp_path: Path) -> None:
-        """The boundaries of receive calls mean nothing."""
+        """The boundaries of receive calls do not matter."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.subscribe(self.listening)
             peer = lab.dial()
@@ -84,8 +86,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.run(100 * MS)
             assert lab.received == [b"in pieces"]
 
-    def test_a_subscriber_that_does_not_poll_holds_its_peer_back(self, tmp_path: Path) -> None:
-        """Nothing is lost, and the driver holds a bounded amount."""
+    def test_a_subscriber_that_does_not_poll_causes_back_pressure(self, tmp_path: Path) -> None:
+        """Nothing is lost, and the driver buffers a bounded amount."""
         bodies = [_numbered(number) for number in range(_FLOOD_LENGTH // len(_BODY))]
         with ConnectionLab(tmp_path, self) as lab:
             lab.subscribe(self.listening)
@@ -100,8 +102,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: len(lab.received) >= len(bodies))
             assert lab.received == bodies
 
-    def test_a_message_is_confirmed_when_subscribers_have_consumed_it(self, tmp_path: Path) -> None:
-        """Not when it was received: a driver that stops then has lost nothing."""
+    def test_a_message_is_acknowledged_when_subscribers_have_consumed_it(self, tmp_path: Path) -> None:
+        """Not when it is received: otherwise a driver that stops then would lose it."""
         if not self.acknowledges:
             return
         with ConnectionLab(tmp_path, self) as lab:
@@ -114,8 +116,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.is_polling = True
             lab.until(lambda: peer.wire.confirmed(peer.connection.received()) == 1)
 
-    def test_what_a_peer_sent_before_it_closed_is_delivered(self, tmp_path: Path) -> None:
-        """After that the image ends and the connection is closed."""
+    def test_messages_sent_before_a_half_close_are_delivered(self, tmp_path: Path) -> None:
+        """Then the image ends and the connection is closed."""
         with ConnectionLab(tmp_path, self) as lab:
             subscription = lab.subscribe(self.listening)
             peer = lab.dial()
@@ -140,7 +142,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: lab.received == [b"first", b"second"])
 
     def test_a_peer_that_breaks_the_protocol_is_disconnected_and_logged(self, tmp_path: Path) -> None:
-        """The error log names its address; other peers go on."""
+        """The error log names its address; other peers are not affected."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.subscribe(self.listening)
             good, bad = lab.dial(), lab.dial()
@@ -151,7 +153,7 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: any(str(bad.connection.address) in text for text in lab.errors()))
 
     def test_a_connection_beyond_the_limit_is_closed(self, tmp_path: Path) -> None:
-        """The peer that was there first stays."""
+        """The first peer stays connected."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.subscribe(self.listening + self.limit)
             first = lab.dial()
@@ -161,8 +163,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             first.send(_BODY)
             lab.until(lambda: lab.received == [_BODY])
 
-    def test_an_address_that_is_taken_is_refused(self, tmp_path: Path) -> None:
-        """The client learns it from the answer to its command."""
+    def test_an_address_in_use_is_refused(self, tmp_path: Path) -> None:
+        """The client gets a RegistrationError that names the address."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.connections.serve(self.address)
             refusal = ""
@@ -175,7 +177,7 @@ class ConnectionMediumConformance(ConnectionMedium):
     # Sending
 
     def test_a_publication_connects_and_delivers(self, tmp_path: Path) -> None:
-        """It is connected when its peer is there."""
+        """It is connected once its peer has accepted the connection."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.serve()
             publication = lab.publish()
@@ -184,8 +186,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: publication.offer(_BODY) > 0)
             lab.until(lambda: peer.receive() == [_BODY])
 
-    def test_a_publication_whose_peer_is_not_there_tries_again(self, tmp_path: Path) -> None:
-        """It is not connected until then, and an offer says so."""
+    def test_a_publication_without_a_peer_retries(self, tmp_path: Path) -> None:
+        """Until then it is not connected, and an offer returns NOT_CONNECTED."""
         with ConnectionLab(tmp_path, self) as lab:
             publication = lab.publish()
             lab.run(2 * S)
@@ -195,8 +197,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.accept()
             lab.until(lambda: publication.is_connected)
 
-    def test_a_publication_whose_peer_leaves_connects_again(self, tmp_path: Path) -> None:
-        """Messages go to the next peer."""
+    def test_a_publication_reconnects_after_its_peer_has_disconnected(self, tmp_path: Path) -> None:
+        """Messages are sent to the next peer."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.serve()
             publication = lab.publish()
@@ -205,8 +207,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: publication.is_connected and publication.offer(_BODY) > 0)
             lab.until(lambda: _BODY in peer.receive())
 
-    def test_a_peer_that_does_not_read_holds_the_publication_back(self, tmp_path: Path) -> None:
-        """Offers are back-pressured; once the peer reads, every message arrives in order."""
+    def test_a_peer_that_does_not_read_causes_back_pressure(self, tmp_path: Path) -> None:
+        """Offers return BACK_PRESSURED; once the peer reads, all messages arrive in order."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.serve()
             publication = lab.publish()
@@ -228,8 +230,8 @@ class ConnectionMediumConformance(ConnectionMedium):
             lab.until(lambda: len(lab.read(peer)) >= len(offered))
             assert peer.messages == offered
 
-    def test_the_sender_position_is_what_the_peer_has(self, tmp_path: Path) -> None:
-        """With acknowledgements it is what the peer has confirmed."""
+    def test_the_sender_position_follows_the_peer(self, tmp_path: Path) -> None:
+        """With acknowledgements it advances when the peer confirms, otherwise when bytes are sent."""
         with ConnectionLab(tmp_path, self) as lab:
             lab.serve()
             publication = lab.publish()
@@ -246,8 +248,8 @@ class ConnectionMediumConformance(ConnectionMedium):
 
     # Resources
 
-    def test_counters_of_an_endpoint_go_with_it(self, tmp_path: Path) -> None:
-        """They count something while it is open."""
+    def test_counters_of_an_endpoint_are_freed_with_it(self, tmp_path: Path) -> None:
+        """While it is open, at least one of them is positive."""
         with ConnectionLab(tmp_path, self) as lab:
             subscription = lab.subscribe(self.listening)
             lab.dial().send(_BODY)
@@ -272,7 +274,7 @@ class ConnectionMediumConformance(ConnectionMedium):
                 lab.received.clear()
 
     def test_closing_a_publication_ends_its_connection(self, tmp_path: Path) -> None:
-        """After what was offered before has been delivered."""
+        """Messages offered before are delivered first."""
         with ConnectionLab(tmp_path, self) as lab:
             before = _open_descriptors()
             lab.serve()

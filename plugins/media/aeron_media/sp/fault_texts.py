@@ -20,7 +20,7 @@ _TEXTS: Final = {
     phases.EVICTED: "disconnected, and its last {value} bytes were not consumed",
     phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value}",
     phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped",
-    phases.PEER_FULL: "message of {value} bytes for a peer whose queue of {limit} bytes is full; peer-queue= sets it",
+    phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit}; max-message= sets it",
     phases.UNSENT: "disconnected: {value} bytes that were queued for it are lost",
     phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=",

@@ -1,4 +1,4 @@
-"""The medium `lumberjack` passes the suite for media whose peers connect."""
+"""The medium `lumberjack` passes the suite for media with connections."""
 
 import struct
 

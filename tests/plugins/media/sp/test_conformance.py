@@ -1,4 +1,4 @@
-"""The medium `sp` passes the suite for media whose peers connect."""
+"""The medium `sp` passes the suite for media with connections."""
 
 from pairing import ADDRESS, greeting, message
 

@@ -93,7 +93,7 @@ def test_an_unknown_peer_is_no_other(pairing):
     ours = pairing.endpoint(keys=POLY)
     ((peer, session_id),) = named(pairing, ours, 1)
 
-    ours.offer(b"to nobody", peer=session_id + 1)
+    ours.offer(b"to no peer", peer=session_id + 1)
     pairing.run()
 
     assert peer.bodies() == []
