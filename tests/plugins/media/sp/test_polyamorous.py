@@ -83,8 +83,7 @@ def test_a_peer_that_does_not_read_does_not_delay_others_and_its_lost_messages_a
     assert came == message(body) * 4
     assert pair.counted("unsent-peer-full") == 6
     assert any(
-        "for a peer with a full queue of 4096 bytes; peer-queue= sets it" in error
-        for error in pair.errors()
+        "for a peer with a full queue of 4096 bytes; peer-queue= sets it" in error for error in pair.errors()
     )
 
 
