@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aeron_media.connections.connection_parameters import ConnectionParameters, said
+from aeron_media.connections.connection_parameters import ConnectionParameters, uri_text
 from aeron_media.lumberjack import reader_counters, writer_counters
 from aeron_media.lumberjack.parameters import LumberjackParameters
 from aeron_media.lumberjack.reader_counters import ReaderCounters
@@ -156,7 +156,7 @@ def _keys() -> Iterator[str]:
 
 
 def _default(field: FieldInfo) -> str:
-    return "" if field.default in (PydanticUndefined, None) else f"`{said(field, field.default)}`"
+    return "" if field.default in (PydanticUndefined, None) else f"`{uri_text(field, field.default)}`"
 
 
 def _counter_names() -> list[str]:

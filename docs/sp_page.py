@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aeron_media.connections.connection_parameters import ConnectionParameters, said
+from aeron_media.connections.connection_parameters import ConnectionParameters, uri_text
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, SENDING
 from aeron_media.sp.parameters import PairParameters
 from pydantic.fields import FieldInfo
@@ -98,4 +98,4 @@ def _keys() -> Iterator[str]:
 
 
 def _default(field: FieldInfo) -> str:
-    return "" if field.default in (PydanticUndefined, None) else f"`{said(field, field.default)}`"
+    return "" if field.default in (PydanticUndefined, None) else f"`{uri_text(field, field.default)}`"

@@ -38,6 +38,12 @@ cdef class ReadinessSet:
             ac_ready_close(self._descriptor)
         free(self._ready)
 
+    def close(self):
+        """Close the descriptor of the set; afterwards nothing becomes ready."""
+        if self._descriptor >= 0:
+            ac_ready_close(self._descriptor)
+            self._descriptor = -1
+
     cdef bint add(self, int32_t descriptor, PyObject *item) noexcept nogil:
         return ac_ready_add(self._descriptor, descriptor, item)
 

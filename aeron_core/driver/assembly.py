@@ -60,7 +60,7 @@ class Assembly:
         registry: Registry,
         resolver: NameResolver,
         open_datagrams: OpenDatagrams | None,
-        streams: ConnectionNetwork | None,
+        connections: ConnectionNetwork | None,
         start_lookup: StartLookup,
         terminate: Callable[[bytes], None],
     ) -> None:
@@ -100,7 +100,7 @@ class Assembly:
             send_batch=SendBatch(),
             receive_batch=ReceiveBatch(settings.receiver_io_vector_capacity),
             open_datagrams=open_datagrams,
-            streams=streams,
+            connections=connections,
             uses_gso=settings.udp_gso is not Offload.OFF,
             uses_gro=settings.udp_gro is not Offload.OFF,
         )

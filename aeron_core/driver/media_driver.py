@@ -54,13 +54,13 @@ class MediaDriver:
         registry: Registry | None = None,
         sections: Sections | None = None,
         open_datagrams: OpenDatagrams | None = None,
-        streams: ConnectionNetwork | None = None,
+        connections: ConnectionNetwork | None = None,
         start_lookup: StartLookup | None = None,
     ) -> None:
         """Take the directory and create files, rings and agents, but start no thread.
 
         `sections`: settings of plugins by section, as objects or mappings; otherwise from the environment.
-        `clock`, `open_datagrams`, `streams` and `start_lookup` replace the clocks, the sockets and the name-lookup
+        `clock`, `open_datagrams`, `connections` and `start_lookup` replace the clocks, the sockets and the name-lookup
         threads in simulations. Raises ActiveDriverError, StorageError,
         ConfigurationError or PluginError.
         """
@@ -79,7 +79,7 @@ class MediaDriver:
         prepare_directory(self.settings)
         try:
             self._assembly: Assembly | None = self._assemble(
-                resolver, clock or Clock(), open_datagrams, streams, start_lookup or LookupThreads()
+                resolver, clock or Clock(), open_datagrams, connections, start_lookup or LookupThreads()
             )
         except BaseException:
             # A half-made directory would look like that of a driver that is starting.
@@ -91,7 +91,7 @@ class MediaDriver:
         resolver: NameResolver,
         clock: Clock,
         open_datagrams: OpenDatagrams | None,
-        streams: ConnectionNetwork | None,
+        connections: ConnectionNetwork | None,
         start_lookup: StartLookup,
     ) -> Assembly:
         if self.settings.storage is Storage.POSIX:
@@ -103,7 +103,7 @@ class MediaDriver:
             registry=self._registry,
             resolver=resolver,
             open_datagrams=open_datagrams,
-            streams=streams,
+            connections=connections,
             start_lookup=start_lookup,
             terminate=self._on_terminate,
         )

@@ -66,7 +66,7 @@ class DatagramOptions:
 
 
 @dataclass(frozen=True)
-class StreamOptions:
+class ListenOptions:
     """Options of a listening stream socket; lengths of socket buffers are bytes, 0 for the system's default."""
 
     bind: SocketAddress
@@ -78,7 +78,7 @@ class ConnectionNetwork(ABC):
     """Creates connections and listeners: the operating system's sockets, or a simulation."""
 
     @abstractmethod
-    def listen(self, options: StreamOptions) -> ConnectionListener:
+    def listen(self, options: ListenOptions) -> ConnectionListener:
         """Listen at an address; raise OSError that names it if that fails."""
 
     @abstractmethod
@@ -143,7 +143,7 @@ class EndpointParams:
     #: Its `epoch_ns` is the source of timestamps in frames.
     clock: Clock = field(default_factory=Clock)
     #: Creates the connections of a medium that uses them; None for the system's sockets.
-    streams: ConnectionNetwork | None = None
+    connections: ConnectionNetwork | None = None
     #: Returns a new counter of the endpoint with a name, which starts its label; freed with the endpoint.
     new_counter: Callable[[str], Counter] = field(default=lambda name: detached_counter(0, name))
     #: The same for a counter that describes a peer, and for one that counts refusals for the named reason.

@@ -5,7 +5,7 @@ from aeron_core._native.connections cimport ByteConnection, ConnectionListener
 
 
 cdef class ConnectionProbe:
-    cdef readonly ByteConnection stream
+    cdef readonly ByteConnection connection
     cdef AtomicBuffer _buffer
 
 

@@ -18,7 +18,7 @@ from aeron_core._native.connections import (
     PythonConnection,
     PythonConnectionListener,
 )
-from aeron_core.spi.media import ConnectionNetwork, StreamOptions
+from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 from aeron_core.testing.network import FIRST_EPHEMERAL_PORT
 
 #: Bytes that one end may send before the other receives any.
@@ -78,6 +78,11 @@ class ConnectionPeer:
         if aborts:
             other._incoming.clear()
             other.failure = errno.ECONNRESET
+
+    @property
+    def is_closed_by_peer(self) -> bool:
+        """Whether the other end has closed the connection."""
+        return self._peer().is_closed
 
     def received(self) -> bytes:
         """Return all that has come."""
@@ -141,7 +146,7 @@ class SimulatedConnections(ConnectionNetwork):
         self._listeners: dict[str, SimulatedListener] = {}
         self._ports = itertools.count(FIRST_EPHEMERAL_PORT)
 
-    def listen(self, options: StreamOptions) -> ConnectionListener:
+    def listen(self, options: ListenOptions) -> ConnectionListener:
         """See `ConnectionNetwork.listen`."""
         return PythonConnectionListener(self.serve(options.bind))
 

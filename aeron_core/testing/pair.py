@@ -144,7 +144,7 @@ class Simulation:
         random.seed(seed)
         self.clock = Clock.manual(now_ns=S)
         self.network = SimulatedNetwork(self.clock, seed, link=link)
-        self.streams = SimulatedConnections()
+        self.connections = SimulatedConnections()
         self.drivers: list[SimulatedDriver] = []
         self.busy_step_ns = busy_step_ns
         self.idle_step_ns = idle_step_ns
@@ -170,7 +170,7 @@ class Simulation:
                 clock=self.clock,
                 registry=Registry.load(self._plugins),
                 open_datagrams=open_datagrams,
-                streams=self.streams,
+                connections=self.connections,
                 start_lookup=lambda lookup: self.start_lookup(lookup),  # noqa: PLW0108 - the one of that moment
             ),
         )

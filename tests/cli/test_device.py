@@ -92,7 +92,7 @@ def test_a_device_tells_what_its_driver_has_against_a_peer(start, listener):
         connection.sendall(b"\0SP\0\0\x10\0\0")
         assert "joined" in process.popen.stderr.readline()
         assert "warning: " in (told := process.popen.stderr.readline())
-    assert "it speaks PAIR0 (16), this end PAIR1 (17)" in told
+    assert "the peer speaks PAIR0 (16), this end PAIR1 (17)" in told
     process.popen.send_signal(signal.SIGINT)
     assert process.ended().code == 0
 

@@ -42,7 +42,10 @@ class DriverProxy:
         return self._ring.next_correlation_id()
 
     def send(
-        self, kind: Callable[Concatenate[int, int, P], commands.DriverCommand], *fields: P.args, **named: P.kwargs
+        self,
+        kind: Callable[Concatenate[int, int, P], commands.DriverCommand],
+        *fields: P.args,
+        **named: P.kwargs,
     ) -> int:
         """Send a command of this client, with the fields that follow the two ids; return its correlation id."""
         return self._write(kind(self.client_id, self.next_correlation_id(), *fields, **named))

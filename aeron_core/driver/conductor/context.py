@@ -48,7 +48,7 @@ class DriverContext:
     send_batch: SendBatch
     receive_batch: ReceiveBatch
     open_datagrams: OpenDatagrams | None
-    streams: ConnectionNetwork | None
+    connections: ConnectionNetwork | None
     uses_gso: bool
     uses_gro: bool
 

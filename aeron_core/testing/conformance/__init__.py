@@ -11,6 +11,8 @@ same suites. Not here: whether a strategy is any good. Nothing in this package i
 """
 
 from aeron_core.testing.conformance.congestion_control import CongestionControlConformance
+from aeron_core.testing.conformance.connection_lab import Wire
+from aeron_core.testing.conformance.connections import ConnectionMediumConformance
 from aeron_core.testing.conformance.flow_control import FlowControlConformance
 from aeron_core.testing.conformance.idle_strategy import IdleStrategyConformance
 from aeron_core.testing.conformance.media import MediaTransportConformance
@@ -18,8 +20,10 @@ from aeron_core.testing.conformance.name_resolver import NameResolverConformance
 
 __all__ = [
     "CongestionControlConformance",
+    "ConnectionMediumConformance",
     "FlowControlConformance",
     "IdleStrategyConformance",
     "MediaTransportConformance",
     "NameResolverConformance",
+    "Wire",
 ]

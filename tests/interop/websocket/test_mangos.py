@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import sp_peers
-from aeron_media.connections.ws_connections import WsConnections
-from aeron_media.connections.ws_params import WsParams
+from aeron_media.sp.websocket.connections import WsConnections
+from aeron_media.sp.websocket.params import WsParams
 from plain_pair import Pair
 from relayed_ends import RelayedEnds, wait_for
 from sp_messages import body, checksum

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from aeron_media.connections.tls_contexts import TlsContexts
-from aeron_media.connections.tls_parameters import TlsParameters
-from aeron_media.connections.ws_connections import WsConnections
-from aeron_media.connections.ws_params import WsParams
+from aeron_media.connections.tls.contexts import TlsContexts
+from aeron_media.connections.tls.parameters import TlsParameters
+from aeron_media.sp.websocket.connections import WsConnections
+from aeron_media.sp.websocket.params import WsParams
 from plain_pair import Pair
 from relayed_ends import RelayedEnds, failure, fault, receive, wait_for
 
@@ -140,14 +140,14 @@ def test_a_protocol_that_nng_does_not_speak_is_refused_by_its_subprotocol(meetin
     meeting.listening_nng(protocol="pair1")
     caller = meeting.dial("pair0")
     failure(caller.is_connected)
-    assert fault(meeting.network).reason == "the peer has answered 400 to /x, not 101"
+    assert fault(meeting.network).reason == "the peer answered 400 to /x, not 101"
 
 
 def test_a_path_that_nng_does_not_have_is_not_found(meeting):
     meeting.listening_nng()
     caller = meeting.dial(path="/y")
     failure(caller.is_connected)
-    assert fault(meeting.network).reason == "the peer has answered 404 to /y, not 101"
+    assert fault(meeting.network).reason == "the peer answered 404 to /y, not 101"
 
 
 def test_a_protocol_that_we_do_not_speak_is_named(meeting):
@@ -166,7 +166,7 @@ def test_a_message_that_nng_finds_too_long_is_named(meeting):
     pair.send(bytes(996))
     assert pair.receive() == bytes(996)
     pair.send(bytes(997))
-    assert fault(meeting.network).reason == "the peer has closed the connection with 1009"
+    assert fault(meeting.network).reason == "the peer closed the connection with 1009"
 
 
 def test_a_message_that_we_find_too_long_ends_the_connection_for_nng(meeting):
@@ -178,5 +178,5 @@ def test_a_message_that_we_find_too_long_ends_the_connection_for_nng(meeting):
     pair.send(bytes(1996))
     assert pair.receive() == bytes(1996)
     pair.send(bytes(1997))
-    assert fault(meeting.network).reason == "the peer has sent a message of more than 2000 bytes"
+    assert fault(meeting.network).reason == "the peer sent a message of more than 2000 bytes"
     peer.await_line("parted")

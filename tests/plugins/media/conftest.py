@@ -1,4 +1,4 @@
-"""Certificates, made anew for each run."""
+"""Certificates, created for each test run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from certificates import make_certificates
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory):
-    """Files of an authority, of a server and a client that it knows, and of another authority."""
+    """Files of an authority, of a server and a client with its certificates, and of another authority."""
     return make_certificates(tmp_path_factory.mktemp("certificates"))
 
 
 @pytest.fixture(scope="session")
 def python_context(certificates):
-    """Contexts of Python's `ssl`, as a writer has them."""
+    """Client contexts of Python's `ssl`."""
 
     def make(client=None, ca=certificates.ca):
         context = ssl.create_default_context(cafile=ca)

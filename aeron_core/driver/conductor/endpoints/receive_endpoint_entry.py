@@ -100,7 +100,7 @@ class ReceiveEndpointEntry(EndpointEntry):
             channel=channel,
             channel_status_id=self.status.id,
             open_datagrams=self.context.open_datagrams,
-            streams=self.context.streams,
+            connections=self.context.connections,
             new_counter=self.new_counter,
             new_peer_counter=self.new_peer_counter,
             new_refusal_counter=self.new_refusal_counter,

@@ -10,9 +10,9 @@ cdef enum:
 
 @cython.final
 cdef class MemoryBudget:
-    cdef readonly int64_t limit        # bytes that may be used at a time
-    cdef readonly int64_t used         # bytes that are lent; those kept to be lent again do not count
-    cdef int64_t _spares[SPARE_COUNT]  # addresses of memory that is kept, 0 where there is none
+    cdef readonly int64_t limit        # bytes that may be in use at a time
+    cdef readonly int64_t used         # bytes in use; spare blocks do not count
+    cdef int64_t _spares[SPARE_COUNT]  # addresses of spare blocks, 0 for none
 
     cdef void *take(self, int64_t length) noexcept nogil
     cdef int64_t give(self, void *memory, int64_t length) noexcept nogil
@@ -23,26 +23,26 @@ cdef class MemoryBudget:
 @cython.final
 cdef class ByteQueue:
     cdef MemoryBudget _budget
-    cdef int64_t _lead                    # bytes before the first one that are nobody's
-    cdef uint8_t *_memory                 # NULL while nothing is held
-    cdef readonly int64_t capacity        # bytes held
+    cdef int64_t _lead                    # bytes kept free before the first byte
+    cdef uint8_t *_memory                 # NULL while no memory is allocated
+    cdef readonly int64_t capacity        # allocated bytes
     cdef readonly int64_t max_capacity
     cdef readonly int64_t start           # of the first byte, in `buffer`
     cdef readonly int64_t size            # bytes in the queue
-    cdef readonly bint lacks_budget       # whether the last `reserve` failed for the budget, not for the bound
-    cdef AtomicBuffer buffer              # all of the memory; another one after each `reserve` and `release`
+    cdef readonly bint lacks_budget       # the last `reserve` failed because of the budget, not of `max_capacity`
+    cdef AtomicBuffer buffer              # all of the memory; changes with each `reserve` and `release`
 
     cdef inline uint8_t *first(self) noexcept nogil:
         return self._memory + self.start
 
-    # Where the room begins that `reserve` has made.
+    # The start of the reserved space.
     cdef inline uint8_t *end(self) noexcept nogil:
         return self._memory + self.start + self.size
 
     cdef inline int64_t room(self) noexcept nogil:
         return self.capacity - self.start - self.size
 
-    # Take what was written behind the end into the queue.
+    # Add bytes that were written into the reserved space.
     cdef inline int64_t commit(self, int64_t length) noexcept nogil:
         self.size += min(max(length, 0), self.room())
         return self.size
@@ -51,7 +51,7 @@ cdef class ByteQueue:
         self.size -= min(max(length, 0), self.size)
         return self.size
 
-    # `length` bytes of `source`; the room for them must have been reserved.
+    # Append bytes; the space for them must have been reserved.
     cdef inline void write(self, const uint8_t *source, int64_t length) noexcept nogil:
         memcpy(self.end(), source, length)
         self.size += length

@@ -1,7 +1,8 @@
-"""Bytes on their way between a stream and its frames: a queue that grows to a bound and holds nothing when idle.
+"""Byte queue: buffers the bytes of a connection; it grows up to a bound and allocates nothing while empty.
 
-Not here: what the bytes mean. One thread at a time uses a queue; those of one budget may belong to several.
-Invariant: what the queues of a budget hold together never passes its limit, and the bytes of a queue lie in one piece.
+Not here: the meaning of the bytes. A queue is used by one thread at a time; the queues of a budget may be used by
+several threads.
+Invariant: the queues of a budget never use more than its limit, and the bytes of a queue are contiguous.
 """
 
 cimport cython
@@ -13,7 +14,7 @@ from aeron_core._native.buffer cimport ac_compare_and_set_i64, ac_get_and_add_i6
 
 cdef enum:
     MIN_CAPACITY = 4096
-    # Shorter memory costs little to come by; of longer, a few pieces would hold more than what saves it.
+    # Only blocks of these lengths are reused: shorter ones are cheap to allocate, longer ones would waste memory.
     MIN_SPARE_LENGTH = 65536
     MAX_SPARE_LENGTH = 262144
 
@@ -28,7 +29,7 @@ cdef int64_t exchange(int64_t *slot, int64_t value) noexcept nogil:
 
 @cython.final
 cdef class MemoryBudget:
-    """How many bytes the users of one budget may hold together, on any threads; a few blocks are kept for the next."""
+    """Limits the bytes that several queues use together, on any thread; keeps a few freed blocks for reuse."""
 
     def __cinit__(self, int64_t limit):
         if limit < 0:
@@ -41,7 +42,7 @@ cdef class MemoryBudget:
             free(<void *><intptr_t>self._spares[i])
 
     cdef void *take(self, int64_t length) noexcept nogil:
-        # Return NULL where the budget is spent.
+        # Return NULL if the budget is exhausted.
         cdef void *memory
         if length <= 0:
             return NULL
@@ -70,7 +71,7 @@ cdef class MemoryBudget:
         if not MIN_SPARE_LENGTH <= length <= MAX_SPARE_LENGTH:
             return NULL
         for i in range(SPARE_COUNT):
-            # Taken before it is looked at: who else may take it would free it.
+            # Take the block before reading it: another thread might take and free it.
             memory = <void *><intptr_t>exchange(&self._spares[i], 0)
             if memory != NULL:
                 if (<int64_t *>memory)[0] == length:
@@ -83,7 +84,7 @@ cdef class MemoryBudget:
         for i in range(SPARE_COUNT):
             if ac_compare_and_set_i64(<uint8_t *>&self._spares[i], 0, <int64_t><intptr_t>memory):
                 return 1
-        # What was given back last is the likeliest to be asked for.
+        # The most recently freed block is the most likely to be reused: replace an older one.
         free(<void *><intptr_t>exchange(&self._spares[0], <int64_t><intptr_t>memory))
         return 0
 
@@ -93,9 +94,9 @@ cdef class MemoryBudget:
 
 @cython.final
 cdef class ByteQueue:
-    """Bytes in, bytes out, in order; `reserve` and `release` move them, so that no pointer outlives either.
+    """First in, first out. `reserve` and `release` may move the bytes and invalidate pointers to them.
 
-    `lead` bytes of the memory are always free before the first one.
+    `lead` bytes before the first byte are always free.
     """
 
     def __cinit__(self, MemoryBudget budget not None, int64_t max_capacity, int64_t lead=0):
@@ -113,7 +114,7 @@ cdef class ByteQueue:
             self._budget.give(self._memory, self.capacity)
 
     cpdef int32_t reserve(self, int64_t length) noexcept nogil:
-        # Return 1, or 0 where the bound of the queue or the budget would be passed.
+        # Return 1, or 0 if `max_capacity` or the budget would be exceeded.
         cdef int64_t needed
         cdef int64_t capacity = self.capacity
         self.lacks_budget = False
@@ -129,7 +130,7 @@ cdef class ByteQueue:
         capacity = max(capacity, MIN_CAPACITY)
         while capacity < needed:
             capacity *= 2
-        # Where memory is scarce, no more than is needed.
+        # If the budget is too small for doubling, take the exact length.
         return self._move(min(capacity, self.max_capacity)) or self._move(needed)
 
     cdef int32_t _move(self, int64_t capacity) noexcept nogil:
@@ -149,7 +150,7 @@ cdef class ByteQueue:
         return 1
 
     cpdef int64_t consume(self, int64_t length) noexcept nogil:
-        # Drop bytes from the front; return how many are left.
+        # Remove bytes from the front; return how many are left.
         cdef int64_t consumed = min(max(length, 0), self.size)
         self.size -= consumed
         self.start = min(self._lead, self.capacity) if self.size == 0 else self.start + consumed
@@ -164,7 +165,7 @@ cdef class ByteQueue:
         return 1
 
     cpdef int32_t release(self) noexcept nogil:
-        # Return whether the memory was given back: only while nothing is in the queue.
+        # Free the memory if the queue is empty; return whether it was.
         if self.size != 0:
             return 0
         if self._memory != NULL:

@@ -5,15 +5,15 @@ from aeron_core._native.address cimport SocketAddress, sockaddr_storage, socklen
 from aeron_core._native.datagrams cimport SendBatch
 
 cpdef enum:
-    MAX_DESTINATIONS = 4096   # of one table; invented: beyond any real group, and what strangers can make us hold
+    MAX_DESTINATIONS = 4096   # of one table; invented: more than any real group, and a bound on what strangers can add
 
-# Orders of the conductor to an endpoint that sends to several destinations.
+# Orders of the conductor to an endpoint with several destinations, with their arguments.
 cpdef enum:
     ORDER_ADD = 1             # address, registration id
     ORDER_REMOVE              # address
     ORDER_REMOVE_BY_ID        # registration id
     ORDER_CHANGE              # registration id, address
-    SILENT                    # to the conductor: registration id
+    SILENT                    # report to the conductor: registration id
 
 
 cdef struct Destination:
@@ -33,7 +33,7 @@ cdef class DestinationTable:
 
     cdef bint add(self, SocketAddress address, int64_t registration_id, int64_t now_ns) except -1 nogil
     cdef int32_t remove(self, int32_t index) noexcept nogil
-    # The next four return the index, or MAX_DESTINATIONS where there is none.
+    # The next four return the index of the row, or MAX_DESTINATIONS if there is none.
     cdef int32_t find_receiver(self, int64_t receiver_id, SocketAddress address) noexcept nogil
     cdef int32_t find_address(self, SocketAddress address) noexcept nogil
     cdef int32_t find_registration(self, int64_t registration_id) noexcept nogil
@@ -48,9 +48,9 @@ cdef class DestinationTable:
 
 @cython.final
 cdef class FanOut:
-    cdef int32_t _lengths[16]         # of the entries as they were; 16 is BATCH_CAPACITY
+    cdef int32_t _lengths[16]         # of the original entries; 16 is BATCH_CAPACITY
     cdef int32_t _count
-    cdef int32_t _most_entries      # that one destination took
+    cdef int32_t _most_entries      # that one destination accepted
     cdef int64_t _most_bytes
 
     cdef int32_t begin(self, SendBatch batch) noexcept nogil

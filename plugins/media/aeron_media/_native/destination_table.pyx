@@ -1,6 +1,6 @@
-"""Where a channel with several destinations sends to, and what of a batch they took between them.
+"""Destination table of a channel with several destinations, and fan-out of a batch to them.
 
-Not here: who is a destination, and for how long (aeron_media.udp.destinations).
+Not here: adding and removing destinations (aeron_media.udp.destinations).
 """
 
 cimport cython
@@ -40,7 +40,7 @@ cdef inline bint is_same_address(const Destination *row, SocketAddress address) 
 
 @cython.final
 cdef class DestinationTable:
-    """Addresses with what is known of who receives there; used by one thread, in no order."""
+    """Addresses, receivers and times of activity, in no order; used by one thread."""
 
     def __dealloc__(self):
         free(self._rows)
@@ -74,7 +74,7 @@ cdef class DestinationTable:
     cdef int32_t find_receiver(self, int64_t receiver_id, SocketAddress address) noexcept nogil:
         cdef int32_t i
         for i in range(self.count):
-            # A receiver may be seen from another address when its way to us changes; its port tells its sockets apart.
+            # A receiver may appear with another address after a route change; its port distinguishes its sockets.
             if self._rows[i].knows_receiver:
                 if self._rows[i].receiver_id == receiver_id and is_same_port(&self._rows[i], address):
                     return i
@@ -126,7 +126,7 @@ cdef class DestinationTable:
         return 0
 
     cdef int32_t restart(self, int32_t index, int64_t now_ns) noexcept nogil:
-        # Who is there next may be another receiver.
+        # Another receiver may answer at this address next.
         self._rows[index].knows_receiver = False
         self._rows[index].time_of_last_activity_ns = now_ns
         return 0
@@ -139,9 +139,9 @@ cdef class DestinationTable:
 
 @cython.final
 cdef class FanOut:
-    """Sends one batch several times: each time it is whole, at the end as short as what the luckiest destination took.
+    """Sends one batch to several destinations; afterwards the batch is cut to the most that one of them accepted.
 
-    What another one missed is for it to ask for again.
+    Destinations that accepted less recover by NAKs.
     """
 
     cdef int32_t begin(self, SendBatch batch) noexcept nogil:
@@ -163,7 +163,7 @@ cdef class FanOut:
         return 0
 
     cdef int32_t end(self, SendBatch batch) noexcept nogil:
-        # The last entry has what is left after the whole ones before it.
+        # The last entry keeps the rest after the complete entries before it.
         cdef int64_t left = self._most_bytes
         cdef int32_t i
         for i in range(self._most_entries - 1):

@@ -1,1 +1,1 @@
-# Python's face only: interfaces are looked up when a channel is resolved.
+# No C interface: interfaces are read only when a channel is resolved.

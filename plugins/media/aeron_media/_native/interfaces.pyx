@@ -1,4 +1,4 @@
-"""The network interfaces of this machine, which Python's standard library does not show with their masks."""
+"""Network interfaces of this machine with their netmasks, which Python's standard library lacks."""
 
 import socket
 from typing import NamedTuple
@@ -40,7 +40,7 @@ cdef extern from *:
 
 
 class Interface(NamedTuple):
-    """One address of one interface; an interface with several addresses is listed several times."""
+    """One address of an interface; an interface with several addresses is listed several times."""
 
     name: str
     address: SocketAddress  # with port 0
@@ -51,7 +51,7 @@ class Interface(NamedTuple):
 
 
 def list_interfaces():
-    """Return the IPv4 and IPv6 addresses of all interfaces, in the kernel's order; raises OSError."""
+    """Return the IPv4 and IPv6 addresses of all interfaces, in the order of the kernel; raise OSError."""
     cdef ifaddrs *head = NULL
     cdef ifaddrs *entry
     if getifaddrs(&head) != 0:

@@ -1,1 +1,1 @@
-"""Numbers of feeds; see `limits.pxd`."""
+"""Limits of image feeds; see `limits.pxd`."""

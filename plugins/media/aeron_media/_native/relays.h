@@ -1,6 +1,7 @@
-/* Hands descriptors from thread to thread over a SOCK_SEQPACKET socket, with the address of the peer each belongs to.
- * Descriptors travel as SCM_RIGHTS: those that nobody has taken are closed with the socket. What an agent asks for is
- * followed by the inode of its own end, and what it aborts is that inode alone. Results below 0 are -errno. */
+/* Passes descriptors between threads over a SOCK_SEQPACKET socket, each with the address of its peer. Descriptors are
+ * sent as SCM_RIGHTS, so the kernel closes those that were not received when the socket is closed. A connection request
+ * of an agent also contains the inode of the agent's end; an abort request consists of that inode. Negative results are
+ * -errno. */
 #ifndef AERON_CORE_RELAYS_H
 #define AERON_CORE_RELAYS_H
 
@@ -22,7 +23,7 @@ typedef union
 }
 ac_relay_rights_t;
 
-#define AC_RELAY_ABORTED -100001 /* no errno is as low */
+#define AC_RELAY_ABORTED -100001 /* below any -errno */
 
 static inline uint64_t ac_relay_inode(int fd)
 {
@@ -30,7 +31,7 @@ static inline uint64_t ac_relay_inode(int fd)
     return fstat(fd, &state) < 0 ? 0 : (uint64_t)state.st_ino;
 }
 
-/* 1, or -EAGAIN where there is no room; the giver keeps its descriptor. An inode of 0 is left out. */
+/* Send a descriptor: 1, or -EAGAIN if the socket is full. The caller keeps its descriptor. Inode 0 is omitted. */
 static inline int ac_relay_give_with(
     int control, int fd, const struct sockaddr_storage *name, socklen_t name_length, uint64_t inode)
 {
@@ -56,7 +57,7 @@ static inline int ac_relay_give(int control, int fd, const struct sockaddr_stora
     return ac_relay_give_with(control, fd, name, name_length, 0);
 }
 
-/* The next descriptor; -EAGAIN where none waits, -EPIPE where none will come. */
+/* Receive a descriptor; -EAGAIN if there is none, -EPIPE if the other end is closed. */
 static inline int ac_relay_take(int control, struct sockaddr_storage *name, socklen_t *name_length)
 {
     ac_relay_rights_t rights;
@@ -75,7 +76,7 @@ static inline int ac_relay_take(int control, struct sockaddr_storage *name, sock
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (NULL == header || SCM_RIGHTS != header->cmsg_type || CMSG_LEN(sizeof(int)) != header->cmsg_len)
     {
-        /* This process may have no more of them open. */
+        /* The kernel drops the descriptor if this process has reached its limit. */
         return -EMFILE;
     }
     int fd;
@@ -84,7 +85,7 @@ static inline int ac_relay_take(int control, struct sockaddr_storage *name, sock
     return fd;
 }
 
-/* The same for what an agent says: with the inode of its end, or AC_RELAY_ABORTED for the inode of one that it aborts. */
+/* Receive a request of an agent: a descriptor and the inode of its end, or AC_RELAY_ABORTED and the inode to abort. */
 static inline int ac_relay_take_any(
     int control, struct sockaddr_storage *name, socklen_t *name_length, uint64_t *inode)
 {
@@ -104,14 +105,14 @@ static inline int ac_relay_take_any(
     return fd;
 }
 
-/* 1, or -errno where that could not be said. */
+/* Request an abort: 1, or -errno. */
 static inline int ac_relay_abort(int control, int fd)
 {
     uint64_t inode = ac_relay_inode(fd);
     return send(control, &inode, sizeof(inode), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ? 1 : -errno;
 }
 
-/* One end of a new pair of sockets, of which the other was given away. */
+/* Create a socket pair, send one end to the relay, and return the other. */
 static inline int ac_relay_ask(int control, const struct sockaddr_storage *name, socklen_t name_length)
 {
     int ends[2];
@@ -129,7 +130,7 @@ static inline int ac_relay_ask(int control, const struct sockaddr_storage *name,
     return ends[0];
 }
 
-/* Whether the other end is closed, not just ended. */
+/* Whether the other end is closed, not only shut down for writing. */
 static inline int ac_relay_is_cut(int fd)
 {
     struct pollfd watched = { .fd = fd, .events = 0 };

@@ -7,10 +7,10 @@ from aeron_core._native.connections cimport ByteConnection, DescriptorConnection
 
 @cython.final
 cdef class RelaySocket(DescriptorConnection):
-    cdef object _control          # the socket over which connections are asked for; stays open as long as this does
+    cdef object _control          # socket for connection requests; the reference keeps it open
     cdef int32_t _control_fd
-    cdef bint _is_answered        # the relay has said that there is a connection
-    cdef bint _has_ended          # this end has said that it will send no more
+    cdef bint _is_answered        # the relay has confirmed the connection
+    cdef bint _has_ended          # this end has ended sending
 
 
 @cython.final

@@ -1,10 +1,11 @@
-"""Connections that a thread of Python makes, and relays: an agent that never holds the GIL has the plain end of them.
+"""Relayed connections: an agent that never holds the GIL uses the plain end of connections that a Python thread handles.
 
-A relay and an agent share a `control` socket, over which they hand each other descriptors: the relay those of
-connections that have come, the agent one end of a pair whose other end is to be connected. The relay's first byte on
-such a pair is its answer: 0 for a connection, else the errno of why there is none. All other bytes are the peer's.
-An agent that aborts a connection says so over the control socket, by the inode of its end of the pair, and closes that.
-A relay that lost its peer closes the pair; one whose peer has said all that it had to say ends it.
+Agents and the relay thread pass each other descriptors over a `control` socket. The relay sends the agent's end of each
+accepted connection. To connect, the agent sends one end of a new socket pair; the first byte that the relay writes to it
+is the result, 0 or an errno. All other bytes on the pair belong to the peer.
+
+To abort a connection, the agent sends the inode of its end over the control socket and closes that end. The relay
+closes the pair when the connection is lost, and shuts it down for writing when the peer has ended.
 """
 
 cimport cython
@@ -43,7 +44,7 @@ cdef extern from "<errno.h>" nogil:
 
 
 def hand_over(int control, int descriptor, SocketAddress peer):
-    """Give a descriptor to who takes from the other end of `control`; return whether there was room for it."""
+    """Send a descriptor to the other end of `control`; return False if the socket is full."""
     cdef int result = ac_relay_give(control, descriptor, &peer._storage, peer._length)
     if result < 0 and result != -EAGAIN:
         raise OSError(-result, os.strerror(-result))
@@ -51,9 +52,9 @@ def hand_over(int control, int descriptor, SocketAddress peer):
 
 
 def take_over(int control):
-    """Return a descriptor, a peer's address, and the inode of the other end; None where none waits.
+    """Return a descriptor, the address of its peer and the inode of the agent's end; None if no request waits.
 
-    The descriptor is -1 where that end is aborted. Raises OSError, with EPIPE after the last.
+    The descriptor is -1 for an abort request. Raise OSError, with EPIPE when the other end is closed.
     """
     cdef SocketAddress peer = SocketAddress()
     cdef uint64_t inode = 0
@@ -69,7 +70,7 @@ def take_over(int control):
 
 @cython.final
 cdef class RelaySocket(DescriptorConnection):
-    """The plain end of a connection."""
+    """The agent's end of a relayed connection."""
 
     def __init__(self, control):
         self._control = control
@@ -118,15 +119,15 @@ cdef class RelaySocket(DescriptorConnection):
 
     cdef int32_t close(self, bint aborts) except -1 nogil:
         if self._fd >= 0 and aborts:
-            # Before it is closed: whoever sees that finds this. Where there is no room for it, as after many others
-            # at a time, what the relay was given is delivered.
+            # Before closing, so that the relay finds the request when it sees the hang-up. If the control socket is
+            # full, the connection ends normally instead.
             ac_relay_abort(self._control_fd, self._fd)
         return DescriptorConnection.close(self, False)
 
 
 @cython.final
 cdef class RelayListener(ConnectionListener):
-    """Takes the connections that a relay hands over; `close` is called when no more are taken."""
+    """Accepts the connections of a relay; calls `close` when it is closed."""
 
     def __init__(self, control, SocketAddress local, close):
         self._control = control
@@ -151,15 +152,15 @@ cdef class RelayListener(ConnectionListener):
         return self._control_fd
 
     def new_connection(self):
-        """Return a stream of the relay's connections."""
+        """Return a connection for `accept`."""
         return RelaySocket(self._control)
 
     def local_address(self):
-        """Return the address that the relay listens at."""
+        """Return the address at which the relay listens."""
         return self._local.copy()
 
     def close(self):
-        """Have the relay take no more, and give up what nobody has accepted."""
+        """Stop the relay from accepting, and close connections that were not accepted here."""
         cdef int fd
         cdef SocketAddress peer = SocketAddress()
         self._close()

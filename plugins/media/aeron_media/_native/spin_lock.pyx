@@ -1,6 +1,6 @@
-"""A lock for agents that never wait for long: who finds it taken comes back in its next duty cycle.
+"""Spin lock for agents: an agent uses `try_take`, and retries in its next duty cycle if the lock is taken.
 
-It holds up nothing but what asks for it by `take`, which is for changes that are made in a moment and seldom.
+Only `take` waits. Use it for short and rare changes.
 """
 
 cimport cython
@@ -23,7 +23,7 @@ cdef enum:
     SPINS = 100
 
 
-# The holder of a lock may be waiting for this very core, and where it raises, or has a part in Python, for the GIL.
+# The holder may be waiting for this core, or for the GIL if it raises or calls Python: release both.
 cdef void leave_to_others() noexcept nogil:
     cdef PyThreadState *state = NULL
     if PyGILState_Check():
@@ -35,10 +35,10 @@ cdef void leave_to_others() noexcept nogil:
 
 @cython.final
 cdef class SpinLock:
-    """Taken by one thread at a time; not to be taken twice by one."""
+    """Held by one thread at a time; not reentrant."""
 
     cpdef bint try_take(self) noexcept nogil:
-        # Acquire: who holds it sees what the last holder did.
+        # Acquire: the holder sees all writes of the previous holder.
         return ac_compare_and_set_i64(<uint8_t *>&self._is_taken, 0, 1) != 0
 
     cpdef int32_t take(self) noexcept nogil:

@@ -1,1 +1,1 @@
-"""What media have in common whose peers know connections, not Aeron frames."""
+"""Parts shared by media that use connections instead of Aeron frames: sockets, TLS, images."""

@@ -1,6 +1,6 @@
-"""The keys of a channel URI that all media with connections have, and how such keys are read and compared.
+"""Channel URI keys that all media with connections share: parsing, checks, and comparison of shared endpoints.
 
-Not here: the keys of TLS (`tls_parameters`).
+Not here: the TLS keys (`tls`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from aeron_core.errors import ChannelUriError
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.values import format_duration_ns, format_size, parse_duration_ns, parse_size
 from aeron_media.connections.image_keys import check_image_keys
-from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.tls.parameters import TlsParameters
 
 MIB: Final = 1 << 20
 
 #: Source: AERON_RCV_INITIAL_WINDOW_LENGTH.
 DEFAULT_WINDOW_LENGTH: Final = 128 * 1024
 
-#: Our own number: in less, a duty cycle may pass in which nothing could come, or be done.
+#: Invented: a shorter interval may pass within a single duty cycle, before anything can be received.
 MIN_INTERVAL_NS: Final = 1_000_000
 
 
@@ -36,42 +36,49 @@ def _parse_interval_ns(text: str) -> int:
 
 
 Size = Annotated[int, BeforeValidator(parse_size)]
-#: One that may be missing. Not a union with the type above: of a union, pydantic keeps no validators in the field.
+#: An optional size. Not `Size | None`: pydantic drops the validators of a union member from the field metadata.
 OptionalSize = Annotated[int | None, BeforeValidator(parse_size)]
 Duration = Annotated[int, BeforeValidator(parse_duration_ns)]
-#: A duration in which something must be able to happen.
+#: A duration of at least `MIN_INTERVAL_NS`, used for timeouts.
 Interval = Annotated[int, BeforeValidator(_parse_interval_ns)]
 
 
 class ConnectionParameters(TlsParameters):
-    """Parameters of a channel with connections; keys of the stream are passed over."""
+    """Parameters of a channel with connections; keys of the stream are ignored."""
 
     model_config = ConfigDict(
         frozen=True, extra="ignore", arbitrary_types_allowed=True, populate_by_name=True
     )
 
-    #: What a channel must say, for those who forgot it.
+    #: A minimal valid channel, quoted when a required key is missing.
     example: ClassVar[str]
-    #: Fields that say how images lie in memory.
+    #: Fields that set the memory layout of images.
     of_images: ClassVar[tuple[str, ...]] = ("term_length", "mtu", "receiver_window")
 
     term_length: Size = Field(
-        8 * MIB, alias="term-length", description="Of the images; a message has at most an eighth of it."
+        8 * MIB,
+        alias="term-length",
+        description="Term length of images; a message may have at most an eighth of it.",
     )
     mtu: Size = Field(
-        wire.MAX_UDP_PAYLOAD_LENGTH, description="Of the images: longer messages are cut into fragments."
+        wire.MAX_UDP_PAYLOAD_LENGTH, description="Longest frame of an image; longer messages are fragmented."
     )
     receiver_window: OptionalSize = Field(
         None,
         alias="rcv-wnd",
-        description="What an image may be ahead of its subscribers, else half a term; twice the longest message.",
+        description="How far an image may be ahead of its subscribers, half a term by default; at least twice the "
+        "longest message.",
     )
-    sndbuf_length: Size = Field(0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the system's default.")
-    rcvbuf_length: Size = Field(0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the system's default.")
+    sndbuf_length: Size = Field(
+        0, alias="so-sndbuf", description="SO_SNDBUF in bytes, 0 for the system default."
+    )
+    rcvbuf_length: Size = Field(
+        0, alias="so-rcvbuf", description="SO_RCVBUF in bytes, 0 for the system default."
+    )
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> Self:
-        """Return the parameters of a URI; raises ChannelUriError that names the key."""
+        """Return the parameters of a URI; raise ChannelUriError that names the wrong key."""
         try:
             return cls.model_validate(cls._values_of(uri))
         except ValidationError as error:
@@ -87,30 +94,30 @@ class ConnectionParameters(TlsParameters):
 
     @property
     def image_mtu(self) -> int:
-        """The longest frame of an image: `mtu`, unless the image could not take one of that length at once."""
+        """The longest frame of an image in bytes: `mtu`, or less if the receiver window is smaller."""
         window = min(self.receiver_window or DEFAULT_WINDOW_LENGTH, self.term_length // 2)
         return min(self.mtu, window) & -wire.FRAME_ALIGNMENT
 
     def check_image_keys(self, uri: ChannelUri) -> None:
-        """Raise ChannelUriError where there could be no such image."""
+        """Raise ChannelUriError if no image can have these lengths."""
         check_image_keys(
             uri, term_length=self.term_length, mtu=self.mtu, receiver_window=self.receiver_window
         )
 
     def check_same(self, uri: ChannelUri, existing: Self, names: Iterable[str]) -> None:
-        """Raise ChannelUriError where those who have opened what `uri` is to share want something else in `names`."""
+        """Raise ChannelUriError if `uri` differs in one of the fields `names` from the channel it would share."""
         for name in names:
             mine, theirs = getattr(self, name), getattr(existing, name)
             if mine != theirs:
                 field = type(self).model_fields[name]
                 raise ChannelUriError(
-                    f"{field.alias or name}={said(field, mine)} in {str(uri)!r}: is {said(field, theirs)} for those "
-                    "who share this address already"
+                    f"{field.alias or name}={uri_text(field, mine)} in {str(uri)!r}: is {uri_text(field, theirs)} for "
+                    "the channels that share this address already"
                 )
 
 
-def said(field: FieldInfo, value: object) -> str:
-    """Return the value of a field of such a model as a URI would say it."""
+def uri_text(field: FieldInfo, value: object) -> str:
+    """Return the value of a field as it is written in a URI."""
     if value is None:
         return "(unset)"
     if isinstance(value, Enum):

@@ -1,6 +1,6 @@
-"""The keys of a channel URI that say how images of connections lie in memory, the same for all media with connections.
+"""Checks of the URI keys that set the memory layout of images: `term-length`, `mtu`, `rcv-wnd`.
 
-Not here: filling them (`feed`).
+Not here: filling the images (`image_feed`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from aeron_core.logbuffer.limits import check_mtu_length, check_term_length
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_core.uri.parameters import MTU_ALLOWED, TERM_LENGTH_ALLOWED
 
-#: An invented number: room for short messages, in frames of any length.
+#: Invented: enough for short messages with any mtu.
 MIN_WINDOW_LENGTH: Final = 4096
 
 
 def check_image_keys(uri: ChannelUri, *, term_length: int, mtu: int, receiver_window: int | None) -> None:
-    """Raise ChannelUriError where there could be no such image; lengths are bytes."""
+    """Raise ChannelUriError if no image can have these lengths, in bytes."""
     try:
         check_term_length(term_length)
     except ConfigurationError as error:
@@ -32,9 +32,9 @@ def check_image_keys(uri: ChannelUri, *, term_length: int, mtu: int, receiver_wi
 
 
 def longest_message(term_length: int, mtu: int, receiver_window: int | None) -> int:
-    """Return the length of the longest message that such an image has room for sooner or later, in bytes."""
+    """Return the length in bytes of the longest message that always fits into the image eventually."""
     window = min(receiver_window or term_length, term_length // 2)
-    # Before it, there may have to be padding to the end of a term, nearly as long as its frames.
+    # A message never spans two terms: padding nearly as long as its frames may have to precede it.
     frames, rest = divmod(window // 2, mtu)
     room = frames * (mtu - wire.DATA_HEADER_LENGTH)
     room += max((rest & -wire.FRAME_ALIGNMENT) - wire.DATA_HEADER_LENGTH, 0)

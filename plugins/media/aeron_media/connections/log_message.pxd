@@ -7,8 +7,8 @@ from aeron_core.logbuffer.descriptor cimport LogBuffer
 
 @cython.final
 cdef class LogMessage:
-    cdef readonly bint is_message         # else padding, or what nobody can make sense of
-    cdef readonly int64_t step            # from its beginning to that of the next
+    cdef readonly bint is_message         # otherwise padding, or fragments to be skipped
+    cdef readonly int64_t step            # distance to the next message
     cdef readonly int64_t offset          # of its first frame
     cdef readonly int64_t payload_length
     cdef readonly int64_t reserved_value  # of its first frame

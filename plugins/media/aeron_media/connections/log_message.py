@@ -1,6 +1,6 @@
-"""A message as it lies in a log buffer, for media that draw from it: in one frame, or cut into fragments.
+"""Log message: finds a message, in one frame or fragmented, in the log buffer of a publication.
 
-Not here: what is sent of it.
+For media that read messages from the log themselves. Not here: sending them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class LogMessage:
-    """What `look` has found last. Lengths are bytes; offsets are those of the log's buffer."""
+    """The message that `look` found last. Lengths are bytes; offsets refer to the buffer of the log."""
 
     def look(self, log: LogBuffer, position: int) -> bool:
-        """Take in what begins at `position`; return whether anything whole is there, be it a message or not."""
+        """Examine the frames at `position`; return whether a complete message or padding is there."""
         offset = log.frame_offset(position)
         length = log.buffer.get_i32_acquire(offset)
         self.is_message = False
@@ -29,7 +29,7 @@ class LogMessage:
             log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_DATA
             or flags & wire.DATA_FLAG_BEGIN == 0
         ):
-            # Padding, or the rest of a message that nobody has seen the beginning of.
+            # Padding, or a fragment of a message without its beginning.
             return True
         self.offset = offset
         self.payload_length = length - wire.DATA_HEADER_LENGTH
@@ -38,7 +38,7 @@ class LogMessage:
         return flags & wire.DATA_FLAG_END != 0 or self._look_further(log)
 
     def _look_further(self, log: LogBuffer) -> bool:
-        # All fragments are in one term.
+        # All fragments of a message are in one term.
         while True:
             offset = self.offset + self.step
             length = log.buffer.get_i32_acquire(offset)
@@ -46,7 +46,7 @@ class LogMessage:
                 return False
             self.step += positions.align_frame(length)
             if log.buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) != wire.TYPE_DATA:
-                # Its publisher has died in the middle of it: padding stands in place of the rest.
+                # The publisher died in the middle of the message; the driver replaced the rest with padding.
                 self.is_message = False
                 return True
             self.payload_length += length - wire.DATA_HEADER_LENGTH

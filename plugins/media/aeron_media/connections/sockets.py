@@ -1,30 +1,33 @@
-"""Opens TCP sockets. Not here: sending and receiving (aeron_core._native.connections)."""
+"""TCP sockets: listening, connecting. Not here: sending and receiving (aeron_core._native.connections)."""
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 from typing import Final
 
+from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
-from aeron_core.spi.media import ConnectionNetwork, StreamOptions
+from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 
-#: Connections that wait to be taken; the kernel cuts it to net.core.somaxconn.
+#: Connections that wait to be accepted; the kernel limits it to net.core.somaxconn.
 BACKLOG: Final = 1024
 
 
-def listening_socket(options: StreamOptions) -> socket.socket:
-    """Return a non-blocking socket that listens; raises OSError that names the address.
+def listening_socket(options: ListenOptions) -> socket.socket:
+    """Return a non-blocking listening socket; raise OSError that names the address.
 
-    IPv6 wildcards take IPv6 alone, so that one of IPv4 can stand beside them.
+    An IPv6 wildcard accepts IPv6 only, so that an IPv4 wildcard can use the same port.
     """
     sock = socket.socket(options.bind.family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
-        # Connections of a former driver that still linger must not keep the port.
+        # Lingering connections of a previous driver must not block the port.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if options.bind.family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        # Accepted sockets have those of the listener.
+        # Accepted sockets inherit the buffer lengths of the listener.
         if options.sndbuf_length:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.sndbuf_length)
         if options.rcvbuf_length:
@@ -37,10 +40,28 @@ def listening_socket(options: StreamOptions) -> socket.socket:
     return sock
 
 
+def connecting_socket(peer: SocketAddress, sndbuf_length: int, rcvbuf_length: int) -> socket.socket:
+    """Return a non-blocking TCP socket that is connecting; raise OSError."""
+    sock = socket.socket(peer.family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        if sndbuf_length:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, sndbuf_length)
+        if rcvbuf_length:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf_length)
+        code = sock.connect_ex(peer.as_tuple())
+        if code not in (0, errno.EINPROGRESS):
+            raise OSError(code, os.strerror(code))
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
 class SystemConnections(ConnectionNetwork):
     """The sockets of the operating system."""
 
-    def listen(self, options: StreamOptions) -> SocketListener:
+    def listen(self, options: ListenOptions) -> SocketListener:
         """See `ConnectionNetwork.listen` and `listening_socket`."""
         return SocketListener(listening_socket(options))
 

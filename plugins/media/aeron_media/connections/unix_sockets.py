@@ -1,4 +1,4 @@
-"""Opens Unix sockets. Not here: sending and receiving (aeron_core._native.connections)."""
+"""Unix sockets: listening, connecting. Not here: sending and receiving (aeron_core._native.connections)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import stat
 
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.connections import SocketConnection, SocketListener
-from aeron_core.spi.media import ConnectionNetwork, StreamOptions
+from aeron_core.spi.media import ConnectionNetwork, ListenOptions
 from aeron_media.connections.sockets import BACKLOG
 
 
 class _PathSocket(socket.socket):
-    """A listening socket whose path goes with it, unless that is another's by now."""
+    """A listening socket that removes its path on close, unless another listener has replaced it."""
 
     def keep_path(self, path: bytes) -> None:
-        """Take care of `path`, which was bound."""
+        """Remember `path`, to which the socket was bound."""
         found = os.lstat(path)
         self._path = path
         self._identity = (found.st_dev, found.st_ino)
@@ -38,7 +38,7 @@ class _PathSocket(socket.socket):
 
 
 def _is_dead(path: bytes) -> bool:
-    """Return whether `path` is a socket that nobody listens at."""
+    """Return whether `path` is a socket without a listener."""
     try:
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             return False
@@ -61,17 +61,17 @@ def _bind(sock: _PathSocket, address: SocketAddress) -> None:
 
 
 def unix_listening_socket(address: SocketAddress, permissions: int | None = None) -> socket.socket:
-    """Return a non-blocking socket that listens; raises OSError that names the address.
+    """Return a non-blocking listening socket; raise OSError that names the address.
 
-    A socket that nobody listens at any more is replaced; any other file is left alone. `permissions` are those of the
-    path, else what the process makes files with.
+    Replaces a socket file without a listener, and no other file. `permissions` apply to the path; without them the
+    umask of the process decides.
     """
     sock = _PathSocket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         _bind(sock, address)
         if permissions is not None and not address.packed.startswith(b"\0"):
-            # Before anybody can connect.
+            # Before `listen`, so that no peer can connect with other permissions.
             os.chmod(address.packed, permissions)
         sock.listen(BACKLOG)
     except OSError as error:
@@ -86,7 +86,7 @@ class UnixConnections(ConnectionNetwork):
     def __init__(self, permissions: int | None = None) -> None:
         self._permissions = permissions
 
-    def listen(self, options: StreamOptions) -> SocketListener:
+    def listen(self, options: ListenOptions) -> SocketListener:
         """See `ConnectionNetwork.listen` and `unix_listening_socket`."""
         return SocketListener(unix_listening_socket(options.bind, self._permissions))
 

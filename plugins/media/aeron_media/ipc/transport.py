@@ -1,4 +1,4 @@
-"""`aeron:ipc`: publishers and subscribers of one driver share the log buffer itself."""
+"""The medium `ipc`: publications and subscriptions of one driver share the log buffer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from aeron_core.uri.channel_uri import ChannelUri
 
 
 class IpcParameters(BaseModel):
-    """IPC reads no keys of its own."""
+    """IPC has no parameters of its own."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
 class IpcTransport(MediaTransport):
-    """A medium without a wire: the driver links subscribers to the publishers' log."""
+    """A medium without endpoints: the driver links subscribers to the log buffer of the publication."""
 
     parameters = IpcParameters
     is_shared_memory = True
@@ -27,15 +27,15 @@ class IpcTransport(MediaTransport):
         return Channel(uri=uri, canonical_form="IPC")
 
     def open_send_endpoint(self, params: SendEndpointParams) -> SendChannelEndpoint:
-        """Refuse: a shared log is not sent."""
+        """Raise ConfigurationError: IPC has no endpoints."""
         raise ConfigurationError(f"{params.channel.uri} has no endpoints: its log buffer is shared")
 
     def open_receive_endpoint(self, params: ReceiveEndpointParams) -> ReceiveChannelEndpoint:
-        """Refuse: a shared log is not received."""
+        """Raise ConfigurationError: IPC has no endpoints."""
         raise ConfigurationError(f"{params.channel.uri} has no endpoints: its log buffer is shared")
 
     def local_addresses(self, endpoint: object) -> list[str]:
-        """Return nothing: there is no address."""
+        """Return an empty list: there is no address."""
         return []
 
     def close_endpoint(self, endpoint: object) -> None:

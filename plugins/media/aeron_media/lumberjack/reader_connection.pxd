@@ -13,13 +13,13 @@ from aeron_media.lumberjack.acks cimport encode_ack
 from aeron_media.lumberjack.event_sink cimport EventSink
 from aeron_media.lumberjack.frame_parser cimport FrameParser
 from aeron_media.lumberjack.reader_counters cimport ReaderCounters
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final
 cdef class ReaderConnection(EventSink):
     cdef readonly ByteConnection stream
-    cdef readonly Feed feed
+    cdef readonly ImageFeed feed
     cdef readonly SocketAddress peer
     cdef readonly int32_t session_id
     cdef readonly int32_t phase

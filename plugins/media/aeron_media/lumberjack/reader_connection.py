@@ -24,7 +24,7 @@ from aeron_core._native import wire as aeron_wire
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_media._native.byte_queue import ByteQueue
-from aeron_media.connections.feed import Feed
+from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.lumberjack._native import ends, faults, wire
 from aeron_media.lumberjack.ack_queue import AckQueue
 from aeron_media.lumberjack.acks import encode_ack
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class ReaderConnection(EventSink):
     """A slot for one connection, used again and again; all but the constructor runs on the receiver."""
 
-    def __init__(self, params: ReaderParams, stream: ByteConnection, feed: Feed) -> None:
+    def __init__(self, params: ReaderParams, stream: ByteConnection, feed: ImageFeed) -> None:
         self.stream = stream
         self.feed = feed
         self.peer = SocketAddress()

@@ -19,8 +19,8 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 from aeron_media.lumberjack._native cimport ends, faults
 from aeron_media.lumberjack.reader_connection cimport ReaderConnection
 from aeron_media.lumberjack.reader_counters cimport ReaderCounters
-from aeron_media.connections.end_slot cimport EndSlot
-from aeron_media.connections.feed cimport Feed
+from aeron_media.fault_slot cimport FaultSlot
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 cdef bint _is_over_limit(int32_t reason) noexcept nogil
@@ -32,7 +32,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef ReaderCounters _counters
     cdef MemoryBudget _budget
     cdef Counter _bytes_received
-    cdef EndSlot _ends
+    cdef FaultSlot _ends
     cdef object _tls                    # None for plain connections
     cdef list _slots                    # keeps what the pointers point to
     cdef int32_t _max_connections

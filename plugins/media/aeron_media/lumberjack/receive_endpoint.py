@@ -19,8 +19,8 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.pointers import PointerList, PointerMap
 from aeron_core._native.readiness import ReadinessSet
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
-from aeron_media.connections.end_slot import EndSlot
-from aeron_media.connections.feed import Feed
+from aeron_media.connections.image_feed import ImageFeed
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack._native import ends, faults
 from aeron_media.lumberjack.connection_counters import Snapshot
 from aeron_media.lumberjack.fault_texts import fault_text
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from aeron_core.protocol.frames.rttm import Rttm
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.media import ReceiveEndpointParams
-    from aeron_media.connections.tls_connections import TlsConnections
+    from aeron_media.connections.tls.connections import TlsConnections
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader_params import ReaderParams
 
@@ -75,7 +75,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._listener = listener
         self._counters = reader.counters
         self._budget = reader.budget
-        self._ends = EndSlot(fault_text)
+        self._ends = FaultSlot(fault_text)
         self._tls = tls
         self._bytes_received = params.counters["bytes_received"]
         packet = AtomicBuffer.allocate(_PACKET_LENGTH)
@@ -104,7 +104,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         keys: LumberjackParameters,
         packet: AtomicBuffer,
     ) -> ReaderConnection:
-        feed = Feed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
+        feed = ImageFeed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
         feed.bind(self, self._dispatcher)
         return ReaderConnection(reader, listener.new_connection(), feed)
 
@@ -154,6 +154,8 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).stream.close(True)
         self._listener.close()
+        # Not left to deallocation: the endpoint is part of reference cycles.
+        self._readiness.close()
 
     def poll(self, now_ns: int) -> int:
         """See `ReceiveChannelEndpoint.poll`."""

@@ -6,12 +6,12 @@ from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.lumberjack._native cimport ends
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
 from aeron_media.lumberjack.writer_stream cimport WriterStream
-from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.fault_slot cimport FaultSlot
 
 
 @cython.final
 cdef class LumberjackSendEndpoint(SendChannelEndpoint):
-    cdef EndSlot _ends
+    cdef FaultSlot _ends
     cdef object _writer
     cdef object _hosts
     cdef object _new_streams

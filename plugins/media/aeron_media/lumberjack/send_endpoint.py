@@ -11,7 +11,7 @@ import cython
 from cython.cimports.cpython.ref import PyObject
 
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
-from aeron_media.connections.end_slot import EndSlot
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack._native import ends
 from aeron_media.lumberjack.connection_counters import Snapshot
 from aeron_media.lumberjack.writer_stream import WriterStream
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.connections.tls_connections import TlsConnections
+    from aeron_media.connections.tls.connections import TlsConnections
     from aeron_media.lumberjack.reader_host import ReaderHost
     from aeron_media.lumberjack.writer_counters import WriterCounters
     from aeron_media.lumberjack.writer_params import WriterParams
@@ -41,7 +41,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         self._writer = writer
         self._hosts = hosts
         self._new_streams = new_streams
-        self._ends: EndSlot = writer.ends
+        self._ends: FaultSlot = writer.ends
         self._tls = tls
         self._counters: WriterCounters = writer.counters
         self._states: list[tuple[int, WriterStream]] = []

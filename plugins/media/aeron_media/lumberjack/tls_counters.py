@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from aeron_core._native.counter import Counter
-from aeron_media.connections.relay_faults import FaultKind
-from aeron_media.connections.tls_connections import TlsConnections
+from aeron_media.connections.relay.faults import FaultKind
+from aeron_media.connections.tls.connections import TlsConnections
 
 
 class TlsCounters:

@@ -11,19 +11,19 @@ from aeron_core.spi.endpoints import ReceiveChannelEndpoint, SendChannelEndpoint
 from aeron_core.spi.media import (
     Channel,
     ConnectionNetwork,
+    ListenOptions,
     MediaTransport,
     ReceiveEndpointParams,
     Resolve,
     SendEndpointParams,
-    StreamOptions,
 )
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native import limits
 from aeron_media._native.byte_queue import MemoryBudget
-from aeron_media.connections.end_slot import EndSlot
 from aeron_media.connections.sockets import SystemConnections
-from aeron_media.connections.tls_connections import TlsConnections
-from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
+from aeron_media.connections.tls.connections import TlsConnections
+from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.lumberjack.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
@@ -164,7 +164,7 @@ class LumberjackTransport(MediaTransport):
             ReaderHost(str(name), address)
             for name, address in zip(keys.endpoint, channel.addresses, strict=True)
         ]
-        networks: list[ConnectionNetwork] = [*tls] or [params.streams or SystemConnections()] * len(hosts)
+        networks: list[ConnectionNetwork] = [*tls] or [params.connections or SystemConnections()] * len(hosts)
         writer = WriterParams(
             counters=WriterCounters(
                 params.new_counter,
@@ -173,7 +173,7 @@ class LumberjackTransport(MediaTransport):
                 has_tls=bool(tls),
             ),
             budget=MemoryBudget(keys.max_memory),
-            ends=EndSlot(fault_text),
+            ends=FaultSlot(fault_text),
             encoder=EncoderParams(compression=keys.compression, is_wrapping=keys.wrap),
             window=keys.window,
             pipeline=keys.pipeline,
@@ -194,8 +194,8 @@ class LumberjackTransport(MediaTransport):
         channel = _lumberjack_channel(params.channel)
         keys = channel.keys
         tls = TlsConnections(channel.tls[0]) if channel.tls else None
-        network = tls or params.streams or SystemConnections()
-        listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
+        network = tls or params.connections or SystemConnections()
+        listener = network.listen(ListenOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         try:
             reader = ReaderParams(
                 counters=ReaderCounters(

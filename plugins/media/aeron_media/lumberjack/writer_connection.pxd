@@ -15,7 +15,7 @@ from aeron_media.lumberjack.reader_host cimport ReaderHost
 from aeron_media.lumberjack.window_encoder cimport WindowEncoder
 from aeron_media.lumberjack.window_ledger cimport WindowLedger
 from aeron_media.lumberjack.writer_counters cimport WriterCounters
-from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.connections.log_message cimport LogMessage
 
 
@@ -36,7 +36,7 @@ cdef class WriterConnection:
     cdef WindowLedger _ledger
     cdef int64_t _owner
     cdef WriterCounters _counters
-    cdef EndSlot _ends
+    cdef FaultSlot _ends
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks

@@ -9,7 +9,7 @@ from aeron_media.lumberjack.encoder_params import EncoderParams
 
 if TYPE_CHECKING:
     from aeron_media._native.byte_queue import MemoryBudget
-    from aeron_media.connections.end_slot import EndSlot
+    from aeron_media.fault_slot import FaultSlot
     from aeron_media.lumberjack.writer_counters import WriterCounters
 
 S: Final = 1_000_000_000
@@ -21,7 +21,7 @@ class WriterParams:
 
     counters: WriterCounters
     budget: MemoryBudget
-    ends: EndSlot
+    ends: FaultSlot
     encoder: EncoderParams = field(default_factory=EncoderParams)
     window: int = 2048
     pipeline: int = 2

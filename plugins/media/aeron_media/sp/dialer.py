@@ -1,8 +1,7 @@
-"""When a connection is made again.
+"""Dialer: decides when a lost connection is made again.
 
-The pause doubles from `backoff_init_ns` up to `backoff_max_ns`, and half of it is left to chance. It is as short as in
-the beginning only after a connection that was good for something: a peer that refuses us right after the greeting is
-not stormed.
+The pause doubles from `backoff_init_ns` to `backoff_max_ns`; half of it is random. Only a connection that worked resets
+it, so that a peer that refuses connections right after the greeting is not flooded with attempts.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Dialer:
-    """Times are those of the agent's clock, in nanoseconds."""
+    """Times are nanoseconds of the agent's clock."""
 
     def __init__(self, params: PairParams) -> None:
         self._init_ns = params.backoff_init_ns
@@ -30,13 +29,14 @@ class Dialer:
         return self._is_first or now_ns >= self._retry_ns
 
     def on_dialed(self) -> int:
-        """Take note of an attempt; return 0."""
+        """Record an attempt; return 0."""
         self._is_first = False
         return 0
 
     def on_lost(self, now_ns: int) -> int:
-        """Take note of a connection that did not come about, or is gone; return 0."""
-        # Half of the time is left to chance, lest all who lost one peer come back at once. Source: C11, 7.22.2.
+        """Record a failed or lost connection and schedule the next attempt; return 0."""
+        # Half of the pause is random, so that peers that lost the same listener do not all return at once.
+        # Source of the generator: C11, 7.22.2.
         self._chance = (self._chance * 1103515245 + 12345) & 0x7FFFFFFF
         half = self._backoff_ns >> 1
         self._retry_ns = now_ns + half + ((half >> 10) * (self._chance >> 8) >> 13)
@@ -44,6 +44,6 @@ class Dialer:
         return 0
 
     def on_good(self) -> int:
-        """Take note that a connection has been good for something; return 0."""
+        """Record that a connection works, which resets the pause; return 0."""
         self._backoff_ns = self._init_ns
         return 0

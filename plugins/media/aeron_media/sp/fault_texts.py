@@ -1,4 +1,4 @@
-"""Says in words why a connection ended or a message does not go, and which parameter would have it otherwise."""
+"""Messages for the error log: why a connection ended or a message was not sent, and which parameter matters."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Final
 from aeron_media.sp._native import phases, wire
 
 _TEXTS: Final = {
-    phases.NOT_SP: "what it began with is no greeting of SP, version 0",
-    phases.SILENT: "no whole greeting came within handshake-timeout=",
-    phases.NOT_CONNECTED: "no connection came about within handshake-timeout=",
-    phases.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true takes several",
+    phases.NOT_SP: "the first bytes are not a greeting of SP version 0",
+    phases.SILENT: "no complete greeting within handshake-timeout=",
+    phases.NOT_CONNECTED: "not connected within handshake-timeout=",
+    phases.REFUSED_PEER: "refused: this end is monogamous and has another peer; poly=true accepts several",
     phases.REFUSED_BY_PEER: "the peer closed right after the greeting: it has another peer, or refuses this one",
     phases.TOO_LONG: "message of {value} bytes: at most {limit}; max-message= sets it",
     phases.NO_MESSAGE: "type {value} before a message: must be {limit}",
-    phases.BUDGET_SPENT: "no memory for what it sends: max-memory= sets how much all peers may hold",
+    phases.BUDGET_SPENT: "no memory for its messages: max-memory= limits what all peers may use",
     phases.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
     phases.REJECTED: "a subscriber has rejected its image",
-    phases.EVICTED: "it is gone, and nobody took the last {value} bytes that it had sent",
-    phases.UNFINISHED: "a message of which {value} bytes have come was not gone on with for message-timeout=",
-    phases.NO_PEER: "message of {value} bytes for a peer that is not connected: it goes to no other",
-    phases.PEER_FULL: "message of {value} bytes for a peer whose queue of {limit} is full; peer-queue= sets it",
+    phases.EVICTED: "disconnected, and its last {value} bytes were not consumed",
+    phases.UNFINISHED: "incomplete message: no more bytes within message-timeout= after the first {value}",
+    phases.NO_PEER: "message of {value} bytes for a peer that is not connected: dropped",
+    phases.PEER_FULL: "message of {value} bytes for a peer with a full queue of {limit} bytes; peer-queue= sets it",
     phases.MESSAGE_TOO_LONG: "message of {value} bytes to be sent: at most {limit}; max-message= sets it",
-    phases.UNSENT: "it is gone, and {value} bytes that were queued for it are lost",
-    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: it has not taken them within linger=",
+    phases.UNSENT: "disconnected: {value} bytes that were queued for it are lost",
+    phases.CLOSED_WITH: "{value} bytes that were queued for it are lost: not sent within linger=",
 }
 _NAMES: Final = {wire.PROTOCOL_PAIR0: "PAIR0", wire.PROTOCOL_PAIR1: "PAIR1"}
 
@@ -33,7 +33,7 @@ def _protocol_name(protocol: int) -> str:
 
 
 def fault_text(reason: int, value: int, limit: int) -> str:
-    """Return a reason in words, lower case, with what was found and what is allowed."""
+    """Return the message of a reason, with the value found and the limit."""
     if reason == phases.OTHER_PROTOCOL:
-        return f"it speaks {_protocol_name(value)}, this end {_protocol_name(limit)}; protocol= chooses"
+        return f"the peer speaks {_protocol_name(value)}, this end {_protocol_name(limit)}; protocol= sets it"
     return _TEXTS[reason].format(value=value, limit=limit)

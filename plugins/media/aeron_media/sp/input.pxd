@@ -8,23 +8,23 @@ from aeron_media._native.byte_queue cimport ByteQueue
 from aeron_core._native.connections cimport ByteConnection
 from aeron_media.sp._native cimport phases, tallies, wire
 from aeron_media.sp._native.tallies cimport Tallies
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final
 cdef class Input:
     cdef readonly ByteQueue queue
-    cdef readonly Feed feed                 # None while nobody subscribes
+    cdef readonly ImageFeed feed                 # None without subscribers
     cdef readonly bint is_fed
-    cdef readonly bint has_heard            # a message has come
-    cdef bint is_watched                    # `has_news` is set whenever there is something to read
+    cdef readonly bint has_heard            # a message has been received
+    cdef bint is_watched                    # epoll sets `has_news` when there is something to read
     cdef bint has_news
-    cdef bint is_blocked                    # a whole message waits for room
-    cdef int64_t result                     # of the last receive call: CONNECTION_WAITS, or what has ended the stream
+    cdef bint is_blocked                    # a complete message waits for space in images
+    cdef int64_t result                     # of the last receive call: CONNECTION_WAITS, or how the connection ended
     cdef int32_t fault                      # of the peer, or NO_REASON
     cdef int64_t fault_value
     cdef int64_t fault_limit
-    cdef ByteConnection _stream
+    cdef ByteConnection _connection
     cdef SocketAddress _address
     cdef int32_t _session_id
     cdef Tallies _tallies
@@ -35,10 +35,10 @@ cdef class Input:
     cdef int64_t _ttl
     cdef bint _accepts_zero_hops
     cdef int64_t _message_timeout_ns
-    cdef int64_t _wanted                    # bytes of the message that is not whole yet, 0 for not known
+    cdef int64_t _wanted                    # length of the incomplete message with its prefix, 0 if not known
     cdef int64_t _read_length               # of the next receive call
-    cdef int64_t _heard_ns                  # when bytes came last, or the peer was waited for no longer
-    cdef int64_t _starved_ns                # since when there is no memory, 0 for there is
+    cdef int64_t _heard_ns                  # when bytes arrived last, or no bytes were expected
+    cdef int64_t _starved_ns                # since when there is no memory, 0 if there is
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil
     cdef int32_t begin_feed(self, int64_t now_ns) except -1 nogil

@@ -1,9 +1,8 @@
-"""What comes from one peer: bytes of its connection, and the messages in them, which go to images.
+"""Input side of one peer: reads its connection, parses messages, and feeds them into images.
 
-They are read as long as images have room; else nothing is, and the peer waits.
+Back pressure: it stops reading while images have no space, so TCP flow control holds the peer back.
 
-Not here: what becomes of a connection that ends or breaks the rules (`peer`). Used under the lock of the socket's
-keeping side.
+Not here: reacting to an end or a fault of the connection (`peer`). Used under the lock of the socket's keeping side.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ from aeron_media.sp._native import phases, tallies, wire
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.connections.feed import Feed
+    from aeron_media.connections.image_feed import ImageFeed
     from aeron_media.sp.pair_params import PairParams
 
 
 class Input:
-    """One peer's; lengths are bytes. `queue` has what has come and was not handed on."""
+    """Lengths are bytes. `queue` holds received bytes that were not delivered yet."""
 
-    feed: Feed
+    feed: ImageFeed
 
-    def __init__(self, params: PairParams, stream: ByteConnection, address: SocketAddress) -> None:
-        self._stream = stream
+    def __init__(self, params: PairParams, connection: ByteConnection, address: SocketAddress) -> None:
+        self._connection = connection
         self._address = address
         self._tallies = params.tallies
         self._prefix_length = params.prefix_length
@@ -39,7 +38,7 @@ class Input:
         self._accepts_zero_hops = params.accepts_zero_hops
         self._message_timeout_ns = params.message_timeout_ns
         longest = params.max_message_length + params.prefix_length + params.hops_length
-        # The lead is for the header of a message that goes to images as it lies here.
+        # The lead has space for a frame header before a message, which `ImageFeed.offer_in_place` needs.
         self.queue = ByteQueue(
             params.budget,
             longest + 2 * phases.LONG_READ_LENGTH + aeron_wire.DATA_HEADER_LENGTH,
@@ -65,24 +64,24 @@ class Input:
 
     # Images
 
-    def attach(self, feed: Feed) -> None:
-        """Have what comes go to images."""
+    def attach(self, feed: ImageFeed) -> None:
+        """Deliver messages to the images of `feed`."""
         self.feed = feed
         self.is_fed = True
 
     def detach(self) -> None:
-        """Have what comes go nowhere."""
+        """Stop delivering messages: there are no subscribers."""
         self.is_fed = False
         self.feed = None  # type: ignore[assignment]
 
     def begin_feed(self, now_ns: int) -> int:
-        """Begin with new images of the peer, where anybody subscribes; return 0."""
+        """Begin new images of the peer if there are subscribers; return 0."""
         if self.is_fed:
             self.feed.begin(self._session_id, self._address, now_ns)
         return 0
 
     def work(self, now_ns: int) -> int:
-        """Do what is due for images; return 0."""
+        """Do timed work for images; return 0."""
         if self.is_fed:
             self.feed.work(now_ns)
             self._renew_feed(now_ns)
@@ -90,15 +89,15 @@ class Input:
 
     def _renew_feed(self, now_ns: int) -> int:
         if self.feed.is_broken:
-            # All subscribers are gone; whoever comes next begins with a new image.
+            # All subscribers are gone; the next one gets a new image.
             self.begin_feed(now_ns)
         return 0
 
     # Reading
 
     def receive(self, length: int) -> int:
-        """Read up to `length` bytes, for which there is room; return what the stream says."""
-        received = self._stream.receive(
+        """Read up to `length` bytes into reserved space; return the result of the connection."""
+        received = self._connection.receive(
             self.queue.buffer, self.queue.start + self.queue.size, min(length, self.queue.room())
         )
         if received > 0:
@@ -107,7 +106,7 @@ class Input:
         return received
 
     def read(self, now_ns: int) -> int:
-        """Read and hand on what there is; return the bytes. Look at `fault`, and at `result`, the stream's last."""
+        """Read and deliver; return the bytes read. Check `fault` and `result`, that of the last receive call, then."""
         self.result = connections.CONNECTION_WAITS
         if self.is_blocked and not self.parse(now_ns):
             return self._read_ahead()
@@ -128,10 +127,10 @@ class Input:
             self._heard_ns = now_ns
             if not self.parse(now_ns):
                 break
-            # Who fills what it is given has more.
+            # A full buffer suggests that more bytes wait.
             self._read_length = phases.LONG_READ_LENGTH if received >= length else phases.READ_LENGTH
             if received < length:
-                # Nothing more is there, as a rule; where there is, its being so is news.
+                # Usually nothing is left. With edge-triggered epoll, bytes that arrive later are reported.
                 self.has_news = not self.is_watched
                 break
         if self.queue.size == 0:
@@ -139,7 +138,7 @@ class Input:
         return total
 
     def _reserve(self) -> int:
-        """Make room for the next read; return its length, 0 where there is no memory."""
+        """Reserve space for the next read; return its length, 0 if there is no memory."""
         wanted = self._wanted - self.queue.size
         length = max(self._read_length, wanted)
         if self.queue.reserve(length):
@@ -148,7 +147,7 @@ class Input:
         return length if self.queue.reserve(length) else 0
 
     def _read_ahead(self) -> int:
-        """Read a little while images have no room, to hear of the end of a connection that nobody reads from."""
+        """Read a little while images have no space, in order to detect the end of the connection."""
         if (not self.has_news and self.is_watched) or self.queue.size >= phases.READ_LENGTH:
             return 0
         if self.fault != phases.NO_REASON or not self.queue.reserve(phases.READ_LENGTH - self.queue.size):
@@ -173,24 +172,24 @@ class Input:
         return 0
 
     def is_overdue(self, now_ns: int) -> bool:
-        """Return whether the peer has begun a message and has not gone on with it for too long."""
+        """Return whether the rest of an incomplete message is overdue."""
         if self.queue.size == 0 or self.is_blocked or self._starved_ns:
-            # Nothing was begun, or it is for us that the peer waits.
+            # No incomplete message, or the peer is held back by this end.
             self._heard_ns = now_ns
         return now_ns - self._heard_ns > self._message_timeout_ns
 
     # Messages
 
     def parse(self, now_ns: int) -> bool:
-        """Hand on the messages that are whole; return whether more may be read."""
+        """Deliver the complete messages; return whether more bytes may be read."""
         self.is_blocked = False
         if self.is_fed and self.feed.consumed_position() == aeron_wire.NO_POSITION:
-            # Its images are gone; what has come waits for the next.
+            # Its images are gone; received messages wait for new ones.
             self.begin_feed(now_ns)
         while self.queue.size >= self._prefix_length and self._is_in_order():
             if self.queue.size < self._wanted:
                 break
-            # Taken or not: who refuses us says nothing.
+            # Also if it is discarded: a peer that refuses us sends no messages.
             self.has_heard = True
             length = self._wanted - self._prefix_length
             if not self._deliver(self.queue.start + self._prefix_length, length, now_ns):
@@ -204,7 +203,7 @@ class Input:
         return not self.is_blocked and self.fault == phases.NO_REASON
 
     def _is_in_order(self) -> bool:
-        """Look at what is before a payload; return whether it is as it must be."""
+        """Check the prefix of a message; return whether it is valid."""
         at = self.queue.start
         if self._has_type and self.queue.buffer.get_u8(at) != wire.TYPE_MESSAGE:
             return self._refuse(phases.NO_MESSAGE, self.queue.buffer.get_u8(at), wire.TYPE_MESSAGE)
@@ -224,7 +223,7 @@ class Input:
         return False
 
     def _deliver(self, at: int, length: int, now_ns: int) -> bool:
-        """Hand on a payload, or discard it; return False where there is no room for it yet."""
+        """Deliver or discard a payload; return False if images have no space for it yet."""
         hops = 0
         if self._hops_length > 0:
             if length < wire.HOPS_LENGTH:
@@ -254,7 +253,7 @@ class Input:
     # Ending
 
     def clear(self) -> int:
-        """Throw away what has come; return how many bytes that were."""
+        """Drop all received bytes; return how many there were."""
         size = self.queue.size
         self.queue.consume(size)
         self.queue.release()
@@ -262,14 +261,14 @@ class Input:
         return size
 
     def skim(self) -> int:
-        """Read and throw away what comes, for a while; return the bytes.
+        """Read and drop up to CLOSING_LENGTH bytes; return how many.
 
-        Closing with bytes unread would have the kernel throw away what is on its way to the peer.
+        If a socket is closed with unread bytes, the kernel resets the connection and discards what was sent.
         """
         total = 0
         self.clear()
         while total < phases.CLOSING_LENGTH and self.queue.reserve(phases.READ_LENGTH):
-            received = self._stream.receive(self.queue.buffer, self.queue.start, phases.READ_LENGTH)
+            received = self._connection.receive(self.queue.buffer, self.queue.start, phases.READ_LENGTH)
             if received <= 0:
                 break
             total += received

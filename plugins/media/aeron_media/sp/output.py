@@ -1,12 +1,12 @@
-"""What goes to one peer.
+"""Output side of one peer.
 
-To the one peer of a monogamous socket, messages are drawn from the log in drafts: short ones are put together, long
-ones are sent out of the log as they lie there. Publications get on when a draft has gone as a whole. If the peer goes
-in the middle of one, `settle` finds how many messages had gone; the next peer gets the others.
+Monogamous socket: messages are sent from the log in drafts; short messages are copied together, long ones are sent
+directly from the log. The position of a publication advances when a draft was sent completely. If the peer disconnects
+in the middle of a draft, `settle` determines how many messages were sent; the next peer gets the others.
 
-To one of many peers, messages are put into its queue, so that a slow one holds up nobody.
+Polyamorous socket: messages are copied into the queue of their peer, so that a slow peer does not delay the others.
 
-Not here: which message goes to which peer. Used under the lock of the socket's sending side.
+Not here: choosing the peer of a message. Used under the lock of the socket's sending side.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from aeron_media._native.byte_queue import ByteQueue
 from aeron_media.connections.log_message import LogMessage
 from aeron_media.sp._native import phases, tallies, wire
 from aeron_media.sp._native.draft import Draft
-from aeron_media.sp.pair_stream import PairStream
+from aeron_media.sp.pair_publication import PairPublication
 
 if TYPE_CHECKING:
     from aeron_core._native.address import SocketAddress
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """One peer's; see the module."""
+    """See the module."""
 
-    def __init__(self, params: PairParams, stream: ByteConnection, peer: SocketAddress) -> None:
-        self._stream = stream
+    def __init__(self, params: PairParams, connection: ByteConnection, peer: SocketAddress) -> None:
+        self._connection = connection
         self._peer = peer
         self._tallies = params.tallies
         self._losses = params.losses
@@ -58,10 +58,10 @@ class Output:
         self.is_broken = False
         return 0
 
-    # Whether a message goes
+    # Checks
 
     def reason_against(self, message: LogMessage, session_id: int) -> int:
-        """Return why a message does not go to the peer of `session_id`, or NO_REASON."""
+        """Return why a message cannot be sent to the peer of `session_id`, or NO_REASON."""
         if message.payload_length > self._max_message_length:
             return phases.MESSAGE_TOO_LONG
         if (
@@ -74,7 +74,7 @@ class Output:
         return phases.NO_REASON
 
     def pass_over(self, reason: int, length: int) -> int:
-        """Count a message that does not go, and say so; return 0."""
+        """Count and report a message that is skipped; return 0."""
         if reason == phases.HOPS_SPENT:
             self._tallies.add(tallies.HOPS_SPENT, 1)
             return 0
@@ -90,15 +90,15 @@ class Output:
 
     # Drafts
 
-    def draw(self, source: PairStream, log: LogBuffer, position: int) -> int:
-        """Send from `position` on; return the position up to which everything has gone."""
+    def draw(self, source: PairPublication, log: LogBuffer, position: int) -> int:
+        """Send messages from `position` on; return the position up to which all were sent."""
         pointer = cython.cast(cython.pointer(PyObject), source)
         if self._source != cython.NULL and self._source != pointer:  # noqa: PLR1714
-            # Messages of two publications do not mix: the other one's goes on first.
+            # Another publication's draft is incomplete: messages must not be interleaved.
             return position
         for _ in range(phases.ROUNDS_PER_TURN):
             if self._source == cython.NULL:
-                # What a publication has left behind that is gone comes first.
+                # Send the rest of a closed publication first.
                 if not self._send_queue() or not self._compose(log, position):
                     break
                 self._source = pointer
@@ -133,7 +133,7 @@ class Output:
         return end > position
 
     def _put(self, log: LogBuffer, message: LogMessage, may_be_direct: bool) -> bool:
-        """Take a message; return whether there was memory for it."""
+        """Add a message to the draft or queue; return whether there was memory for it."""
         length = message.payload_length
         is_direct = may_be_direct and length >= phases.DIRECT_LENGTH
         if not self._queue.reserve(self._head_length + (0 if is_direct else length)):
@@ -157,9 +157,9 @@ class Output:
         return True
 
     def _send(self, log: LogBuffer) -> bool:
-        """Send the draft; return whether all of it has gone."""
+        """Send the draft; return whether it was sent completely."""
         while self._draft.left() > 0:
-            sent = self._draft.send(self._stream, log.buffer)
+            sent = self._draft.send(self._connection, log.buffer)
             if sent <= 0:
                 return self._on_nothing(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
@@ -167,7 +167,7 @@ class Output:
 
     def _send_queue(self) -> bool:
         while self._queue.size > 0:
-            sent = self._stream.send(self._queue.buffer, self._queue.start, self._queue.size)
+            sent = self._connection.send(self._queue.buffer, self._queue.start, self._queue.size)
             if sent <= 0:
                 return self._on_nothing(sent)
             self._tallies.add(tallies.BYTES_OUT, sent)
@@ -176,12 +176,12 @@ class Output:
 
     def _on_nothing(self, result: int) -> bool:
         if result == connections.CONNECTION_FAILED:
-            # Whoever keeps the connection closes it.
+            # The keeping side closes the connection.
             self.is_broken = True
         return False
 
-    def settle(self, source: PairStream, log: LogBuffer, position: int) -> int:
-        """Return where the first message begins that has not gone as a whole to a peer that went."""
+    def settle(self, source: PairPublication, log: LogBuffer, position: int) -> int:
+        """Return the position of the first message that a disconnected peer did not get completely."""
         left = source.cut_length
         source.is_cut = False
         while self._message.look(log, position):
@@ -197,8 +197,8 @@ class Output:
             position += self._message.step
         return position
 
-    def forget(self, source: PairStream) -> int:
-        """Do without a publication; return whether a message of it is on its way that nobody can finish."""
+    def forget(self, source: PairPublication) -> int:
+        """Forget a closed publication; return whether one of its messages cannot be completed any more."""
         if self._source != cython.cast(cython.pointer(PyObject), source):
             return 0
         self._source = cython.NULL
@@ -211,7 +211,7 @@ class Output:
     # Queues
 
     def enqueue(self, log: LogBuffer, message: LogMessage) -> bool:
-        """Take a message for later; return whether there was room."""
+        """Copy a message into the queue; return whether it had space."""
         length = self._head_length + message.payload_length
         if length > self.room() or not self._put(log, message, False):
             return False
@@ -219,8 +219,8 @@ class Output:
         return True
 
     def room(self) -> int:
-        """Return how many bytes the queue still takes, heads of messages included."""
-        # An empty queue takes any message.
+        """Return the free space of the queue in bytes, which message headers use, too."""
+        # An empty queue accepts any message.
         longest = self._max_message_length + self._head_length
         return (
             max(self._queue_length, longest)
@@ -229,18 +229,18 @@ class Output:
         )
 
     def longest(self) -> int:
-        """Return how long a message may be that the queue still takes, below 0 for none."""
+        """Return the longest message that fits into the queue, negative for none."""
         return self.room() - self._head_length
 
     def flush(self) -> bool:
-        """Send what is queued; return whether nothing is left."""
+        """Send the queue; return whether it is empty."""
         return self._send_queue()
 
     def end(self) -> int:
-        """Give up what has not gone; return its bytes, 0 where a publication will send it again."""
+        """Drop unsent bytes; return how many are lost, 0 if a publication will send them again."""
         left = self._draft.left()
         if self._source != cython.NULL:
-            cython.cast(PairStream, self._source).cut(self._draft_length - left, self.session_id)
+            cython.cast(PairPublication, self._source).cut(self._draft_length - left, self.session_id)
             self._source = cython.NULL
             left = 0
         self._draft.drop_bodies()

@@ -10,8 +10,8 @@ from aeron_media.sp._native.tallies cimport Tallies
 
 @cython.final
 cdef class PairCounters:
-    cdef dict _counters                 # keeps what the pointers point to
-    cdef PointerList _shown             # Counter by place, NULL where none is shown
+    cdef dict _counters                 # keeps the counters alive
+    cdef PointerList _shown             # Counter by tally index, or NULL
     cdef int64_t _next_ns
 
     cdef int32_t show_if_due(self, Tallies source, int64_t now_ns) except -1 nogil

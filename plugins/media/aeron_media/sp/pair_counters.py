@@ -1,4 +1,4 @@
-"""What an endpoint shows of its socket's tallies; each endpoint has counters of its own."""
+"""Counters of an endpoint, which publish the tallies of its socket; each endpoint has its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aeron_media.sp._native.tallies import Tallies
 if TYPE_CHECKING:
     from aeron_core.spi.media import EndpointParams
 
-#: Of connections, on both sides.
+#: Counters of connections, on both kinds of endpoints.
 CONNECTIONS: Final = {
     tallies.PEERS: "sp-peers",
     tallies.ACCEPTED: "sp-accepted",
@@ -30,7 +30,7 @@ CONNECTIONS: Final = {
     tallies.LOST: "sp-lost",
     tallies.MEMORY: "sp-memory",
 }
-#: Those of them that count peers turned away, by us or by them.
+#: Those of them that count refused peers, by this end or by the peer.
 REFUSALS: Final = frozenset(
     {
         tallies.REFUSED,
@@ -61,7 +61,7 @@ SENDING: Final = {
 
 
 class PairCounters:
-    """Counters of one endpoint, by the place of what they show."""
+    """Counters of one endpoint, by tally index."""
 
     def __init__(self, params: EndpointParams, kinds: Sequence[dict[int, str]]) -> None:
         self._counters = {
@@ -78,7 +78,7 @@ class PairCounters:
         self._next_ns = 0
 
     def show_if_due(self, source: Tallies, now_ns: int) -> int:
-        """Set the counters, a hundred times a second; return 0."""
+        """Update the counters at most once per SWEEP_INTERVAL_NS; return 0."""
         return self.show(source) if now_ns >= self._next_ns and self._is_due_again(now_ns) else 0
 
     def _is_due_again(self, now_ns: int) -> bool:
@@ -86,7 +86,7 @@ class PairCounters:
         return True
 
     def show(self, source: Tallies) -> int:
-        """Set the counters; return 0."""
+        """Update the counters; return 0."""
         for place in range(tallies.COUNT):
             if self._shown.at(place) != cython.NULL:
                 cython.cast(Counter, self._shown.at(place)).set_release(source.get(place))

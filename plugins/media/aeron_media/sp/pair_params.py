@@ -1,4 +1,4 @@
-"""What the parts of a socket are made from."""
+"""Parameters of a PAIR socket and its parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_media.sp._native import wire
 
 if TYPE_CHECKING:
     from aeron_media._native.byte_queue import MemoryBudget
-    from aeron_media.connections.end_slot import EndSlot
+    from aeron_media.fault_slot import FaultSlot
     from aeron_media.sp._native.tallies import Tallies
 
 S: Final = 1_000_000_000
@@ -17,14 +17,14 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class PairParams:
-    """Lengths are bytes; the channel URI names each. `faults` is for who keeps connections, `losses` for who sends."""
+    """Lengths are bytes. `faults` receives faults of connections, `losses` those of messages that were not sent."""
 
     tallies: Tallies
     budget: MemoryBudget
-    faults: EndSlot
-    losses: EndSlot
+    faults: FaultSlot
+    losses: FaultSlot
     protocol: int = wire.PROTOCOL_PAIR1
-    #: Messages have a type before their length, as over Unix sockets.
+    #: Messages have a type before their length, as on Unix sockets.
     has_type: bool = False
     is_polyamorous: bool = False
     ttl: int = wire.DEFAULT_TTL

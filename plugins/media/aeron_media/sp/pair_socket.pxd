@@ -17,9 +17,9 @@ from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_media.sp._native cimport phases, tallies
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.dialer cimport Dialer
-from aeron_media.sp.pair_stream cimport PairStream
+from aeron_media.sp.pair_publication cimport PairPublication
 from aeron_media.sp.peer cimport Peer
-from aeron_media.connections.end_slot cimport EndSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.connections.log_message cimport LogMessage
 
 
@@ -27,36 +27,36 @@ from aeron_media.connections.log_message cimport LogMessage
 cdef class PairSocket:
     cdef readonly object params
     cdef readonly Tallies tallies
-    cdef readonly list peers            # keeps what the pointers point to
+    cdef readonly list peers            # keeps the peers alive
     cdef MemoryBudget _budget
-    cdef EndSlot _faults                # of connections
-    cdef EndSlot _losses                # of messages that are not sent
+    cdef FaultSlot _faults                # of connections
+    cdef FaultSlot _losses                # of messages that are not sent
     cdef bint _is_polyamorous
-    cdef ConnectionListener _listener       # None where the socket connects
+    cdef ConnectionListener _listener       # None if the socket connects
     cdef bint _listens
     cdef bint _is_local                 # of Unix sockets
     cdef SocketAddress _remote
     cdef Dialer _dialer
-    cdef PyObject *_dialed              # Peer that was connected to, until it is lost
+    cdef PyObject *_dialed              # the Peer of the connecting socket, until it is lost
     cdef PyObject *_first               # any Peer
     cdef PointerList _unused
     cdef PointerList _active
-    cdef PointerList _up                # in the order in which they came
+    cdef PointerList _up                # admitted peers, oldest first
     cdef PointerMap _sessions           # session id -> Peer
     cdef int32_t _next_session_id
-    cdef ByteConnection _surplus            # takes one more than may be, to turn it away
+    cdef ByteConnection _surplus            # accepts a connection beyond the limit in order to close it
     cdef SocketAddress _address
     cdef LogMessage _message
     cdef SpinLock _keeping
     cdef SpinLock _sending
-    cdef AtomicLong _receivers          # whether the receiver keeps connections
+    cdef AtomicLong _receivers          # whether the receiver, not the sender, keeps connections
     cdef AtomicLong _has_peer
     cdef AtomicLong _has_publisher
     cdef ReadinessSet _readiness
     cdef bint _is_listener_watched
-    cdef int64_t _feeds_number          # of the endpoint whose feeds there are
-    cdef int64_t _rooms_number          # of the endpoint whose counters there are
-    cdef int32_t _next                  # where the walk goes on, after one that raised
+    cdef int64_t _feeds_number          # of the endpoint that owns the feeds
+    cdef int64_t _rooms_number          # of the endpoint that owns the counters
+    cdef int32_t _next                  # where the loop continues after an exception
 
     @cython.locals(unsent=int64_t)
     cdef int32_t _finish(self, Peer peer) except -1
@@ -86,8 +86,8 @@ cdef class PairSocket:
     cdef int32_t on_status_message(self, StatusMessage sm, int64_t number, int64_t now_ns) except -1 nogil
     cdef int32_t reject(self, int32_t session_id) except -1 nogil
     cdef bint has_peer(self) noexcept nogil
-    cdef int64_t advance(self, PairStream stream, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
-    cdef int64_t _send_to_partner(self, PairStream stream, LogBuffer log, int64_t position) except -1 nogil
+    cdef int64_t advance(self, PairPublication publication, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
+    cdef int64_t _send_to_partner(self, PairPublication publication, LogBuffer log, int64_t position) except -1 nogil
     @cython.locals(index=int32_t)
     cdef int64_t _distribute(self, LogBuffer log, int64_t position, int64_t now_ns) except -1 nogil
     cdef int32_t _flush(self, Peer peer, int64_t now_ns) except -1 nogil
@@ -96,4 +96,4 @@ cdef class PairSocket:
     cdef int32_t _show_room(self, Peer peer) except -1 nogil
     cdef int64_t _room(self, Peer peer) noexcept nogil
     @cython.locals(index=int32_t)
-    cdef int32_t forget(self, PairStream stream) except -1 nogil
+    cdef int32_t forget(self, PairPublication publication) except -1 nogil

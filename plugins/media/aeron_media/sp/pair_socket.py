@@ -1,13 +1,13 @@
-"""A PAIR socket: its peers, who is let in, and which message goes to whom.
+"""PAIR socket: its peers, their admission, and the routing of messages.
 
-Publications and subscriptions of one channel share a socket. Two agents work on it, each under a lock of its own: who
-keeps connections (makes, reads and closes them) is the receiver while anybody subscribes, else the sender; who sends is
-the sender. Which peers there are is changed under both.
+Publications and subscriptions of one channel share a socket. Two agents work on it, each under its own lock. The
+keeping side makes, reads and closes connections: this is the receiver if there are subscriptions, otherwise the sender.
+The sending side is always the sender. The set of admitted peers is changed under both locks.
 
-A monogamous socket refuses whoever comes while it has a peer. Of a polyamorous one, a message goes to the peer that it
-names by its session, and to no other; one that names none goes to the peer that has been there longest.
+A monogamous socket refuses other peers while it has one. On a polyamorous socket, a message goes to the peer whose
+session id it names, and to no other; without a session id it goes to the oldest peer.
 
-Not here: what is done with one connection (`peer`, `output`).
+Not here: the work on one connection (`peer`, `input`, `output`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from aeron_media._native.spin_lock import SpinLock
 from aeron_media.connections.log_message import LogMessage
 from aeron_media.sp._native import phases, tallies
 from aeron_media.sp.dialer import Dialer
-from aeron_media.sp.pair_stream import PairStream
+from aeron_media.sp.pair_publication import PairPublication
 from aeron_media.sp.peer import Peer
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from aeron_core.logbuffer.descriptor import LogBuffer
     from aeron_core.protocol.frames.status_message import StatusMessage
     from aeron_core.spi.endpoints import Fault
-    from aeron_media.connections.feed import Feed
+    from aeron_media.connections.image_feed import ImageFeed
     from aeron_media.sp.pair_params import PairParams
 
 
 class PairSocket:
-    """See the module. With a listener it waits for peers, without one it connects to `remote`."""
+    """See the module. With a listener it accepts peers, without one it connects to `remote`."""
 
     _listener: ConnectionListener
 
@@ -97,12 +97,12 @@ class PairSocket:
         self._feeds_number = 0
         self._rooms_number = 0
 
-    # For the conductor
+    # Conductor
 
-    def attach_receiver(self, feeds: list[Feed], now_ns: int) -> int:
-        """Have what peers say go to images, one feed for each slot; from now on the receiver keeps connections.
+    def attach_receiver(self, feeds: list[ImageFeed], now_ns: int) -> int:
+        """Deliver messages to images, with one feed per slot; from now on the receiver keeps connections.
 
-        Return a number that stands for these feeds: another endpoint may come before the former has been closed.
+        Return a number that identifies these feeds: another endpoint may attach before this one is closed.
         """
         self._keeping.take()
         try:
@@ -115,7 +115,7 @@ class PairSocket:
             self._keeping.give()
 
     def detach_receiver(self, number: int) -> None:
-        """Have what peers say go nowhere, unless there are other feeds by now."""
+        """Stop delivering messages, unless another endpoint has attached since."""
         self._keeping.take()
         try:
             if number != self._feeds_number:
@@ -127,23 +127,23 @@ class PairSocket:
             self._keeping.give()
 
     def attach_publisher(self, counters: list[PeerCounter]) -> int:
-        """Have the sender send, and counters say to clients which peers there are; return a number, as above."""
+        """Publish the peers in `counters`, which clients read; return a number like `attach_receiver`."""
         self._has_publisher.set_release(1)
         self.show_rooms(counters)
         self._rooms_number += 1
         return self._rooms_number
 
     def detach_publisher(self, number: int) -> None:
-        """Let go of those counters; what is queued goes on to peers as long as there is the socket."""
+        """Release those counters; queued messages are still sent while the socket exists."""
         if number != self._rooms_number:
             return
         self.show_rooms([detached_peer_counter("sp-room") for _ in self.peers])
         self._has_publisher.set_release(0)
 
     def show_rooms(self, counters: list[PeerCounter]) -> None:
-        """Have counters say which peers there are and what each takes, one for each slot.
+        """Publish each peer, and the longest message that it accepts, in the counter of its slot.
 
-        A monogamous socket may have one for all of them.
+        A monogamous socket may use one counter for all slots.
         """
         self._sending.take()
         try:
@@ -155,25 +155,26 @@ class PairSocket:
             self._sending.give()
 
     def local_addresses(self) -> list[str]:
-        """Return where the socket listens."""
+        """Return the address at which the socket listens, if it does."""
         return [str(self._listener.local_address())] if self._listens else []
 
     def take_fault(self) -> Fault | None:
-        """Return why a connection ended that was kept, if that was not taken yet."""
+        """Remove and return the last fault of a connection; None if there is none."""
         return self._faults.take()
 
     def take_loss(self) -> Fault | None:
-        """Return why a message was not sent, if that was not taken yet."""
+        """Remove and return the last fault of a message that was not sent; None if there is none."""
         return self._losses.take()
 
     def close(self) -> None:
-        """Close all connections; no agent uses the socket any more."""
+        """Close all connections. Call only when no agent uses the socket any more."""
         if self._listens:
             self._listener.close()
         for peer in self.peers:
             if cython.cast(Peer, peer).is_among_peers:
                 self._finish(cython.cast(Peer, peer))
             cython.cast(Peer, peer).close()
+        self._readiness.close()
 
     def _finish(self, peer: Peer) -> int:
         peer.output.flush()
@@ -182,10 +183,10 @@ class PairSocket:
             self._losses.keep(phases.CLOSED_WITH, unsent, 0, 0, peer.address)
         return 0
 
-    # Who keeps connections
+    # Keeping side
 
     def keep(self, now_ns: int) -> int:
-        """Accept, connect, read and close, for the receiver; return the bytes read."""
+        """Accept, connect, read and close; return the bytes read. Runs on the receiver."""
         if not self._keeping.try_take():
             return 0
         try:
@@ -194,11 +195,11 @@ class PairSocket:
             self._keeping.give()
 
     def keep_without_receiver(self, now_ns: int) -> int:
-        """Do the same for the sender, while nobody subscribes."""
+        """Do the same on the sender, while there are no subscriptions."""
         if self._receivers.get_acquire() != 0 or not self._keeping.try_take():
             return 0
         try:
-            # Somebody may have come since.
+            # A receiver may have attached before the lock was taken.
             return self._keep(now_ns) if self._receivers.get_acquire() == 0 else 0
         finally:
             self._keeping.give()
@@ -228,7 +229,7 @@ class PairSocket:
         return received
 
     def _flush_queues(self, now_ns: int) -> int:
-        """Send what is queued for peers, in place of the sender, which has nothing to send any more; return 0."""
+        """Send queued messages after the last publication was closed, when the sender is not called; return 0."""
         if self._sending.try_take():
             for index in range(self._up.size):
                 self._flush(cython.cast(Peer, self._up.at(index)), now_ns)
@@ -247,10 +248,13 @@ class PairSocket:
                 self._faults.keep(phases.TOO_MANY, self._active.size + 1, self._active.size, 0, self._address)
                 continue
             slot = self._unused.at(self._unused.size - 1)
-            if self._listener.accept(cython.cast(Peer, slot).stream, cython.cast(Peer, slot).address) != 1:
+            if (
+                self._listener.accept(cython.cast(Peer, slot).connection, cython.cast(Peer, slot).address)
+                != 1
+            ):
                 break
             if self._is_local:
-                # Who connects to a path has none of its own, as a rule.
+                # A connecting Unix socket usually has no path of its own: show that of the listener.
                 cython.cast(Peer, slot).address.assign(self._remote)
             self.tallies.add(tallies.ACCEPTED, 1)
             self._begin(cython.cast(Peer, slot), False, now_ns)
@@ -258,7 +262,7 @@ class PairSocket:
         return self._report_listener()
 
     def _evict(self, now_ns: int) -> int:
-        """Make room in place of a peer that is gone, of which nobody takes the rest; return 0."""
+        """Free the slot of a disconnected peer whose messages are not consumed; return 0."""
         for index in range(self._active.size):
             if cython.cast(Peer, self._active.at(index)).is_stale(now_ns):
                 cython.cast(Peer, self._active.at(index)).evict(now_ns)
@@ -284,7 +288,7 @@ class PairSocket:
         cython.cast(Peer, slot).address.assign(self._remote)
         self._dialed = slot
         self._begin(cython.cast(Peer, slot), True, now_ns)
-        if cython.cast(Peer, slot).stream.connect(self._remote) < 0:
+        if cython.cast(Peer, slot).connection.connect(self._remote) < 0:
             cython.cast(Peer, slot).fail(phases.NO_REASON, 0, 0, now_ns)
         return 0
 
@@ -296,19 +300,19 @@ class PairSocket:
             self._next_session_id += 1
         peer.begin(self._next_session_id, is_dialed, now_ns)
         self._sessions.put(self._next_session_id, pointer)
-        # Wraps from the greatest to the least.
+        # Wraps around from the largest to the smallest int32.
         self._next_session_id += 1
         return 0
 
     def _watch(self, peer: Peer) -> int:
-        descriptor = peer.stream.descriptor()
+        descriptor = peer.connection.descriptor()
         peer.input.is_watched = descriptor != aeron_wire.NO_DESCRIPTOR and self._readiness.add(
             descriptor, cython.cast(cython.pointer(PyObject), peer)
         )
         return 0
 
     def _follow(self, peer: Peer, now_ns: int) -> bool:
-        """Do what the phase of a peer calls for; return whether its slot is free again."""
+        """React to the phase of a peer; return whether its slot is free again."""
         if peer.phase == phases.PHASE_GREETED:
             if self._is_polyamorous or self._up.size == 0:
                 self._admit(peer, now_ns)
@@ -351,8 +355,8 @@ class PairSocket:
         self._up.remove(cython.cast(cython.pointer(PyObject), peer))
         peer.is_among_peers = False
         unsent = peer.output.end()
-        # Not before: the number of a closed descriptor may be another connection's at once.
-        peer.stream.close(False)
+        # After removal from the list: another connection may reuse the descriptor at once.
+        peer.connection.close(False)
         self._count_peers()
         peer.room.leave()
         self._sending.give()
@@ -377,9 +381,9 @@ class PairSocket:
     def _count_end(self, peer: Peer) -> int:
         reason = peer.end_reason
         if reason == phases.NO_REASON:
-            # Whoever listens does not mind how a peer leaves; whoever connects wants to know why that fails.
-            if peer.is_dialed and peer.stream.error_code != 0:
-                self._faults.keep(reason, 0, 0, peer.stream.error_code, peer.address)
+            # A listening end does not report how peers disconnect; a connecting end reports why it fails.
+            if peer.is_dialed and peer.connection.error_code != 0:
+                self._faults.keep(reason, 0, 0, peer.connection.error_code, peer.address)
             return 0
         if reason == phases.OTHER_PROTOCOL:
             self.tallies.add(tallies.MISMATCHED, 1)
@@ -393,7 +397,7 @@ class PairSocket:
         return 0
 
     def on_status_message(self, sm: StatusMessage, number: int, now_ns: int) -> int:
-        """Take how far an image of those feeds may be filled; for the receiver. Return whether its peer is there."""
+        """Update the limit of an image; return whether its peer exists. Runs on the receiver."""
         found = self._sessions.get(sm.session_id)
         if number != self._feeds_number or found == cython.NULL or not cython.cast(Peer, found).input.is_fed:
             return 0
@@ -401,36 +405,36 @@ class PairSocket:
         return 1
 
     def reject(self, session_id: int) -> int:
-        """End a connection that a subscriber wants no more of; for the receiver. Return whether it is there."""
+        """End a connection that a subscriber rejected; return whether it exists. Runs on the receiver."""
         found = self._sessions.get(session_id)
         if found == cython.NULL:
             return 0
         cython.cast(Peer, found).is_rejected = True
         return 1
 
-    # Who sends
+    # Sending side
 
     def has_peer(self) -> bool:
-        """Return whether anything that is sent now has somewhere to go."""
+        """Return whether there is a peer to send to."""
         return self._has_peer.get_acquire() != 0
 
-    def advance(self, stream: PairStream, log: LogBuffer, position: int, now_ns: int) -> int:
-        """Send of a stream what there is, from `position` on; return the position up to which it was sent."""
+    def advance(self, publication: PairPublication, log: LogBuffer, position: int, now_ns: int) -> int:
+        """Send messages of a publication from `position` on; return the position up to which they were sent."""
         if not self._sending.try_take():
             return position
         try:
-            if stream.is_cut:
-                position = cython.cast(Peer, self._first).output.settle(stream, log, position)
+            if publication.is_cut:
+                position = cython.cast(Peer, self._first).output.settle(publication, log, position)
             if self._up.size == 0 or not cython.cast(Peer, self._up.at(0)).is_confirmed(now_ns):
                 return position
             if self._is_polyamorous:
                 return self._distribute(log, position, now_ns)
-            return self._send_to_partner(stream, log, position)
+            return self._send_to_partner(publication, log, position)
         finally:
             self._sending.give()
 
-    def _send_to_partner(self, stream: PairStream, log: LogBuffer, position: int) -> int:
-        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(stream, log, position)
+    def _send_to_partner(self, publication: PairPublication, log: LogBuffer, position: int) -> int:
+        answer: int = cython.cast(Peer, self._up.at(0)).output.draw(publication, log, position)
         return answer
 
     def _distribute(self, log: LogBuffer, position: int, now_ns: int) -> int:
@@ -449,7 +453,7 @@ class PairSocket:
         return peer.output.flush() if peer.is_confirmed(now_ns) else 0
 
     def _put(self, log: LogBuffer) -> int:
-        """Queue a message for whom it is for; return 0."""
+        """Queue a message for its peer; return 0."""
         peer = self._up.at(0)
         if self._message.reserved_value & peers.RESERVED_HAS_PEER:
             peer = self._sessions.get(self._message.reserved_value >> peers.RESERVED_PEER_SHIFT)
@@ -470,13 +474,13 @@ class PairSocket:
         return peer.room.show(peer.session_id, self._room(peer))
 
     def _room(self, peer: Peer) -> int:
-        """Return how long a message may be that is taken now; a monogamous socket leaves what it cannot take."""
+        """Return the longest message accepted now; a monogamous socket has no limit, it leaves messages in the log."""
         return peer.output.longest() if self._is_polyamorous else peers.ROOM_MASK
 
-    def forget(self, stream: PairStream) -> int:
-        """Do without a stream; return 0."""
+    def forget(self, publication: PairPublication) -> int:
+        """Forget a publication that was closed; return 0."""
         self._sending.take()
         for index in range(self._up.size):
-            cython.cast(Peer, self._up.at(index)).output.forget(stream)
+            cython.cast(Peer, self._up.at(index)).output.forget(publication)
         self._sending.give()
         return 0

@@ -1,4 +1,4 @@
-"""The keys of an `aeron:sp` URI."""
+"""Keys of an `aeron:sp` channel URI."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aeron_media.connections.connection_parameters import (
     Size,
 )
 from aeron_media.connections.image_keys import longest_message
-from aeron_media.connections.tls_parameters import Switch
+from aeron_media.connections.tls.parameters import Switch
 from aeron_media.sp._native import wire as sp_wire
 
 S: Final = 1_000_000_000
@@ -32,7 +32,7 @@ Address = Annotated[HostPort, BeforeValidator(parse_address)]
 
 
 class Mode(Enum):
-    """Who makes the connection."""
+    """Which end makes the connection."""
 
     LISTEN = "listen"
     DIAL = "dial"
@@ -55,34 +55,34 @@ class Transport(Enum):
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether it has keys of TLS."""
+        """Whether it uses TLS."""
         return self in (Transport.TLS, Transport.WSS)
 
     @property
     def is_websocket(self) -> bool:
-        """Whether messages are those of WebSocket."""
+        """Whether it uses WebSocket messages."""
         return self in (Transport.WS, Transport.WSS)
 
 
 class Protocol(Enum):
-    """Which PAIR."""
+    """The version of PAIR."""
 
     PAIR0 = "pair0"
     PAIR1 = "pair1"
 
     @property
     def number(self) -> int:
-        """The protocol's number in greetings."""
+        """The number of the protocol in greetings."""
         return sp_wire.PROTOCOL_PAIR0 if self is Protocol.PAIR0 else sp_wire.PROTOCOL_PAIR1
 
     @property
     def subprotocol(self) -> str:
-        """The protocol's name in requests of WebSocket. Source: sp-websocket-v1."""
+        """The WebSocket subprotocol. Source: sp-websocket-v1."""
         return "pair.sp.nanomsg.org" if self is Protocol.PAIR0 else "pair1.sp.nanomsg.org"
 
     @property
     def hops_length(self) -> int:
-        """Bytes before the body of a message."""
+        """Length in bytes of the hop count before the body of a message."""
         return 0 if self is Protocol.PAIR0 else sp_wire.HOPS_LENGTH
 
 
@@ -99,59 +99,73 @@ def _parse_permissions(value: object) -> int:
 Permissions = Annotated[int, BeforeValidator(_parse_permissions)]
 
 
-#: Fields in which those who share a socket may differ.
+#: Fields in which channels that share a socket may differ.
 _OF_STREAMS: Final = {*ConnectionParameters.of_images, "sndbuf_length", "rcvbuf_length"}
 
 
 class PairParameters(ConnectionParameters):
-    """Parameters of a PAIR channel; keys of the stream are passed over."""
+    """Parameters of a PAIR channel; keys of the stream are ignored."""
 
     example = "aeron:sp?endpoint=host:port|mode=dial"
 
-    mode: Mode = Field(description="Whether to wait for peers or to connect to one.")
+    mode: Mode = Field(description="Listen for peers, or connect to one (dial).")
     transport: Transport = Field(Transport.TCP, description="What carries messages.")
-    endpoint: Address | None = Field(None, description="Where to listen or whom to connect to, host:port.")
+    endpoint: Address | None = Field(None, description="Address to listen at or to connect to, host:port.")
     path: str | None = Field(
         None,
-        description="Of a Unix socket, or its abstract name, with %XX for any byte; or of a WebSocket, / if not said.",
+        description="Path or abstract name of a Unix socket, %XX for any byte; or path of a WebSocket, / by default.",
     )
-    permissions: Permissions | None = Field(None, description="Of the path of a Unix socket, octal.")
-    protocol: Protocol = Field(Protocol.PAIR1, description="The protocol that both ends must speak.")
-    poly: Switch = Field(False, description="Whether there may be several peers at a time.")
+    permissions: Permissions | None = Field(
+        None, description="Permissions of the path of a Unix socket, octal."
+    )
+    protocol: Protocol = Field(
+        Protocol.PAIR1, description="The protocol, which must be the same at both ends."
+    )
+    poly: Switch = Field(False, description="Accept several peers at a time (polyamorous).")
     ttl: int = Field(
-        sp_wire.DEFAULT_TTL, ge=1, le=sp_wire.MAX_HOPS, description="Hops after which messages are discarded."
+        sp_wire.DEFAULT_TTL, ge=1, le=sp_wire.MAX_HOPS, description="Messages with more hops are discarded."
     )
     accept_zero_hop: Switch = Field(
-        False, alias="accept-zero-hop", description="Take messages without a hop, as mangos sends them."
+        False,
+        alias="accept-zero-hop",
+        description="Accept messages with a hop count of 0, which mangos sends.",
     )
     confirm: Switch = Field(
         False,
-        description="Send the first message once the peer is known to have taken us: it has sent one, or has stayed.",
+        description="Send nothing until the peer has accepted this end: it has sent a message or stayed connected.",
     )
     max_message: OptionalSize = Field(
         None,
         alias="max-message",
-        description="Longest message, either way; 1m, unless an eighth of term-length is less.",
+        description="Longest message in both directions; 1m, or an eighth of term-length if that is less.",
     )
     max_memory: Size = Field(
-        128 * MIB, alias="max-memory", description="That all peers may hold, for messages that are not whole."
+        128 * MIB,
+        alias="max-memory",
+        description="Memory that all peers together may use for incomplete messages.",
     )
     max_connections: int = Field(
-        64, ge=1, le=4096, alias="max-connections", description="More are turned away."
+        64,
+        ge=1,
+        le=4096,
+        alias="max-connections",
+        description="Connections at a time; further ones are closed.",
     )
     peer_queue: Size = Field(
-        1 * MIB, alias="peer-queue", description="Bytes that wait for each peer, with poly=true."
+        1 * MIB, alias="peer-queue", description="Bytes queued for each peer, with poly=true."
     )
     handshake_timeout: Interval = Field(
-        10 * S, alias="handshake-timeout", description="For a connection, and for the peer's greeting."
+        10 * S,
+        alias="handshake-timeout",
+        description="Time to connect, and to receive the greeting of the peer.",
     )
     message_timeout: Interval = Field(
-        30 * S, alias="message-timeout", description="For more of a message that was begun."
+        30 * S, alias="message-timeout", description="Time for the next bytes of an incomplete message."
     )
     backoff_init: Interval = Field(
-        100 * MS, alias="backoff-init", description="Before the first new attempt."
+        100 * MS, alias="backoff-init", description="Pause before the first reconnection attempt."
     )
-    backoff_max: Interval = Field(5 * S, alias="backoff-max", description="Before any attempt, at most.")
+    backoff_max: Interval = Field(5 * S, alias="backoff-max", description="Longest pause before an attempt.")
 
     @classmethod
     def parse(cls, uri: ChannelUri) -> PairParameters:
@@ -162,20 +176,20 @@ class PairParameters(ConnectionParameters):
 
     @classmethod
     def _values_of(cls, uri: ChannelUri) -> Mapping[str, str]:
-        # What encrypts is said by the transport.
+        # The transport determines whether TLS is used.
         return {**uri.params, "tls": str(_is_encrypted(uri)).lower()}
 
     def _check(self, uri: ChannelUri) -> None:
         if "tls" in uri.params and parse_bool(uri.params["tls"]) != self.transport.is_encrypted:
-            raise uri.fault("tls", "is said by transport=tls")
+            raise uri.fault("tls", "must agree with transport=: use transport=tls or transport=wss")
         if self.transport.is_local:
             self._check_path(uri)
         elif self.endpoint is None:
             raise uri.fault("endpoint", f"must be given, such as {self.example}")
         if self.path is not None and not self.transport.is_local and not self.transport.is_websocket:
-            raise uri.fault("path", f"means nothing with transport={self.transport.value}")
+            raise uri.fault("path", f"has no effect with transport={self.transport.value}")
         if self.permissions is not None and self.transport is not Transport.IPC:
-            raise uri.fault("permissions", "means nothing without transport=ipc")
+            raise uri.fault("permissions", "requires transport=ipc")
         longest = positions.max_message_length(self.term_length)
         if self.max_message is not None and not 0 <= self.max_message <= longest:
             raise uri.fault(
@@ -189,7 +203,7 @@ class PairParameters(ConnectionParameters):
             raise uri.fault("path", f"must be given with transport={self.transport.value}")
         if self.endpoint is not None:
             raise uri.fault(
-                "endpoint", f"means nothing with transport={self.transport.value}, which has path="
+                "endpoint", f"has no effect with transport={self.transport.value}, which uses path="
             )
         try:
             self.local_address()
@@ -197,36 +211,36 @@ class PairParameters(ConnectionParameters):
             raise uri.fault("path", str(error)) from error
 
     def check_images(self, uri: ChannelUri) -> None:
-        """Raise ChannelUriError where there could be no images of messages; for subscriptions."""
+        """Raise ChannelUriError if images cannot hold the longest message; for subscriptions."""
         self.check_image_keys(uri)
         longest = longest_message(self.term_length, self.image_mtu, self.receiver_window)
         if longest < self.max_message_length:
             raise uri.fault(
-                "rcv-wnd", f"has room for messages of {longest} bytes alone: max-message= must say so"
+                "rcv-wnd", f"has space for messages of {longest} bytes only: set max-message= accordingly"
             )
 
     def local_address(self) -> SocketAddress:
-        """Return the address of a Unix socket; raises ValueError."""
+        """Return the address of a Unix socket; raise ValueError."""
         path = unquote_to_bytes(self.path or "")
         if self.transport is Transport.ABSTRACT:
             return SocketAddress.unix(b"\0" + path)
         if b"\0" in path:
-            raise ValueError("must not have a zero byte; transport=abstract is for names without a file")
+            raise ValueError("must not contain a zero byte; use transport=abstract for names without a file")
         return SocketAddress.unix(path)
 
     @property
     def max_message_length(self) -> int:
-        """The longest message in bytes."""
+        """Length of the longest message in bytes."""
         if self.max_message is not None:
             return self.max_message
         return min(1 * MIB, positions.max_message_length(self.term_length))
 
     def check_shared_socket(self, uri: ChannelUri, existing: PairParameters) -> None:
-        """Raise ChannelUriError where those who hold the socket want other than `uri` does."""
+        """Raise ChannelUriError if `uri` differs from the channel that opened the shared socket."""
         self.check_same(uri, existing, (name for name in type(self).model_fields if name not in _OF_STREAMS))
 
     def check_shared_images(self, uri: ChannelUri, existing: PairParameters) -> None:
-        """Raise ChannelUriError where those who have subscribed want other images than `uri` does."""
+        """Raise ChannelUriError if `uri` differs in its images from the existing subscriptions."""
         self.check_same(uri, existing, self.of_images)
 
 
@@ -234,5 +248,5 @@ def _is_encrypted(uri: ChannelUri) -> bool:
     try:
         return Transport(uri.params.get("transport", "tcp")).is_encrypted
     except ValueError:
-        # Its own field says what is wrong with it.
+        # The field `transport` reports the error.
         return False

@@ -7,16 +7,16 @@ from aeron_core._native.address cimport SocketAddress
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_core._native.peers cimport PeerCounter
 from aeron_core._native.connections cimport ByteConnection
-# Before `wire`: else Cython leaves out the functions of that one.
+# Must precede `wire`: otherwise Cython leaves out the functions of `wire`.
 from aeron_media.sp.input cimport Input
 from aeron_media.sp.output cimport Output
 from aeron_media.sp._native cimport phases, wire
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final
 cdef class Peer:
-    cdef readonly ByteConnection stream
+    cdef readonly ByteConnection connection
     cdef readonly SocketAddress address
     cdef readonly Input input
     cdef readonly Output output
@@ -27,14 +27,14 @@ cdef class Peer:
     cdef readonly int32_t end_reason
     cdef readonly int64_t end_value
     cdef readonly int64_t end_limit
-    cdef bint is_rejected                   # by a subscriber
-    cdef bint is_among_peers                # the socket counts it
+    cdef bint is_rejected                   # a subscriber rejected its image
+    cdef bint is_among_peers                # admitted by the socket
     cdef int64_t _protocol
     cdef AtomicBuffer _greeting
-    cdef int64_t _greeted_length            # bytes of ours that have gone
+    cdef int64_t _greeted_length            # bytes of our greeting that were sent
     cdef bint _confirms
     cdef int64_t _handshake_timeout_ns
-    cdef int64_t _phase_ns                  # since when the phase lasts
+    cdef int64_t _phase_ns                  # when the phase began
 
     cdef int32_t begin(self, int32_t session_id, bint is_dialed, int64_t now_ns) except -1 nogil
     cdef int32_t admit(self, int64_t now_ns) except -1 nogil

@@ -1,13 +1,13 @@
-"""One connection with a peer, and what comes over it.
+"""Peer: one connection and its phases.
 
     FREE ──dialed──► CONNECTING ──► GREETING ──both greetings──► GREETED ──admitted──► UP ──closed, broken──► DRAINING
     FREE ──accepted───────────────► GREETING                        │ refused                                  │ taken
                                     any ────────── fault ───────────┴──────────────────────────────────────► GONE
 
-What has come of a peer that is gone stays until subscribers have room for it.
+Received messages of a disconnected peer are kept until images have space for them.
 
-Not here: what comes from the peer (`input`) and goes to it (`output`), and which peers there may be (`pair_socket`).
-Used under the lock of the socket's keeping side.
+Not here: reading (`input`), sending (`output`), and the admission of peers (`pair_socket`). Used under the lock of the
+socket's keeping side.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from aeron_media.sp.output import Output
 
 if TYPE_CHECKING:
     from aeron_core._native.connections import ByteConnection
-    from aeron_media.connections.feed import Feed
+    from aeron_media.connections.image_feed import ImageFeed
     from aeron_media.sp.pair_params import PairParams
 
 
 def greeting_of(protocol: int) -> bytes:
-    """Return what both ends begin with."""
+    """Return the greeting that both ends send first."""
     return b"\0SP\0" + protocol.to_bytes(2, "big") + b"\0\0"
 
 
 class Peer:
-    """A slot for one connection, used again and again; lengths are bytes."""
+    """A reusable slot for one connection; lengths are bytes."""
 
     is_among_peers: bool
 
-    def __init__(self, params: PairParams, stream: ByteConnection) -> None:
-        self.stream = stream
+    def __init__(self, params: PairParams, connection: ByteConnection) -> None:
+        self.connection = connection
         self.address = SocketAddress()
-        self.input = Input(params, stream, self.address)
-        self.output = Output(params, stream, self.address)
-        #: Says to clients of the peer; see `peers.pxd`.
+        self.input = Input(params, connection, self.address)
+        self.output = Output(params, connection, self.address)
+        #: Publishes the peer to clients; see `peers.pxd`.
         self.room = detached_peer_counter("sp-room")
         self._protocol = params.protocol
         self._greeting = AtomicBuffer(bytearray(greeting_of(params.protocol)))
@@ -51,10 +51,10 @@ class Peer:
         self._handshake_timeout_ns = params.handshake_timeout_ns
         self.phase = phases.PHASE_FREE
 
-    # Beginning
+    # Start
 
     def begin(self, session_id: int, is_dialed: bool, now_ns: int) -> int:
-        """Start with a connection that is being made, or that `stream` was opened for; return 0."""
+        """Start with a connection that is being made, or that was accepted; return 0."""
         self.phase = phases.PHASE_CONNECTING if is_dialed else phases.PHASE_GREETING
         self.session_id = session_id
         self.is_dialed = is_dialed
@@ -67,32 +67,32 @@ class Peer:
         return self.input.begin(session_id, now_ns)
 
     def admit(self, now_ns: int) -> int:
-        """Take the peer: from now on messages go both ways. Return 0."""
+        """Admit the peer: from now on messages are exchanged. Return 0."""
         self._enter(phases.PHASE_UP, now_ns)
         self.output.begin(self.session_id)
         self.input.begin_feed(now_ns)
-        # Messages may have come together with the greeting.
+        # Messages may have arrived together with the greeting: parse before the next read.
         self.input.is_blocked = True
         return 0
 
-    def attach(self, feed: Feed, now_ns: int) -> None:
-        """Have what comes go to images."""
+    def attach(self, feed: ImageFeed, now_ns: int) -> None:
+        """Deliver messages to the images of `feed`."""
         self.input.attach(feed)
         if self.phase in (phases.PHASE_UP, phases.PHASE_DRAINING):
             self.input.begin_feed(now_ns)
 
     def detach(self) -> None:
-        """Have what comes go nowhere."""
+        """Stop delivering messages: there are no subscribers."""
         self.input.detach()
 
     def is_confirmed(self, now_ns: int) -> bool:
-        """Return whether the peer is known to have taken us, if that is asked for."""
+        """Return whether the peer has accepted this end; always True unless confirm= is set."""
         return not self._confirms or self.input.has_heard or now_ns - self._phase_ns >= phases.CONFIRMATION_NS
 
-    # Working
+    # Work
 
     def work(self, now_ns: int) -> int:
-        """Do what is due; return the bytes read."""
+        """Do the work of the current phase; return the bytes read."""
         received = 0
         if self.phase == phases.PHASE_CONNECTING:
             self._connect(now_ns)
@@ -112,7 +112,7 @@ class Peer:
         return received
 
     def _connect(self, now_ns: int) -> int:
-        result = self.stream.is_connected()
+        result = self.connection.is_connected()
         if result == connections.CONNECTION_CONNECTED:
             self._enter(phases.PHASE_GREETING, now_ns)
         elif result == connections.CONNECTION_FAILED:
@@ -123,7 +123,7 @@ class Peer:
 
     def _greet(self, now_ns: int) -> int:
         if self._greeted_length < wire.GREETING_LENGTH:
-            sent = self.stream.send(
+            sent = self.connection.send(
                 self._greeting, self._greeted_length, wire.GREETING_LENGTH - self._greeted_length
             )
             if sent < 0:
@@ -180,10 +180,10 @@ class Peer:
     def _fail_for_fault(self, now_ns: int) -> int:
         return self.fail(self.input.fault, self.input.fault_value, self.input.fault_limit, now_ns)
 
-    # Ending
+    # End
 
     def _drain(self, now_ns: int) -> int:
-        """Hand on what is left; return 0."""
+        """Deliver the remaining messages; return 0."""
         self.input.parse(now_ns)
         if self.input.fault != phases.NO_REASON:
             self._fail_for_fault(now_ns)
@@ -192,32 +192,32 @@ class Peer:
         return 0
 
     def is_stale(self, now_ns: int) -> bool:
-        """Return whether nobody has taken for long what is left of a peer that is gone."""
+        """Return whether messages of a disconnected peer were not consumed for EVICTION_NS."""
         return self.phase == phases.PHASE_DRAINING and now_ns - self._phase_ns > phases.EVICTION_NS
 
     def evict(self, now_ns: int) -> int:
-        """Throw away what is left of a peer that is gone; return 0."""
+        """Drop the remaining messages of a disconnected peer; return 0."""
         self.end_reason = phases.EVICTED
         self.end_value = self.input.queue.size
         return self._vanish(now_ns)
 
     def fail(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Give the connection up, for one of `phases` or what the operating system says; return 0.
+        """End the connection for a reason in `phases`, NO_REASON for an error of the operating system; return 0.
 
-        The stream of one who is among the peers is closed by the socket, once the sender does not use it any more.
+        The socket closes the connection of an admitted peer later, when the sender does not use it any more.
         """
         self.end_reason = reason
         self.end_value = value
         self.end_limit = limit
         if not self.is_among_peers:
-            self.stream.close(False)
+            self.connection.close(False)
         return self._vanish(now_ns)
 
     def refuse(self, now_ns: int) -> int:
-        """Turn the peer away after its greeting; return 0."""
+        """Refuse the peer after its greeting; return 0."""
         self.end_reason = phases.REFUSED_PEER
-        self.stream.end()
-        self.stream.close(False)
+        self.connection.end()
+        self.connection.close(False)
         return self._vanish(now_ns)
 
     def _vanish(self, now_ns: int) -> int:
@@ -232,15 +232,15 @@ class Peer:
         return 0
 
     def lived_ns(self, now_ns: int) -> int:
-        """Return for how long the phase has lasted."""
+        """Return how long the phase has lasted, in nanoseconds."""
         return now_ns - self._phase_ns
 
     def close(self) -> int:
-        """Give the connection up for good, having the kernel deliver what was sent; return 0."""
+        """Close the connection so that the kernel delivers what was sent; return 0."""
         if self.phase == phases.PHASE_UP:
-            self.stream.end()
+            self.connection.end()
             self.input.skim()
-        self.stream.close(False)
+        self.connection.close(False)
         self.input.clear()
         self.phase = phases.PHASE_FREE
         return 0

@@ -13,7 +13,7 @@ from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint
 from aeron_media.sp._native.tallies cimport Tallies
 from aeron_media.sp.pair_counters cimport PairCounters
 from aeron_media.sp.pair_socket cimport PairSocket
-from aeron_media.connections.feed cimport Feed
+from aeron_media.connections.image_feed cimport ImageFeed
 
 
 @cython.final
@@ -23,5 +23,5 @@ cdef class PairReceiveEndpoint(ReceiveChannelEndpoint):
     cdef PairCounters _counters
     cdef Tallies _tallies
     cdef Counter _bytes_received
-    cdef int64_t _number            # of its feeds
+    cdef int64_t _number            # identifies its feeds; see `PairSocket.attach_receiver`
     cdef int64_t _now_ns

@@ -1,4 +1,4 @@
-"""The receiving side of a socket's channel: each peer is a session. Not here: who the peers are (`pair_socket`)."""
+"""Receive endpoint of PAIR: each peer is a session. Not here: the connections (`pair_socket`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aeron_core._native import wire
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
-from aeron_media.connections.feed import Feed
+from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.sp.pair_counters import CONNECTIONS, RECEIVING, PairCounters
 from aeron_media.sp.pair_socket import PairSocket
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from aeron_media.sp.parameters import PairParameters
     from aeron_media.sp.socket_lease import SocketLease
 
-_PACKET_LENGTH = 1 << 17  # of frames that go into an image at once; no less than the greatest mtu
+_PACKET_LENGTH = 1 << 17  # frames delivered to an image at once; at least the largest mtu
 
 
 class PairReceiveEndpoint(ReceiveChannelEndpoint):
-    """Used by the receiver's thread, but for what `ChannelEndpoint` promises."""
+    """Used by the receiver's thread, except for the methods of `ChannelEndpoint`."""
 
     def __init__(self, params: ReceiveEndpointParams, lease: SocketLease, keys: PairParameters) -> None:
         if params.dispatcher is None:
-            raise TypeError("a receiving endpoint cannot be without a dispatcher")
+            raise TypeError("dispatcher=None: a receive endpoint needs a dispatcher")
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._lease = lease
@@ -43,8 +43,8 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         feeds = [self._new_feed(keys, packet) for _ in self._socket.peers]
         self._number = self._socket.attach_receiver(feeds, self._now_ns)
 
-    def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> Feed:
-        feed = Feed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
+    def _new_feed(self, keys: PairParameters, packet: AtomicBuffer) -> ImageFeed:
+        feed = ImageFeed(packet, keys.term_length, keys.image_mtu, keys.receiver_window or 0)
         feed.bind(self, self._dispatcher)
         return feed
 
@@ -71,21 +71,21 @@ class PairReceiveEndpoint(ReceiveChannelEndpoint):
         return received
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_status_message`; the peer's stand-in takes it."""
+        """See `ReceiveChannelEndpoint.send_status_message`; the image feed of the peer handles it."""
         return wire.SM_HEADER_LENGTH if self._socket.on_status_message(sm, self._number, self._now_ns) else 0
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_error`; the peer's connection ends."""
+        """See `ReceiveChannelEndpoint.send_error`; ends the connection of the peer."""
         return wire.ERR_HEADER_LENGTH if self._socket.reject(error.session_id) else 0
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
-        """Do nothing: a connection loses nothing."""
+        """Do nothing: connections are reliable."""
         return 0
 
     def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
-        """Do nothing: a peer measures no round trips."""
+        """Do nothing: PAIR has no round-trip measurement."""
         return 0
 
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
-        """Do nothing: what goes to a peer goes over the same channel."""
+        """Do nothing: responses use the same connection."""
         return 0

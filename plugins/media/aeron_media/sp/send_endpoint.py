@@ -1,4 +1,4 @@
-"""The sending side of a socket's channel. Not here: what is sent to whom (`pair_socket`)."""
+"""Send endpoint of PAIR. Not here: the routing of messages (`pair_socket`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from cython.cimports.cpython.ref import PyObject
 
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_media.sp.pair_counters import CONNECTIONS, SENDING, PairCounters
+from aeron_media.sp.pair_publication import PairPublication
 from aeron_media.sp.pair_socket import PairSocket
-from aeron_media.sp.pair_stream import PairStream
 
 if TYPE_CHECKING:
     from aeron_core.spi.media import EndpointParams
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PairSendEndpoint(SendChannelEndpoint):
-    """Used by the sender's thread, but for what `ChannelEndpoint` promises."""
+    """Used by the sender's thread, except for the methods of `ChannelEndpoint`."""
 
     def __init__(self, lease: SocketLease, params: EndpointParams) -> None:
         self._lease = lease
@@ -45,14 +45,14 @@ class PairSendEndpoint(SendChannelEndpoint):
         self._socket.detach_publisher(self._number)
         self._lease.end()
 
-    def new_stream_state(self) -> PairStream:
+    def new_stream_state(self) -> PairPublication:
         """See `SendChannelEndpoint.new_stream_state`."""
-        return PairStream()
+        return PairPublication()
 
     def advance(self, stream: SendStream, position: int, now_ns: int) -> int:
         """See `SendChannelEndpoint.advance`."""
         state = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        answer: int = self._socket.advance(cython.cast(PairStream, state), stream.log, position, now_ns)
+        answer: int = self._socket.advance(cython.cast(PairPublication, state), stream.log, position, now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return answer
 
@@ -61,7 +61,7 @@ class PairSendEndpoint(SendChannelEndpoint):
         return self._socket.has_peer()
 
     def poll(self, now_ns: int) -> int:
-        """See `SendChannelEndpoint.poll`: connections are kept, even while there is nothing to send."""
+        """See `SendChannelEndpoint.poll`; keeps connections if there are no subscriptions."""
         self._socket.keep_without_receiver(now_ns)
         self._counters.show_if_due(self._tallies, now_ns)
         return 0
@@ -69,4 +69,4 @@ class PairSendEndpoint(SendChannelEndpoint):
     def remove_stream(self, stream: SendStream) -> int:
         """See `SendChannelEndpoint.remove_stream`."""
         state = cython.cast(cython.pointer(PyObject), stream.medium_state)
-        return self._socket.forget(cython.cast(PairStream, state))
+        return self._socket.forget(cython.cast(PairPublication, state))

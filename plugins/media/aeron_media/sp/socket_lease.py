@@ -1,6 +1,6 @@
-"""A share in a socket: publications and subscriptions of one channel have one socket, which goes with the last.
+"""Socket lease: endpoints of one channel share a socket, which is closed with the last of them.
 
-Not here: what the socket does. Used by the conductor.
+Used by the conductor.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
 
     from aeron_core.spi.endpoints import Fault
     from aeron_core.uri.channel_uri import ChannelUri
-    from aeron_media.connections.relayed_connections import RelayedConnections
+    from aeron_media.connections.relay.relay_network import RelayNetwork
     from aeron_media.sp.pair_socket import PairSocket
     from aeron_media.sp.parameters import PairParameters
 
 
 class SharedSocket:
-    """A socket, the keys that it was made with, and how many hold it."""
+    """A socket, the parameters it was created with, and the number of its leases."""
 
-    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayedConnections | None) -> None:
+    def __init__(self, keys: PairParameters, socket: PairSocket, network: RelayNetwork | None) -> None:
         self.keys = keys
         self.socket = socket
         self.network = network
         self.holders = 0
 
     def check(self, keys: PairParameters, uri: ChannelUri) -> None:
-        """Raise ChannelUriError where others hold the socket with other settings."""
+        """Raise ChannelUriError if the socket was created with other parameters."""
         keys.check_shared_socket(uri, self.keys)
 
 
 class SocketLease:
-    """One holder's share; see the module."""
+    """The lease of one endpoint; see the module."""
 
     def __init__(self, shared: SharedSocket, on_last: Callable[[], None]) -> None:
         shared.holders += 1
@@ -42,15 +42,15 @@ class SocketLease:
 
     @property
     def socket(self) -> PairSocket:
-        """The socket, as long as the lease lasts."""
+        """The shared socket; valid until `end`."""
         return self._shared.socket
 
     def take_fault(self) -> Fault | None:
-        """Return why a connection could not be encrypted, if that was not taken yet."""
+        """Remove and return the oldest fault of TLS or WebSocket; None if there is none."""
         return self._shared.network.take_fault() if self._shared.network else None
 
     def end(self) -> None:
-        """Give the share back; the last one closes the socket."""
+        """End the lease; the last one closes the socket."""
         if self._is_over:
             return
         self._is_over = True

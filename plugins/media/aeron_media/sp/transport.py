@@ -14,23 +14,21 @@ from aeron_core.spi.media import (
     Channel,
     ConnectionNetwork,
     EndpointParams,
+    ListenOptions,
     MediaTransport,
     ReceiveEndpointParams,
     Resolve,
     SendEndpointParams,
-    StreamOptions,
 )
 from aeron_core.uri.channel_uri import ChannelUri
 from aeron_media._native import limits
 from aeron_media._native.byte_queue import MemoryBudget
-from aeron_media.connections.end_slot import EndSlot
-from aeron_media.connections.relayed_connections import RelayedConnections
+from aeron_media.connections.relay.relay_network import RelayNetwork
 from aeron_media.connections.sockets import SystemConnections
-from aeron_media.connections.tls_connections import TlsConnections
-from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
+from aeron_media.connections.tls.connections import TlsConnections
+from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
 from aeron_media.connections.unix_sockets import UnixConnections
-from aeron_media.connections.ws_connections import WsConnections
-from aeron_media.connections.ws_params import WsParams
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
@@ -39,10 +37,12 @@ from aeron_media.sp.parameters import Mode, PairParameters
 from aeron_media.sp.receive_endpoint import PairReceiveEndpoint
 from aeron_media.sp.send_endpoint import PairSendEndpoint
 from aeron_media.sp.socket_lease import SharedSocket, SocketLease
+from aeron_media.sp.websocket.connections import WsConnections
+from aeron_media.sp.websocket.params import WsParams
 
-#: Connections that may be there besides the one peer of a monogamous socket: greeted, refused, or still being read.
+#: Connections besides the peer of a monogamous socket: being greeted, refused, or not fully consumed.
 _SPARE_SLOTS = 15
-#: Of a socket that connects: the peer, and those before it that subscribers have not read to the end.
+#: Slots of a connecting socket: the peer, and earlier connections whose messages are not consumed yet.
 _DIALING_SLOTS = 4
 
 
@@ -56,13 +56,13 @@ class PairChannel(Channel):
 
     @property
     def keys(self) -> PairParameters:
-        """What the URI says; every channel that this medium has resolved has it."""
+        """The parsed URI; set in every channel that this medium has resolved."""
         assert self.params is not None
         return self.params
 
     @property
     def address(self) -> SocketAddress:
-        """Where to listen, or whom to connect to."""
+        """The address to listen at or to connect to."""
         assert self.remote is not None
         return self.remote
 
@@ -73,7 +73,7 @@ def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
     if not keys.tls or keys.endpoint is None:
         return None
     try:
-        # No certificate is for a scope.
+        # Certificates do not contain IPv6 scopes.
         host = keys.endpoint.host.partition("%")[0]
         return TlsContexts(keys, server_side=not is_dialing, server_name=host)
     except TlsFileError as error:
@@ -81,7 +81,7 @@ def _tls_contexts(keys: PairParameters, uri: ChannelUri) -> TlsContexts | None:
 
 
 def _scheme(keys: PairParameters) -> str:
-    # One address has room for one listener, whatever it speaks: those who dial are told apart.
+    # An address can have one listener, whatever its transport; connecting sockets differ by transport and path.
     return f"{keys.transport.value}-{keys.path or ''}-" if keys.mode is Mode.DIAL else ""
 
 
@@ -101,8 +101,8 @@ def _pair_params(keys: PairParameters) -> PairParams:
     return PairParams(
         tallies=Tallies(),
         budget=MemoryBudget(keys.max_memory),
-        faults=EndSlot(fault_text),
-        losses=EndSlot(fault_text),
+        faults=FaultSlot(fault_text),
+        losses=FaultSlot(fault_text),
         protocol=keys.protocol.number,
         has_type=keys.transport.is_local,
         is_polyamorous=keys.poly,
@@ -119,7 +119,7 @@ def _pair_params(keys: PairParameters) -> PairParams:
 
 
 class PairTransport(MediaTransport):
-    """Makes endpoints of PAIR channels, and the sockets that they share."""
+    """Opens endpoints of PAIR channels, and the sockets that they share."""
 
     parameters = PairParameters
     draws_from_log = True
@@ -150,7 +150,7 @@ class PairTransport(MediaTransport):
         """See `MediaTransport.check_shared`."""
         mine, theirs = _pair_channel(channel), _pair_channel(existing)
         if mine.canonical_form != theirs.canonical_form:
-            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, which has other keys")
+            raise mine.uri.fault("tags", f"selects the endpoint of {str(theirs.uri)!r}, which has other keys")
         self._sockets[mine.canonical_form].check(mine.keys, mine.uri)
         if mine.has_images:
             mine.keys.check_shared_images(mine.uri, theirs.keys)
@@ -194,21 +194,21 @@ def _check_images(channel: PairChannel, max_message_length: int) -> None:
     if max_message_length > longest:
         raise channel.uri.fault(
             "term-length",
-            f"has room for messages of {longest} bytes, and max-message is {max_message_length} "
-            "for those who share this socket already",
+            f"has space for messages of {longest} bytes, but max-message is {max_message_length} "
+            "for the channels that share this socket already",
         )
 
 
 def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
     keys = channel.keys
-    relayed = _relayed_streams(channel)
-    network: ConnectionNetwork = relayed or params.streams or _system_streams(keys)
+    relayed = _relayed_connections(channel)
+    network: ConnectionNetwork = relayed or params.connections or _system_connections(keys)
     new_connection: Callable[[], ByteConnection] = partial(
         network.new_connection, sndbuf_length=params.sndbuf_length, rcvbuf_length=params.rcvbuf_length
     )
     listener = None
     if keys.mode is Mode.LISTEN:
-        listener = network.listen(StreamOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
+        listener = network.listen(ListenOptions(channel.address, params.sndbuf_length, params.rcvbuf_length))
         new_connection = listener.new_connection
     try:
         socket = PairSocket(_pair_params(keys), _slot_count(keys), new_connection, listener, channel.address)
@@ -219,7 +219,7 @@ def _open_socket(channel: PairChannel, params: EndpointParams) -> SharedSocket:
     return SharedSocket(keys, socket, relayed)
 
 
-def _relayed_streams(channel: PairChannel) -> RelayedConnections | None:
+def _relayed_connections(channel: PairChannel) -> RelayNetwork | None:
     keys = channel.keys
     if keys.transport.is_websocket:
         params = WsParams(
@@ -237,5 +237,5 @@ def _relayed_streams(channel: PairChannel) -> RelayedConnections | None:
     return TlsConnections(channel.tls, handshake_timeout_ns=keys.handshake_timeout) if channel.tls else None
 
 
-def _system_streams(keys: PairParameters) -> ConnectionNetwork:
+def _system_connections(keys: PairParameters) -> ConnectionNetwork:
     return UnixConnections(keys.permissions) if keys.transport.is_local else SystemConnections()

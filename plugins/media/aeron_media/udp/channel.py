@@ -1,6 +1,6 @@
-"""From the text of an `aeron:udp` URI to addresses, and to the form by which channels are the same.
+"""UDP channel: derives addresses and the canonical form from an `aeron:udp` URI.
 
-Not here: opening sockets, and which of the derived modes this medium can run yet (transport).
+Not here: opening sockets, and which modes an endpoint supports (`transport`).
 Source: aeron_udp_channel.c, aeron_driver_conductor.c (port checks of publications and subscriptions).
 """
 
@@ -17,14 +17,20 @@ from aeron_core.spi.media import Channel, Resolve
 from aeron_core.uri.channel_uri import INVALID_TAG, ChannelUri
 from aeron_core.uri.endpoint_parameters import ControlMode, EndpointParameters
 from aeron_media._native.interfaces import list_interfaces
-from aeron_media.udp.interfaces import find_interface, find_unicast_interface, index_of, wildcard
+from aeron_media.udp.interfaces import (
+    find_interface,
+    find_unicast_interface,
+    index_of,
+    is_multicast,
+    wildcard,
+)
 
 _unique_number = itertools.count()
 
 
 @dataclass(frozen=True, kw_only=True)
 class UdpChannel(Channel):
-    """Addresses of a UDP channel: `local` and `remote` carry data, the other two what receivers say."""
+    """Addresses of a UDP channel: `local` and `remote` are for data, the other two for frames of receivers."""
 
     params: EndpointParameters
     local: SocketAddress
@@ -38,7 +44,7 @@ class UdpChannel(Channel):
 
 @dataclass(frozen=True)
 class _Names:
-    """What the URI names, resolved; None where it names nothing."""
+    """The resolved addresses of a URI; None for a key that is missing."""
 
     endpoint: SocketAddress | None
     control: SocketAddress | None
@@ -50,15 +56,15 @@ class _Names:
 
     @property
     def has_open_port(self) -> bool:
-        """Whether the operating system chooses a port, so that two equal texts are two channels."""
+        """Whether the operating system chooses a port, so that equal URIs are different channels."""
         named = [address for address in (self.endpoint, self.control) if address is not None]
         return not named or any(address.port == 0 for address in named)
 
 
 def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -> UdpChannel:
-    """Return the addresses of `uri` in any of its modes; raises ChannelUriError."""
+    """Return the addresses of `uri`, in any mode; raise ChannelUriError."""
     params = EndpointParameters.parse(uri)
-    # The text goes to the resolver as it is: a name alone may stand for host and port.
+    # The resolver gets the text unchanged: a name without a port may stand for both host and port.
     names = _Names(
         control=resolve(uri.params["control"], "control") if "control" in uri else None,
         endpoint=resolve(uri.params["endpoint"], "endpoint") if "endpoint" in uri else None,
@@ -69,21 +75,16 @@ def derive_channel(uri: ChannelUri, resolve: Resolve, *, is_publication: bool) -
     return _unicast(uri, params, names, resolve, is_publication=is_publication)
 
 
-def is_multicast(address: SocketAddress) -> bool:
-    """Return whether `address` is that of a group."""
-    return ipaddress.ip_address(address.packed).is_multicast
-
-
 def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAddress:
-    """Return the group on which receivers of `group` answer: the next address."""
+    """Return the group to which receivers of `group` send: the next address."""
     number = int.from_bytes(group.packed, "big")
     if number & 1 == 0:
         raise uri.fault(
             "endpoint",
-            "Multicast data address must be odd: the next one is for what receivers say",
+            "Multicast data address must be odd: the next address is for frames of receivers",
             ErrorCode.GENERIC_ERROR,
         )
-    # As the reference: only the last byte is increased, which for an odd one above 254 is zero.
+    # As in the reference, only the last byte is incremented: 255 becomes 0.
     last = (number + 1) & 0xFF
     host = ipaddress.ip_address((number & ~0xFF | last).to_bytes(len(group.packed), "big"))
     return SocketAddress.of(str(host), group.port, group.scope_id)
@@ -91,7 +92,7 @@ def multicast_control_address(uri: ChannelUri, group: SocketAddress) -> SocketAd
 
 def _check_ports(uri: ChannelUri, params: EndpointParameters, names: _Names, *, is_publication: bool) -> None:
     if uri.is_spy:
-        # It opens no socket: the publication has been checked, or will be.
+        # A spy opens no socket; the publication that it observes is checked itself.
         return
     is_multi_destination = params.control_mode in (ControlMode.MANUAL, ControlMode.DYNAMIC)
     if is_publication:
@@ -128,7 +129,7 @@ def _unicast(
 ) -> UdpChannel:
     remote = names.endpoint or wildcard(names.family)
     bind_family = names.control.family if names.control is not None else remote.family
-    # Looked for even where the control address decides, so that a wrong one is told.
+    # Found even if the control address is used instead, so that a wrong interface is reported.
     interface = find_unicast_interface(uri, bind_family, resolve)
     local = names.control or interface
     suffix = ""

@@ -14,12 +14,12 @@ cdef class Destinations:
     cdef bint _is_manual
     cdef int64_t _timeout_ns
     cdef int64_t _sweep_deadline_ns
-    cdef int32_t _first             # destination of the next round
+    cdef int32_t _first             # index at which a round starts
     cdef Counter _count             # published, or None
     cdef bint _has_counter
-    cdef CommandRing _orders        # of the conductor
+    cdef CommandRing _orders        # from the conductor
     cdef Command _order
-    cdef CommandRing _reports       # to the conductor, of who is silent
+    cdef CommandRing _reports       # to the conductor: silent destinations
     cdef Command _report
 
     cdef int32_t start_round(self) noexcept nogil

@@ -1,9 +1,9 @@
-"""To whom a channel with several destinations sends.
+"""Destinations of a multi-destination channel.
 
-    manual:  the conductor adds, moves and removes them; they stay however silent they are, and it is told who is
-    dynamic: who sends a status message is one, until it has been silent for the timeout
+    manual:  the conductor adds, moves and removes destinations; silent ones stay, and are reported to it
+    dynamic: each receiver that sends status messages is a destination, until it is silent for the timeout
 
-Invariant: all but the methods that the conductor calls, `order_...`, run on the sender.
+Invariant: all methods run on the sender, except `order_...`, which the conductor calls.
 Source: aeron_udp_destination_tracker.c.
 """
 
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 
 #: How long a receiver may be silent. Source: AERON_UDP_DESTINATION_TRACKER_DESTINATION_TIMEOUT_NS.
 TIMEOUT_NS: Final = 5_000_000_000
-_ORDERS: Final = 64  # that wait for the sender; invented: it takes all of them in one cycle
-_REPORTS: Final = (
-    64  # of silent ones that wait for the conductor; invented: the others are told with the next sweep
-)
+_ORDERS: Final = 64  # orders that wait for the sender; invented: it executes all of them in one cycle
+_REPORTS: Final = 64  # reports that wait for the conductor; invented: others follow with the next sweep
 
 
 class Destinations:
@@ -47,23 +45,23 @@ class Destinations:
         self._report = Command()
 
     def order_addition(self, address: SocketAddress, registration_id: int) -> bool:
-        """Have the sender add one; return whether the order could be given."""
+        """Order the sender to add a destination; return False if the ring is full."""
         return self._orders.send(destination_table.ORDER_ADD, values=(registration_id,), control=address)
 
     def order_removal(self, address: SocketAddress) -> bool:
-        """Have the sender remove one by its address; return whether the order could be given."""
+        """Order the sender to remove a destination by its address; return False if the ring is full."""
         return self._orders.send(destination_table.ORDER_REMOVE, control=address)
 
     def order_removal_by_id(self, registration_id: int) -> bool:
-        """Have the sender remove one by its registration; return whether the order could be given."""
+        """Order the sender to remove a destination by its registration id; return False if the ring is full."""
         return self._orders.send(destination_table.ORDER_REMOVE_BY_ID, values=(registration_id,))
 
     def order_change(self, registration_id: int, address: SocketAddress) -> bool:
-        """Have the sender move one to another address; return whether the order could be given."""
+        """Order the sender to change the address of a destination; return False if the ring is full."""
         return self._orders.send(destination_table.ORDER_CHANGE, values=(registration_id,), control=address)
 
     def order_reports(self) -> list[int]:
-        """Return the registration ids of those that the sender found silent since the last call."""
+        """Return the registration ids of destinations that the sender found silent since the last call."""
         silent = []
         report = Command()
         while self._reports.receive(report):
@@ -71,21 +69,21 @@ class Destinations:
         return silent
 
     def start_round(self) -> int:
-        """Return how many there are; another one is the first each time, so that none is always the last."""
+        """Return the number of destinations. Each round starts with another one, so that none is always last."""
         self._first += 1
         if self._first >= self._table.count:
             self._first = 0
         return self._table.count
 
     def copy_address(self, turn: int, into: SocketAddress) -> int:
-        """Copy the address of the one whose turn it is in this round; return 0."""
+        """Copy the address of destination number `turn` of this round; return 0."""
         index = self._first + turn
         if index >= self._table.count:
             index -= self._table.count
         return self._table.copy_address(index, into)
 
     def on_status_message(self, receiver_id: int, source: SocketAddress, now_ns: int) -> int:
-        """Take a receiver's sign of life; return 0."""
+        """Record that a receiver is alive; in dynamic mode add it if it is new. Return 0."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             if self._is_manual or not self._table.add(source, -1, now_ns):
@@ -97,14 +95,14 @@ class Destinations:
         return self._table.note(index, receiver_id, now_ns)
 
     def registration_of(self, receiver_id: int, source: SocketAddress) -> int:
-        """Return the registration id of the destination that a receiver is, -1 where no client added it."""
+        """Return the registration id of the destination of a receiver, -1 if no client added it."""
         index = self._table.find_receiver(receiver_id, source)
         if index == destination_table.MAX_DESTINATIONS:
             return -1
         return self._table.registration_of(index)
 
     def process(self, now_ns: int) -> int:
-        """Carry out what the conductor ordered, and forget who was silent for too long; return 0."""
+        """Execute orders of the conductor, and remove or report silent destinations; return 0."""
         while self._orders.poll(self._order):
             self._execute(now_ns)
         if self._table.count > 0 and now_ns > self._sweep_deadline_ns:
@@ -139,7 +137,7 @@ class Destinations:
     def _forget_silent(self, now_ns: int) -> int:
         index = self._table.find_silent(now_ns - self._timeout_ns, 0)
         while index != destination_table.MAX_DESTINATIONS:
-            # The last one takes its place.
+            # The table moves its last row to this index.
             self._table.remove(index)
             index = self._table.find_silent(now_ns - self._timeout_ns, index)
         if self._table.count > 0:

@@ -16,17 +16,17 @@ cdef int32_t _MAX_TYPE
 cdef class IncomingLoss:
     cdef readonly bint is_any           # whether anything is ever lost
     cdef LossGenerator _generator
-    cdef uint32_t _type_mask            # of what a share is lost; 0 for none
+    cdef uint32_t _type_mask            # frame types that lose a share; 0 for none
     cdef bint _has_fixed
     cdef int32_t _fixed_term_id
-    cdef int64_t _fixed_begin           # in the term; 64 bits: an end may be past 2^31
+    cdef int64_t _fixed_begin           # offset in the term; 64 bits, because an end may exceed 2^31
     cdef int64_t _fixed_end
     cdef bint _has_gaps
     cdef int32_t _gap_term_id
     cdef int64_t _gap_radix             # a power of two
     cdef int64_t _gap_length
     cdef int64_t _last_gap_end
-    cdef LongMap _fixed_ends            # (stream id, session id) -> how far was lost
+    cdef LongMap _fixed_ends            # (stream id, session id) -> end of the dropped range
     cdef LongMap _gap_ends
 
     @cython.locals(frame_type=int32_t, term_id=int32_t, begin=int64_t, stream=int64_t)

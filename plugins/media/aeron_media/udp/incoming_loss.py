@@ -1,6 +1,6 @@
-"""Deliberate loss by what a packet is: a share of some types, or ranges of a term, each lost once.
+"""Deliberate loss of received packets: a share of some frame types, or ranges of a term, each lost once.
 
-Invariant: what strangers can have remembered is bounded; of streams beyond that nothing is lost.
+Invariant: the number of remembered streams is bounded, whatever a peer sends; others lose nothing.
 Source: aeron_udp_channel_transport_loss.c, aeron_fixed_loss_generator.c, aeron_multi_gap_loss_generator.c.
 """
 
@@ -15,13 +15,13 @@ from aeron_core.spi.media import LossRates
 from aeron_core.uri.packet_loss import IncomingLosses
 from aeron_media.udp.loss import LossGenerator
 
-_MAX_STREAMS = 4096  # invented, as the driver's own limits: beyond any test
+_MAX_STREAMS = 4096  # invented, like the limits of the driver: more than any test needs
 _UNKNOWN = -1
-_MAX_TYPE = 31  # of the mask
+_MAX_TYPE = 31  # that the mask can hold
 
 
 class IncomingLoss:
-    """Decides for each packet that came in."""
+    """Decides for each received packet whether to drop it."""
 
     def __init__(self, losses: IncomingLosses) -> None:
         random, fixed, gaps = losses.random, losses.fixed, losses.multi_gap
@@ -45,7 +45,7 @@ class IncomingLoss:
         self._gap_ends = LongMap()
 
     def should_drop(self, buffer: AtomicBuffer, offset: int, length: int) -> bool:
-        """Return whether a valid packet is lost."""
+        """Return whether to drop a valid packet."""
         frame_type = buffer.get_u8(offset + wire.FRAME_TYPE_OFFSET)
         if frame_type <= _MAX_TYPE and (self._type_mask >> frame_type) & 1 and self._generator.should_drop():
             return True
@@ -75,7 +75,7 @@ class IncomingLoss:
         return end > previous + self._gap_radix
 
     def _is_first_time(self, ends: LongMap, stream: int, begin: int, end: int) -> bool:
-        # What was lost already and comes again is let through.
+        # A retransmission of a dropped range passes.
         lost_until = ends.get(stream, _UNKNOWN)
         if lost_until == _UNKNOWN and ends.size >= _MAX_STREAMS:
             return False

@@ -1,10 +1,11 @@
-"""Which of this machine's addresses an `interface=` means.
+"""Network interfaces: selects the local address for `interface=`.
 
 Source: aeron_netutil.c (aeron_find_unicast_interface, aeron_ip_lookup_func).
 """
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 from collections.abc import Iterable
 
@@ -19,17 +20,22 @@ _FAMILY_NAMES: dict[int, str] = {socket.AF_INET: "INET", socket.AF_INET6: "INET6
 
 
 def wildcard(family: int, port: int = 0) -> SocketAddress:
-    """Return the address that stands for all interfaces."""
+    """Return the address of all interfaces."""
     return SocketAddress.of("::" if family == socket.AF_INET6 else "0.0.0.0", port)
 
 
 def is_wildcard(address: SocketAddress) -> bool:
-    """Return whether `address` stands for all interfaces."""
+    """Return whether `address` is the address of all interfaces."""
     return not any(address.packed)
 
 
+def is_multicast(address: SocketAddress) -> bool:
+    """Return whether `address` is a multicast group."""
+    return ipaddress.ip_address(address.packed).is_multicast
+
+
 def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> SocketAddress:
-    """Return the local address that `interface=` of `uri` asks for, the wildcard without one."""
+    """Return the local address for `interface=` of `uri`, the wildcard without that key."""
     spec = uri.get_interface("interface", None)
     if spec is None:
         return wildcard(family)
@@ -43,7 +49,7 @@ def find_unicast_interface(uri: ChannelUri, family: int, resolve: Resolve) -> So
 def find_interface(
     uri: ChannelUri, family: int, resolve: Resolve, interfaces: Iterable[Interface]
 ) -> SocketAddress:
-    """Return the best match of `interface=` among `interfaces`, which must be up."""
+    """Return the address of the best match for `interface=` among those of `interfaces` that are up."""
     spec = uri.get_interface("interface", InterfaceSpec(host=wildcard(family).host, prefix_length=0))
     usable = [interface for interface in interfaces if interface.is_up]
     if spec.is_named:
@@ -62,7 +68,7 @@ def find_interface(
 
 
 def index_of(address: SocketAddress, interfaces: Iterable[Interface]) -> int:
-    """Return the kernel's number of the interface that has `address`, 0 where none has it."""
+    """Return the kernel's index of the interface with `address`, 0 if there is none."""
     for interface in interfaces:
         if interface.address.packed == address.packed and (interface.address.scope_id == address.scope_id):
             return socket.if_nametoindex(interface.name)
@@ -70,8 +76,8 @@ def index_of(address: SocketAddress, interfaces: Iterable[Interface]) -> int:
 
 
 def _best(matches: list[Interface]) -> Interface | None:
-    # As the reference: a loopback that matches first is kept until one for multicast comes, of which the one
-    # with the longest mask wins.
+    # As in the reference: among multicast interfaces the longest mask wins; a loopback interface is used only if no
+    # multicast interface matches.
     found: Interface | None = None
     for interface in matches:
         if interface.is_loopback:

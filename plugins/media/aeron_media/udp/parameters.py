@@ -1,6 +1,6 @@
-"""The keys of an `aeron:udp` URI that concern the channel, not the stream that runs over it.
+"""Keys of an `aeron:udp` URI that concern the channel, not the stream.
 
-Not here: the checks with the error codes that clients are told (aeron_core.uri.endpoint_parameters, channel).
+Not here: checks with error codes for clients (aeron_core.uri.endpoint_parameters, `channel`).
 """
 
 from __future__ import annotations
@@ -18,34 +18,40 @@ Size = Annotated[int, BeforeValidator(parse_size)]
 
 
 class UdpParameters(BaseModel):
-    """Parameters of a UDP channel; keys of the stream are passed over."""
+    """Parameters of a UDP channel; keys of the stream are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", arbitrary_types_allowed=True)
 
-    endpoint: Address | None = Field(None, description="Where receivers listen, host:port.")
+    endpoint: Address | None = Field(None, description="Address of the receivers, host:port.")
     interface: Interface | None = Field(
         None, description="Local interface: address[:port][/prefix] or {name}[:port]."
     )
     control: Address | None = Field(
-        None, description="Where a publication sends from and hears its receivers, host:port."
+        None, description="Address that a publication sends from and that receivers answer to, host:port."
     )
     control_mode: str = Field(
-        "", alias="control-mode", description="How destinations are known: manual, dynamic or response."
+        "", alias="control-mode", description="How destinations are found: manual, dynamic or response."
     )
-    tags: str | None = Field(None, description="Channel tag and entity tag, numbers with a comma between.")
-    ttl: int = Field(0, description="Hops of multicast, 0 for the driver's default.")
+    tags: str | None = Field(None, description="Channel tag and entity tag, numbers separated by a comma.")
+    ttl: int = Field(0, description="Multicast TTL, 0 for the default of the driver.")
     socket_sndbuf_length: Size = Field(
-        0, alias="so-sndbuf", description="SO_SNDBUF, 0 for the driver's default."
+        0, alias="so-sndbuf", description="SO_SNDBUF in bytes, 0 for the default of the driver."
     )
     socket_rcvbuf_length: Size = Field(
-        0, alias="so-rcvbuf", description="SO_RCVBUF, 0 for the driver's default."
+        0, alias="so-rcvbuf", description="SO_RCVBUF in bytes, 0 for the default of the driver."
     )
     media_rcv_timestamp_offset: str | None = Field(
-        None, alias="media-rcv-ts-offset", description="Where the kernel's time of reception goes."
+        None,
+        alias="media-rcv-ts-offset",
+        description="Offset of the receive timestamp of the kernel, or reserved.",
     )
     channel_rcv_timestamp_offset: str | None = Field(
-        None, alias="channel-rcv-ts-offset", description="Where the driver's time of reception goes."
+        None,
+        alias="channel-rcv-ts-offset",
+        description="Offset of the receive timestamp of the driver, or reserved.",
     )
     channel_snd_timestamp_offset: str | None = Field(
-        None, alias="channel-snd-ts-offset", description="Where the driver's time of sending goes."
+        None,
+        alias="channel-snd-ts-offset",
+        description="Offset of the send timestamp of the driver, or reserved.",
     )

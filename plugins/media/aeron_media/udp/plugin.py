@@ -9,7 +9,7 @@ from aeron_core.spi.hookspecs import MediaTransportFactory, hookimpl
 from aeron_media.udp import send_endpoint
 from aeron_media.udp.transport import UdpTransport
 
-#: The tables of C functions that the endpoints were compiled against.
+#: SPI version that the endpoints were compiled against.
 AERON_CORE_SPI_VERSION: Final = send_endpoint.AERON_CORE_SPI_VERSION
 
 

@@ -1,7 +1,7 @@
-"""Which port a channel gets that asks for port 0, where the driver has a range for such channels.
+"""Port ranges: chooses the port of a channel with port 0 from the range of the driver.
 
-Firewalls let a known range pass. Not here: ports that the operating system chooses.
-Source: aeron_port_manager.c; there, a port that another process has is an error.
+A known range can be opened in a firewall. Not here: ports that the operating system chooses.
+Source: aeron_port_manager.c, where a port used by another process is an error.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from aeron_core.spi.media import DatagramOptions, OpenDatagrams
 
 
 class WildcardPorts:
-    """Takes the ports of each range in turn, so that one that was just left rests. For the conductor."""
+    """Uses the ports of each range in turn, so that a closed port is not reused at once. Used by the conductor."""
 
     def __init__(self) -> None:
         self._next: dict[tuple[int, int], int] = {}
 
     def opener(self, ports: tuple[int, int], open_datagrams: OpenDatagrams) -> OpenDatagrams:
-        """Return what opens a socket on a port of the range where it is asked for port 0."""
+        """Return a function that opens sockets, and replaces port 0 by a free port of the range."""
         if ports == (0, 0):
             return open_datagrams
 
@@ -46,7 +46,7 @@ class WildcardPorts:
         raise OSError(errno.EADDRINUSE, f"no port is free from {ports[0]} to {ports[1]}")
 
     def _in_turn(self, ports: tuple[int, int]) -> Iterator[int]:
-        # Port 0 would be any.
+        # Binding port 0 would let the system choose.
         low, high = max(ports[0], 1), ports[1]
         first = self._next.get(ports, low)
         return chain(range(first, high + 1), range(low, first))

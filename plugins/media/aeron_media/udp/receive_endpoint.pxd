@@ -16,7 +16,7 @@ from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.setup cimport Setup
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport ReceiveChannelEndpoint, ReceiveDispatcher
-from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
 
@@ -29,33 +29,34 @@ cdef int64_t _NO_GROUP_TAG
 cdef class UdpReceiveEndpoint(ReceiveChannelEndpoint):
     cdef DatagramChannel _channel
     cdef bint _has_fixed_control
-    cdef SocketAddress _fixed_control       # where all that is said goes, whoever the sender is
-    cdef SocketAddress _new_control         # to be; the receiver's while `_has_new_control`, else the conductor's
+    cdef SocketAddress _fixed_control       # destination of all frames, whatever the source of the data
+    # Next value; owned by the receiver while `_has_new_control` is set, otherwise by the conductor.
+    cdef SocketAddress _new_control
     cdef AtomicLong _has_new_control
-    cdef AtomicLong _last_heard_ns          # when a valid packet came in, where there is a fixed control address
-    cdef SocketAddress _source              # of the packet in hand
+    cdef AtomicLong _last_heard_ns          # when a valid packet arrived, if there is a fixed control address
+    cdef SocketAddress _source              # of the current packet
     cdef ReceiveBatch _received             # shared by the endpoints of a receiver, used within one poll
-    cdef Setup _setup                       # frames are decoded into these again and again
+    cdef Setup _setup                       # reused to decode frames
     cdef Rttm _rttm
-    cdef AtomicBuffer _frame                # the control frame on its way out
-    cdef SendBatch _outgoing                # with that frame as its one entry
+    cdef AtomicBuffer _frame                # the control frame to be sent
+    cdef SendBatch _outgoing                # has that frame as its only entry
     cdef bint _has_group_tag
     cdef int64_t _group_tag
     cdef LossGenerator _data_loss           # deliberate
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
-    cdef IncomingLoss _incoming_loss        # deliberate, too
+    cdef IncomingLoss _incoming_loss        # deliberate
     cdef Clock _clock
-    cdef bint _stamps_media                 # data, with the kernel's time of reception
-    cdef bint _stamps_channel               # data, with ours
+    cdef bint _stamps_media                 # writes the kernel's receive time into data
+    cdef bint _stamps_channel               # writes our receive time into data
     cdef int64_t _media_stamp_offset        # in the payload, or that of the reserved value
     cdef int64_t _channel_stamp_offset
-    cdef int64_t _media_time_ns             # when the kernel received the packet in hand, 0 if it did not say
+    cdef int64_t _media_time_ns             # when the kernel received the current packet, 0 if unknown
     cdef FaultSlot _faults
     cdef Counter _bytes_received
-    cdef Counter _invalid_packets           # shared with the sender, so only ever added to
-    cdef Counter _short_sends               # the same
+    cdef Counter _invalid_packets           # shared with the sender, therefore changed by atomic addition only
+    cdef Counter _short_sends               # also shared
 
     @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t)
     cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil

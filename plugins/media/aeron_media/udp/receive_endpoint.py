@@ -1,8 +1,7 @@
-"""Receiving end of a UDP channel: data in, and what receivers have to say about it out.
+"""UDP receive endpoint: receives data, sends status messages, NAKs and other frames of receivers.
 
-Not here: which image a packet is for (the dispatcher), and opening the socket (transport).
-Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
-fault.
+Not here: finding the image of a packet (the dispatcher), and opening the socket (`transport`).
+Invariant: nothing is allocated per datagram, and no input raises: invalid packets are counted and logged as a fault.
 Source: aeron_receive_channel_endpoint.c.
 """
 
@@ -21,7 +20,8 @@ from aeron_core.protocol.frames.rttm import Rttm
 from aeron_core.protocol.frames.setup import Setup
 from aeron_core.spi.endpoints import Fault, ReceiveChannelEndpoint
 from aeron_core.uri.endpoint_parameters import EndpointParameters
-from aeron_media.udp.fault import FaultSlot
+from aeron_media.fault_slot import FaultSlot
+from aeron_media.udp.fault_texts import fault_text
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 MAX_CONTROL_FRAME_LENGTH: Final = wire.ERR_HEADER_LENGTH + wire.ERR_MAX_TEXT_LENGTH
 _TIMESTAMP_LENGTH = 8  # nanoseconds since the epoch
-_NO_GROUP_TAG = -1  # what an error frame says where its flag says that there is none
+_NO_GROUP_TAG = -1  # value in an error frame without a group tag
 
 
 class UdpReceiveEndpoint(ReceiveChannelEndpoint):
-    """Receives on one address; used by the receiver's thread, but for what `ChannelEndpoint` promises."""
+    """Receives on one address. Used by the receiver's thread, except for the methods of `ChannelEndpoint`."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         control: SocketAddress | None = None,
     ) -> None:
         if params.dispatcher is None:
-            raise TypeError("a receiving endpoint cannot be without a dispatcher")
+            raise TypeError("dispatcher=None: a receive endpoint needs a dispatcher")
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._channel = datagrams
@@ -76,7 +76,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._media_stamp_offset = stamps.media_rcv_timestamp_offset or 0
         self._channel_stamp_offset = stamps.channel_rcv_timestamp_offset or 0
         self._media_time_ns = 0
-        self._faults = FaultSlot()
+        self._faults = FaultSlot(fault_text, "socket")
         self._bytes_received = params.counters["bytes_received"]
         self._invalid_packets = params.counters["invalid_packets"]
         self._short_sends = params.counters["short_sends"]
@@ -94,7 +94,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         self._channel.close()
 
     def last_heard_ns(self) -> int | None:
-        """See `ReceiveChannelEndpoint.last_heard_ns`; known where there is a fixed control address."""
+        """See `ReceiveChannelEndpoint.last_heard_ns`; None without a fixed control address."""
         return self._last_heard_ns.get_acquire() if self._has_fixed_control else None
 
     def change_control(self, address: SocketAddress) -> bool:
@@ -105,7 +105,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         if address.family != local.family:
             raise OSError(errno.EAFNOSUPPORT, f"cannot answer at {address} from a socket bound to {local}")
         self._new_control.assign(address)
-        # Release: the receiver that sees the order sees the whole address.
+        # Release: a receiver that sees the flag also sees the complete address.
         self._has_new_control.set_release(1)
         return True
 
@@ -153,7 +153,7 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
             return self._on_setup(offset, length, now_ns)
         if frame_type == wire.TYPE_RTTM:
             return self._on_rttm(offset, length, now_ns)
-        # Frames that only a sender takes are valid, but not for us: ignored, as in the reference.
+        # Valid frames that are meant for senders are ignored, as in the reference.
         return 0
 
     def _is_lost(self, offset: int, length: int) -> bool:
@@ -170,13 +170,13 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
         return self._refuse(used) if used < 0 else used
 
     def _stamp(self, offset: int, end: int) -> int:
-        """Put the times of reception into each frame that begins a message."""
+        """Write the receive timestamps into each frame that begins a message."""
         now_ns = self._clock.epoch_ns()
-        # A socket that was asked for its times just before may have none of its first datagrams.
+        # The kernel may have no time for datagrams that arrived before the socket option was set.
         media_ns = self._media_time_ns if self._media_time_ns > 0 else now_ns
         while offset + wire.DATA_HEADER_LENGTH <= end:
             length = self._received.buffer.get_i32(offset)
-            # Whether the frames fit one another is for the image to say; nothing beyond the packet is touched.
+            # The image validates the frames; here, only bytes outside the packet must not be touched.
             if length < wire.DATA_HEADER_LENGTH or length > end - offset:
                 return 0
             if self._begins_message(offset):
@@ -262,10 +262,10 @@ class UdpReceiveEndpoint(ReceiveChannelEndpoint):
 
     def _refuse(self, reason: int) -> int:
         self._invalid_packets.get_and_add(1)
-        self._faults.keep(reason, self._source)
+        self._faults.keep(reason, 0, 0, 0, self._source)
         return 0
 
     def _keep_error(self, peer: SocketAddress) -> int:
-        self._faults.keep(self._channel.error_code, peer)
+        self._faults.keep(0, 0, 0, self._channel.error_code, peer)
         self._channel.error_code = 0
         return 0

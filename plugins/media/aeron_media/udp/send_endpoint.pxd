@@ -18,51 +18,45 @@ from aeron_core.protocol.frames.rttm cimport Rttm
 from aeron_core.protocol.frames.status_message cimport StatusMessage
 from aeron_core.spi.endpoints cimport SendChannelEndpoint, SendStream
 from aeron_media.udp.destinations cimport Destinations
-from aeron_media.udp.fault cimport FaultSlot
+from aeron_media.fault_slot cimport FaultSlot
 from aeron_media.udp.incoming_loss cimport IncomingLoss
 from aeron_media.udp.loss cimport LossGenerator
-
-
-@cython.final
-cdef class ResponseReceiver:
-    cdef SocketAddress address
-    cdef int64_t receives_until_ns          # nobody takes its place before
+from aeron_media.udp.lossy_sender cimport LossySender
+from aeron_media.udp.response_receivers cimport ResponseReceivers
 
 
 @cython.final
 cdef class UdpSendEndpoint(SendChannelEndpoint):
-    cdef DatagramChannel _channel           # that data leaves by
-    cdef DatagramChannel _control           # where receivers are heard: the same, but for multicast
-    cdef SocketAddress _remote              # where data goes; of several destinations, the one whose turn it is
+    cdef DatagramChannel _channel           # sends data
+    cdef DatagramChannel _control           # receives frames of receivers; another socket for multicast, otherwise the same
+    cdef SocketAddress _remote              # destination of data; with several, the current one
     cdef bint _is_multi_destination
     cdef Destinations _destinations
     cdef FanOut _fan_out
-    cdef SocketAddress _new_remote          # where it shall go; the sender's while `_has_new_remote`, else the conductor's
+    # Next value; owned by the sender while `_has_new_remote` is set, otherwise by the conductor.
+    cdef SocketAddress _new_remote
     cdef AtomicLong _has_new_remote
-    cdef SocketAddress _source              # of the packet in hand
+    cdef SocketAddress _source              # of the current packet
     cdef ReceiveBatch _received             # control frames
-    cdef SendBatch _survivors               # of deliberate loss
     cdef PointerMap _streams                # (stream id, session id) -> SendStream, borrowed
-    cdef bint _answers                      # each stream goes to whoever asked for its SETUP
-    cdef PointerMap _receivers              # (stream id, session id) -> ResponseReceiver, borrowed
-    cdef dict _receivers_by_key             # keeps them alive
-    cdef int64_t _receiver_timeout_ns
-    cdef StatusMessage _sm                  # frames are decoded into these again and again
+    cdef bint _answers                      # response channel: each stream goes to the receiver that requested it
+    cdef ResponseReceivers _receivers
+    cdef StatusMessage _sm                  # reused to decode frames
     cdef Nak _nak
     cdef ErrorFrame _error
     cdef Rttm _rttm
     cdef ResponseSetup _response_setup
-    cdef LossGenerator _data_loss           # deliberate
+    cdef LossySender _lossy                 # deliberate
     cdef LossGenerator _control_loss
     cdef bint _loses_data
     cdef bint _loses_control
-    cdef IncomingLoss _incoming_loss        # deliberate, too
+    cdef IncomingLoss _incoming_loss        # deliberate
     cdef Clock _clock
-    cdef bint _stamps                       # data, with the time of sending
+    cdef bint _stamps                       # writes the send time into data
     cdef int32_t _stamp_offset              # in the payload, or that of the reserved value
     cdef FaultSlot _faults
     cdef Counter _bytes_sent
-    cdef Counter _invalid_packets           # shared with the receiver, so only ever added to
+    cdef Counter _invalid_packets           # shared with the receiver, therefore changed by atomic addition only
     cdef Counter _status_messages_received
     cdef Counter _naks_received
     cdef Counter _error_frames_received
@@ -71,15 +65,6 @@ cdef class UdpSendEndpoint(SendChannelEndpoint):
     cdef int32_t _send_to_all(self, SendBatch batch) except -1 nogil
     @cython.locals(taken=int32_t)
     cdef int32_t _send_to_remote(self, SendBatch batch) except -1 nogil
-    cdef bint _turn_to_receiver_of(self, SendStream stream) except -1 nogil
-    @cython.locals(key=int64_t, is_end=bint)
-    cdef int32_t _note_receiver(self, int64_t now_ns) except -1 nogil
-    cdef int32_t _add_receiver(self, int64_t key) except -1 nogil
-    cdef int32_t _send_survivors(self, SendBatch batch) except -1 nogil
-    @cython.locals(offset=int32_t, length=int32_t, step=int32_t)
-    cdef bint _send_survivors_of(self, SendBatch batch, int32_t index) except -1 nogil
-    @cython.locals(is_done=bint)
-    cdef bint _flush_survivors(self) except -1 nogil
     @cython.locals(offset=int64_t, end=int64_t, step=int32_t, segment_length=int32_t, frames=int32_t)
     cdef int32_t _on_slot(self, int32_t slot, int64_t now_ns) except -1 nogil
     @cython.locals(frame_type=int32_t)

@@ -1,8 +1,7 @@
-"""Sending end of a UDP channel: data out, and what receivers say about it back in.
+"""UDP send endpoint: sends data, receives status messages, NAKs and other frames of receivers.
 
-Not here: what to send and when (the streams), and opening the socket (transport).
-Invariant: nothing is allocated for a datagram, and no bytes of a peer raise; they are counted and kept as a
-fault.
+Not here: what to send and when (the streams), and opening the socket (`transport`).
+Invariant: nothing is allocated per datagram, and no input raises: invalid packets are counted and logged as a fault.
 Source: aeron_send_channel_endpoint.c.
 """
 
@@ -29,39 +28,26 @@ from aeron_core.protocol.frames.status_message import StatusMessage
 from aeron_core.spi.endpoints import Fault, SendChannelEndpoint, SendStream
 from aeron_core.uri.endpoint_parameters import EndpointParameters
 from aeron_media._native.destination_table import FanOut
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.udp.destinations import Destinations
-from aeron_media.udp.fault import FaultSlot
+from aeron_media.udp.fault_texts import fault_text
 from aeron_media.udp.incoming_loss import IncomingLoss
 from aeron_media.udp.loss import LossGenerator
+from aeron_media.udp.lossy_sender import LossySender
+from aeron_media.udp.response_receivers import ResponseReceivers
 
 if TYPE_CHECKING:
     from aeron_core.spi.media import SendEndpointParams
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
-#: How long who receives responses may be silent before somebody else can ask for them in its place.
-#: Source: AERON_SEND_CHANNEL_ENDPOINT_DESTINATION_TIMEOUT_NS, of which the reference makes no such use.
-RESPONSE_RECEIVER_TIMEOUT_NS: Final = 5_000_000_000
-
-
-class ResponseReceiver:
-    """To whom the responses of one stream go."""
-
-    def __init__(self, address: SocketAddress) -> None:
-        self.address = address
-        self.receives_until_ns = 0
-
-
 class UdpSendEndpoint(SendChannelEndpoint):
-    """Sends to one address; used by the sender's thread, but for what `ChannelEndpoint` promises.
+    """Sends to one address or to several destinations; a response channel sends each stream to its own receiver.
 
-    That of a response channel sends each stream to whoever has asked for its SETUP last. Unlike with the reference,
-    nobody can ask for what somebody else receives already.
+    Used by the sender's thread, except for the methods of `ChannelEndpoint`.
     """
-
-    _receivers_by_key: dict[int, ResponseReceiver]
 
     def __init__(
         self,
@@ -83,18 +69,15 @@ class UdpSendEndpoint(SendChannelEndpoint):
         self._has_new_remote = AtomicLong()
         self._source = SocketAddress()
         self._received = ReceiveBatch(params.receive_slots)
-        self._survivors = SendBatch()
         self._streams = PointerMap()
         self._answers = asked.is_response
-        self._receivers = PointerMap()
-        self._receivers_by_key = {}
-        self._receiver_timeout_ns = RESPONSE_RECEIVER_TIMEOUT_NS
+        self._receivers = ResponseReceivers()
         self._sm = StatusMessage()
         self._nak = Nak()
         self._error = ErrorFrame()
         self._rttm = Rttm()
         self._response_setup = ResponseSetup()
-        self._data_loss = LossGenerator(params.data_loss)
+        self._lossy = LossySender(datagrams, params.data_loss)
         self._control_loss = LossGenerator(params.control_loss)
         self._loses_data = params.data_loss.rate > 0
         self._loses_control = params.control_loss.rate > 0
@@ -103,7 +86,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         stamp_offset = asked.channel_snd_timestamp_offset
         self._stamps = stamp_offset is not None
         self._stamp_offset = stamp_offset or 0
-        self._faults = FaultSlot()
+        self._faults = FaultSlot(fault_text, "socket")
         self._bytes_sent = params.counters["bytes_sent"]
         self._invalid_packets = params.counters["invalid_packets"]
         self._status_messages_received = params.counters["status_messages_received"]
@@ -160,7 +143,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
             )
         self._channel.connect(address)
         self._new_remote.assign(address)
-        # Release: the sender that sees the order sees the whole address.
+        # Release: a sender that sees the flag also sees the complete address.
         self._has_new_remote.set_release(1)
         return True
 
@@ -172,19 +155,20 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return 0
 
     def remove_stream(self, stream: SendStream) -> int:
-        """See `SendChannelEndpoint.remove_stream`; another stream of the same ids stays."""
+        """See `SendChannelEndpoint.remove_stream`; another stream with the same ids stays."""
         key = pair_key(stream.stream_id, stream.session_id)
         if self._streams.get(key) == cython.cast(cython.pointer(PyObject), stream):
             self._streams.remove(key)
             if self._answers:
                 self._receivers.remove(key)
-                with cython.gil:
-                    self._receivers_by_key.pop(key, None)
         return 0
 
     def send(self, stream: SendStream, batch: SendBatch) -> int:
-        """See `SendChannelEndpoint.send`; what is lost on purpose counts as taken."""
-        if self._answers and not self._turn_to_receiver_of(stream):
+        """See `SendChannelEndpoint.send`; deliberately lost datagrams count as sent."""
+        if self._answers and not self._receivers.find(
+            pair_key(stream.stream_id, stream.session_id), self._remote
+        ):
+            # Nothing is sent before a receiver is known.
             return batch.count
         if self._stamps:
             batch.stamp(self._stamp_offset, self._clock.epoch_ns())
@@ -193,7 +177,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         return self._send_to_remote(batch)
 
     def _send_to_all(self, batch: SendBatch) -> int:
-        # Unlike the reference, which has nothing sent where one destination fails: the others must not wait for it.
+        # Unlike in the reference, a destination that fails does not stop sending to the others.
         count = self._destinations.start_round()
         if count == 0:
             return batch.count
@@ -201,7 +185,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         is_sent = False
         for turn in range(count):
             self._destinations.copy_address(turn, self._remote)
-            # Without an address, where a name is still being looked for.
+            # The address is not set while a name is being resolved.
             if self._remote.is_set():
                 self._fan_out.note(batch, self._send_to_remote(batch))
                 is_sent = True
@@ -211,70 +195,18 @@ class UdpSendEndpoint(SendChannelEndpoint):
         if self._has_new_remote.get_acquire():
             self._remote.assign(self._new_remote)
             self._has_new_remote.set_release(0)
-        taken = self._send_survivors(batch) if self._loses_data else self._channel.send(batch, self._remote)
+        taken = (
+            self._lossy.send(batch, self._remote)
+            if self._loses_data
+            else self._channel.send(batch, self._remote)
+        )
         if self._channel.error_code != 0:
             self._keep_error(self._remote)
         self._bytes_sent.get_and_add(batch.length_of_first(taken))
         return taken
 
-    def _turn_to_receiver_of(self, stream: SendStream) -> bool:
-        """Return whether it is known where the responses go; before that nothing leaves."""
-        found = self._receivers.get(pair_key(stream.stream_id, stream.session_id))
-        if found == cython.NULL:
-            return False
-        self._remote.assign(cython.cast(ResponseReceiver, found).address)
-        return True
-
-    def _note_receiver(self, now_ns: int) -> int:
-        """Take a status message as a question for responses, or as a sign that they are received."""
-        key = pair_key(self._sm.stream_id, self._sm.session_id)
-        found = self._receivers.get(key)
-        if not self._sm.flags & wire.SM_FLAG_SEND_SETUP:
-            if found != cython.NULL and cython.cast(ResponseReceiver, found).address.equals(self._source):
-                is_end = self._sm.flags & wire.SM_FLAG_EOS
-                cython.cast(ResponseReceiver, found).receives_until_ns = (
-                    0 if is_end else now_ns + self._receiver_timeout_ns
-                )
-            return 0
-        if found == cython.NULL:
-            return self._add_receiver(key)
-        if now_ns >= cython.cast(ResponseReceiver, found).receives_until_ns:
-            cython.cast(ResponseReceiver, found).address.assign(self._source)
-        return 0
-
-    def _add_receiver(self, key: int) -> int:
-        with cython.gil:
-            receiver = ResponseReceiver(self._source.copy())
-            self._receivers_by_key[key] = receiver
-            return self._receivers.put(key, cython.cast(cython.pointer(PyObject), receiver))
-
-    def _send_survivors(self, batch: SendBatch) -> int:
-        for index in range(batch.count):
-            if not self._send_survivors_of(batch, index):
-                return index
-        return batch.count
-
-    def _send_survivors_of(self, batch: SendBatch, index: int) -> bool:
-        self._survivors.clear()
-        offset = 0
-        length = batch.length_of(index)
-        while offset < length:
-            step = min(batch.segment_length_of(index), length - offset)
-            if not self._data_loss.should_drop():
-                if self._survivors.is_full() and not self._flush_survivors():
-                    return False
-                self._survivors.add_part(batch, index, offset, step)
-            offset += step
-        return self._flush_survivors()
-
-    def _flush_survivors(self) -> bool:
-        sent = self._channel.send(self._survivors, self._remote)
-        is_done = sent == self._survivors.count
-        self._survivors.clear()
-        return is_done
-
     def descriptor(self) -> int:
-        """See `SendChannelEndpoint.descriptor`; destinations that went silent must be noticed, too."""
+        """See `SendChannelEndpoint.descriptor`; with several destinations the endpoint is polled for timeouts."""
         if self._is_multi_destination:
             return wire.NO_DESCRIPTOR
         return self._control.descriptor()
@@ -287,7 +219,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
         for slot in range(self._control.receive(self._received)):
             frames += self._on_slot(slot, now_ns)
         if self._control.error_code != 0:
-            self._faults.keep(self._control.error_code, self._remote)
+            self._faults.keep(0, 0, 0, self._control.error_code, self._remote)
             self._control.error_code = 0
         return frames
 
@@ -330,7 +262,7 @@ class UdpSendEndpoint(SendChannelEndpoint):
 
     def _on_status_message(self, offset: int, length: int, now_ns: int) -> int:
         self._sm.decode(self._received.buffer, offset, length)
-        # The stream knows the length of its terms and looks closer.
+        # The stream checks again with the length of its terms.
         if not self._sm.is_valid(wire.TERM_MAX_LENGTH):
             return self._refuse(wire.FRAME_BAD_FIELD)
         self._status_messages_received.increment_release()
@@ -339,12 +271,12 @@ class UdpSendEndpoint(SendChannelEndpoint):
             found != cython.NULL
             and cython.cast(SendStream, found).on_status_message(self._sm, self._source, now_ns) != 0
         ):
-            # Whoever makes up positions is not sent anything.
+            # The stream rejected the position: the source does not become a destination.
             return 0
         if self._is_multi_destination:
             self._destinations.on_status_message(self._sm.receiver_id, self._source, now_ns)
         if self._answers and found != cython.NULL:
-            self._note_receiver(now_ns)
+            self._receivers.on_status_message(self._sm, self._source, now_ns)
         return 0
 
     def _on_nak(self, offset: int, length: int, now_ns: int) -> int:
@@ -387,15 +319,15 @@ class UdpSendEndpoint(SendChannelEndpoint):
                 return cython.cast(SendStream, found).on_response_setup(
                     self._response_setup, self._source, now_ns
                 )
-        # Frames that only a receiver takes are valid, but not for us: ignored, as in the reference.
+        # Valid frames that are meant for receivers are ignored, as in the reference.
         return 0
 
     def _refuse(self, reason: int) -> int:
         self._invalid_packets.get_and_add(1)
-        self._faults.keep(reason, self._source)
+        self._faults.keep(reason, 0, 0, 0, self._source)
         return 0
 
     def _keep_error(self, peer: SocketAddress) -> int:
-        self._faults.keep(self._channel.error_code, peer)
+        self._faults.keep(0, 0, 0, self._channel.error_code, peer)
         self._channel.error_code = 0
         return 0

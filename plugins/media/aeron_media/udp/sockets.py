@@ -1,4 +1,4 @@
-"""Opens UDP sockets, and finds out what the kernel does for them.
+"""UDP sockets: opening, and detection of kernel features.
 
 Not here: sending and receiving (aeron_core._native.datagrams).
 Source: aeron_udp_channel_transport.c.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import ipaddress
 import os
 import socket
 import struct
@@ -17,12 +16,13 @@ from typing import Final
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.datagrams import UdpSocket
 from aeron_core.spi.media import DatagramOptions
+from aeron_media.udp.interfaces import is_multicast
 
 SOL_UDP: Final = socket.IPPROTO_UDP
-# Source: include/uapi/linux/udp.h; Python's socket module does not name them.
+# Source: include/uapi/linux/udp.h; missing in Python's socket module.
 UDP_SEGMENT: Final = 103
 UDP_GRO: Final = 104
-# Source: include/uapi/linux/in.h, in6.h; nor these.
+# Source: include/uapi/linux/in.h, in6.h; missing as well.
 IP_MULTICAST_ALL: Final = 49
 IPV6_MULTICAST_ALL: Final = 29
 # Source: include/uapi/asm-generic/socket.h.
@@ -32,7 +32,7 @@ _PROBE_TIMEOUT_S: Final = 0.5  # invented: loopback takes microseconds
 
 
 def open_datagrams(options: DatagramOptions) -> UdpSocket:
-    """Return a socket that is bound, and connected where asked; raises OSError that names the address."""
+    """Return a socket that is bound, and connected if requested; raise OSError that names the address."""
     sock = socket.socket(options.bind.family, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)
@@ -41,7 +41,7 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
         if options.wants_media_timestamps:
             sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        if _is_group(options.bind):
+        if is_multicast(options.bind):
             _join(sock, options)
         else:
             _bind(sock, options.bind)
@@ -58,7 +58,7 @@ def open_datagrams(options: DatagramOptions) -> UdpSocket:
 
 @functools.cache
 def detect_gso() -> bool:
-    """Return whether the kernel cuts one send into several datagrams; asks it once, over loopback."""
+    """Return whether the kernel supports UDP_SEGMENT (GSO); tested once, over loopback."""
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
@@ -75,7 +75,7 @@ def detect_gso() -> bool:
 
 @functools.cache
 def detect_gro() -> bool:
-    """Return whether the kernel joins received datagrams."""
+    """Return whether the kernel supports UDP_GRO; tested once."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             sock.setsockopt(SOL_UDP, UDP_GRO, 1)
@@ -93,10 +93,6 @@ def _set_lengths(sock: socket.socket, options: DatagramOptions) -> None:
             sock.setsockopt(socket.SOL_SOCKET, option, length)
 
 
-def _is_group(address: SocketAddress) -> bool:
-    return ipaddress.ip_address(address.packed).is_multicast
-
-
 def _set_multicast_interface(sock: socket.socket, interface: SocketAddress, options: DatagramOptions) -> None:
     if interface.family == socket.AF_INET6:
         sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, options.interface_index)
@@ -110,7 +106,7 @@ def _set_multicast_interface(sock: socket.socket, interface: SocketAddress, opti
 
 def _join(sock: socket.socket, options: DatagramOptions) -> None:
     group = options.bind
-    # Everybody on this machine who listens to the group has its port.
+    # Several sockets on this machine may join the group on the same port.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     is_ipv6 = group.family == socket.AF_INET6
@@ -128,7 +124,7 @@ def _join(sock: socket.socket, options: DatagramOptions) -> None:
 
 
 def _hear_joined_groups_only(sock: socket.socket, *, is_ipv6: bool) -> None:
-    # Otherwise the kernel hands over what is for any group that anybody on this machine has joined.
+    # By default Linux also delivers datagrams of groups that other sockets on this machine have joined.
     level, option = (
         (socket.IPPROTO_IPV6, IPV6_MULTICAST_ALL) if is_ipv6 else (socket.IPPROTO_IP, IP_MULTICAST_ALL)
     )

@@ -28,7 +28,7 @@ from aeron_media.udp.sockets import detect_gro, detect_gso, open_datagrams
 
 
 class UdpTransport(MediaTransport):
-    """Makes endpoints of UDP channels."""
+    """Opens endpoints of UDP channels."""
 
     parameters = UdpParameters
 
@@ -37,7 +37,7 @@ class UdpTransport(MediaTransport):
 
     @property
     def supports_gso(self) -> bool:
-        """Whether the kernel cuts one send into several datagrams."""
+        """Whether the kernel splits one send into several datagrams."""
         return detect_gso()
 
     @property
@@ -69,14 +69,14 @@ class UdpTransport(MediaTransport):
             wants_gso=params.uses_gso,
         )
         opener = _opener(params)
-        # As in the reference: only where receivers are told the port by the URI, which names it.
+        # As in the reference: the port range is used only if the URI has a control address.
         if channel.has_explicit_control:
             opener = self._ports.opener(params.wildcard_ports, opener)
         return UdpSendEndpoint(params, opener(options), channel.remote, destinations=destinations)
 
     def _open_to_group(self, params: SendEndpointParams, channel: UdpChannel) -> SendChannelEndpoint:
-        # Two sockets, as in the reference: the one that data leaves by may be connected, and would then hear only
-        # what comes from the group's own address.
+        # Two sockets, as in the reference: if the data socket is connected, it receives only from the address of the
+        # group.
         group = _multicast_options(params, channel)
         opener = _opener(params)
         control = opener(replace(group, bind=channel.remote_control))
@@ -111,7 +111,7 @@ class UdpTransport(MediaTransport):
             bind=channel.remote,
             sndbuf_length=params.sndbuf_length,
             rcvbuf_length=params.rcvbuf_length,
-            # Datagrams that the kernel joined have one time together.
+            # Datagrams joined by GRO share one timestamp.
             wants_gro=params.uses_gro and not has_media_timestamps,
             wants_media_timestamps=has_media_timestamps,
         )

@@ -1,4 +1,4 @@
-"""A queue of bytes in memory of a budget."""
+"""Byte queues, and the memory budget that they share."""
 
 import pytest
 from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
@@ -10,7 +10,7 @@ def put(queue, data):
     return queue.append(AtomicBuffer(data), 0, len(data))
 
 
-def test_a_queue_gives_back_what_was_put_in_in_its_order():
+def test_a_queue_returns_bytes_in_the_order_of_their_addition():
     queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
     expected = bytearray()
 
@@ -25,7 +25,7 @@ def test_a_queue_gives_back_what_was_put_in_in_its_order():
         assert queue.size == len(queue) == len(expected)
 
 
-def test_a_new_queue_and_one_that_was_released_hold_nothing():
+def test_a_new_queue_and_a_released_queue_allocate_nothing():
     budget = MemoryBudget(1 << 20)
     queue = ByteQueue(budget, 1 << 20)
     assert (queue.capacity, budget.used) == (0, 0)
@@ -60,7 +60,7 @@ def test_a_queue_grows_up_to_its_bound_and_no_further():
     assert queue.reserve(1 << 62) == 0
 
 
-def test_room_that_was_consumed_is_used_again_without_growing():
+def test_consumed_space_is_reused_without_growing():
     queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
     put(queue, bytes(4096))
     queue.consume(4000)
@@ -82,7 +82,7 @@ def test_queues_of_one_budget_never_hold_more_than_it_allows_together():
     assert budget.used == 8192
 
 
-def test_a_queue_that_is_dropped_gives_its_memory_back():
+def test_a_deleted_queue_frees_its_memory():
     budget = MemoryBudget(1 << 20)
     queue = ByteQueue(budget, 1 << 20)
     put(queue, bytes(100_000))
@@ -92,7 +92,7 @@ def test_a_queue_that_is_dropped_gives_its_memory_back():
     assert budget.used == 0
 
 
-def test_memory_that_was_given_back_serves_the_next_whatever_its_length():
+def test_freed_memory_is_reused_for_any_length():
     budget = MemoryBudget(1 << 30)
     for length in [1, 100, 5000, 70_000, 300_000, 9000, 1, 200_000, 20_000, 70_000] * 3:
         queue = ByteQueue(budget, 1 << 20)
@@ -102,7 +102,7 @@ def test_memory_that_was_given_back_serves_the_next_whatever_its_length():
         assert queue.to_bytes() == data
 
 
-def test_only_what_is_there_is_consumed():
+def test_only_existing_bytes_are_consumed():
     queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20)
     put(queue, b"abc")
 
@@ -110,7 +110,7 @@ def test_only_what_is_there_is_consumed():
     assert queue.consume(100) == 0
 
 
-def test_a_lead_stays_free_whatever_goes_in_and_out():
+def test_a_lead_stays_free_while_bytes_are_added_and_removed():
     queue = ByteQueue(MemoryBudget(1 << 20), 1 << 20, 32)
     expected = b""
     for length in (1, 4000, 5000, 60_000, 3):
@@ -128,7 +128,7 @@ def test_a_lead_stays_free_whatever_goes_in_and_out():
     assert (queue.start, queue.capacity) == (0, 0)
 
 
-def test_a_lead_is_part_of_what_a_queue_may_hold():
+def test_a_lead_counts_towards_the_capacity():
     queue = ByteQueue(MemoryBudget(1 << 20), 100, 32)
     assert not queue.reserve(69)
     assert queue.reserve(68)
@@ -155,7 +155,7 @@ def test_impossible_bounds_are_refused(call, message):
         call()
 
 
-def test_a_queue_takes_no_more_than_it_needs_where_memory_is_scarce():
+def test_a_queue_allocates_no_more_than_it_needs_if_the_budget_is_small():
     budget = MemoryBudget(20_000)
     queue = ByteQueue(budget, 1 << 20)
     assert queue.reserve(10_000)

@@ -5,7 +5,7 @@ import threading
 from aeron_media._native.spin_lock import SpinLock
 
 
-def test_a_lock_is_taken_once_and_given_back():
+def test_a_lock_is_held_once_and_released():
     lock = SpinLock()
     assert lock.try_take()
     assert not lock.try_take()
@@ -13,7 +13,7 @@ def test_a_lock_is_taken_once_and_given_back():
     assert lock.try_take()
 
 
-def test_who_takes_a_lock_waits_for_whoever_has_it():
+def test_taking_a_lock_waits_for_its_holder():
     lock = SpinLock()
     order = []
     lock.take()
@@ -32,7 +32,7 @@ def test_who_takes_a_lock_waits_for_whoever_has_it():
     assert lock.try_take()
 
 
-#: What a process ends with in time, unless who waits for a lock keeps others from running Python.
+#: Completes only if waiting for a lock releases the GIL.
 CONTENTION = """
 import threading
 from aeron_media._native.spin_lock import SpinLock
@@ -41,7 +41,7 @@ lock = SpinLock()
 lock.take()
 is_waiting = threading.Event()
 thread = threading.Thread(target=lambda: (is_waiting.set(), lock.take()))
-# Who waits for the event runs on when the other gives up the GIL, and not before.
+# The waiting thread of the event continues only when the other thread releases the GIL.
 thread.start()
 is_waiting.wait()
 lock.give()
@@ -49,5 +49,5 @@ thread.join()
 """
 
 
-def test_who_waits_for_a_lock_lets_its_holder_run_python():
+def test_waiting_for_a_lock_releases_the_gil():
     subprocess.run([sys.executable, "-c", CONTENTION], check=True, timeout=60)

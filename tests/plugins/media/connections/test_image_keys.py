@@ -1,4 +1,4 @@
-"""What a channel URI may say of the images of connections."""
+"""URI keys of images: term-length, mtu and rcv-wnd."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def resolve(channel, keys, *, is_publication=False):
         "|rcv-wnd=4095",
     ],
 )
-def test_images_that_cannot_be_are_refused_with_the_key(channel, keys):
+def test_impossible_images_are_refused_with_the_key(channel, keys):
     with pytest.raises(ChannelUriError, match=rf"{keys[1:]} in .*: must be"):
         resolve(channel, keys)
 
 
 @pytest.mark.parametrize("term_length", ["0", "1", "32k", "100k", "2g"])
-def test_a_term_length_that_cannot_be_is_refused_with_the_key(term_length):
+def test_an_invalid_term_length_is_refused_with_the_key(term_length):
     with pytest.raises(ChannelUriError, match=f"term-length={term_length} in .*: must be"):
         resolve("aeron:lumberjack?endpoint=127.0.0.1:5044", f"|term-length={term_length}")
 
@@ -55,9 +55,9 @@ def test_publications_have_no_images(channel):
     assert resolve(channel, "|rcv-wnd=1", is_publication=True)
 
 
-def test_a_window_with_no_room_for_the_longest_message_of_a_pair_is_refused():
+def test_a_window_without_space_for_the_longest_message_is_refused():
     with pytest.raises(
-        ChannelUriError, match=r"rcv-wnd=64k in .*: has room for messages of 32736 bytes alone"
+        ChannelUriError, match=r"rcv-wnd=64k in .*: has space for messages of 32736 bytes only"
     ):
         PairTransport().resolve_channel(
             ChannelUri.parse("aeron:sp?endpoint=127.0.0.1:5044|mode=listen|max-message=40k|rcv-wnd=64k"),
@@ -68,11 +68,11 @@ def test_a_window_with_no_room_for_the_longest_message_of_a_pair_is_refused():
 
 @pytest.mark.parametrize("mtu", [64, 96, 1408, 8192, 32768])
 @pytest.mark.parametrize("window", [None, 4096, 8192, 32768, 65536, 1 << 20])
-def test_the_longest_message_has_room_behind_padding_that_is_nearly_as_long(mtu, window):
+def test_the_longest_message_fits_behind_padding_that_is_nearly_as_long(mtu, window):
     length = longest_message(65536, mtu, window)
     frames = positions.fragmented_length(length, mtu - 32)
     assert 0 <= length <= positions.max_message_length(65536)
     assert 2 * frames - 32 <= min(window or 32768, 32768)
-    # A byte more would not do, unless for the term.
+    # One byte more would not fit, unless the term limits the length.
     more = positions.fragmented_length(length + 1, mtu - 32)
     assert length == 8192 or 2 * more > min(window or 32768, 32768)

@@ -1,4 +1,4 @@
-"""Real TCP on loopback."""
+"""TCP sockets on loopback."""
 
 import errno
 import select
@@ -8,7 +8,7 @@ import pytest
 from aeron_media.connections.sockets import SystemConnections
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
@@ -17,21 +17,21 @@ LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 def wait_for(condition, timeout_s=10):
     deadline = time.monotonic() + timeout_s
     while not (result := condition()):
-        assert time.monotonic() < deadline, "nothing came"
+        assert time.monotonic() < deadline, "timed out"
         select.select([], [], [], 0.001)
     return result
 
 
 @pytest.fixture
 def listener():
-    made = SystemConnections().listen(StreamOptions(LOOPBACK))
+    made = SystemConnections().listen(ListenOptions(LOOPBACK))
     yield made
     made.close()
 
 
 @pytest.fixture
 def ends(listener):
-    """Both ends of a connection: who connected, and who accepted."""
+    """Both ends of a connection: the connecting one and the accepting one."""
     caller = ConnectionProbe(SystemConnections().new_connection())
     caller.connect(listener.local_address())
     taker, _ = wait_for(lambda: accept(listener))
@@ -41,7 +41,7 @@ def ends(listener):
     taker.close()
 
 
-def test_what_one_end_sends_the_other_receives(ends):
+def test_bytes_are_exchanged_in_both_directions(ends):
     caller, taker = ends
     assert caller.send(b"window") == 6
     assert wait_for(taker.receive) == b"window"
@@ -49,7 +49,7 @@ def test_what_one_end_sends_the_other_receives(ends):
     assert wait_for(caller.receive) == b"ack"
 
 
-def test_a_listener_says_who_has_connected(listener):
+def test_a_listener_returns_the_address_of_the_peer(listener):
     caller = ConnectionProbe(SystemConnections().new_connection())
     assert accept(listener) is None
     caller.connect(listener.local_address())
@@ -63,11 +63,11 @@ def test_nothing_to_receive_is_not_the_end(ends):
     assert taker.receive() is None
     caller.end()
     wait_for(lambda: taker.receive() == b"")
-    taker.send(b"still heard")
-    assert wait_for(caller.receive) == b"still heard"
+    taker.send(b"still open")
+    assert wait_for(caller.receive) == b"still open"
 
 
-def test_a_full_connection_takes_nothing_more(ends):
+def test_a_full_connection_accepts_no_more_bytes(ends):
     caller, taker = ends
     sent = 0
     while taken := caller.send(bytes(65536)):
@@ -78,7 +78,7 @@ def test_a_full_connection_takes_nothing_more(ends):
         received += len(wait_for(taker.receive))
 
 
-def test_an_aborted_connection_is_a_failure_at_the_other_end(ends):
+def test_an_aborted_connection_fails_at_the_other_end(ends):
     caller, taker = ends
     caller.close(aborts=True)
 
@@ -91,7 +91,7 @@ def test_an_aborted_connection_is_a_failure_at_the_other_end(ends):
     assert wait_for(failure) == errno.ECONNRESET
 
 
-def test_a_refused_connection_says_why(listener):
+def test_a_refused_connection_has_an_error_code(listener):
     address = listener.local_address()
     listener.close()
     caller = ConnectionProbe(SystemConnections().new_connection())
@@ -105,7 +105,7 @@ def test_a_refused_connection_says_why(listener):
     assert refusal.value.errno == errno.ECONNREFUSED
 
 
-def test_a_stream_can_be_opened_again(listener, ends):
+def test_a_connection_can_be_opened_again(listener, ends):
     caller, _ = ends
     caller.connect(listener.local_address())
     taker, _ = wait_for(lambda: accept(listener))
@@ -113,14 +113,14 @@ def test_a_stream_can_be_opened_again(listener, ends):
     assert wait_for(taker.receive) == b"again"
 
 
-def test_a_stream_that_is_not_open_fails():
+def test_a_connection_that_is_not_open_fails():
     for attempt in (lambda probe: probe.receive(), lambda probe: probe.send(b"x")):
         with pytest.raises(OSError) as failure:  # noqa: PT011 - the number is looked at below
             attempt(ConnectionProbe(SystemConnections().new_connection()))
         assert failure.value.errno == errno.ENOTCONN
 
 
-def test_a_port_that_is_taken_is_named(listener):
+def test_a_port_in_use_is_named(listener):
     address = listener.local_address()
     with pytest.raises(OSError, match=f"cannot listen at {address}"):
-        SystemConnections().listen(StreamOptions(address))
+        SystemConnections().listen(ListenOptions(address))

@@ -1,4 +1,4 @@
-"""Unix sockets, by path and by name."""
+"""Unix sockets with paths and abstract names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import pytest
 from aeron_media.connections.unix_sockets import UnixConnections
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 
 def wait_for(condition, timeout_s=10):
     deadline = time.monotonic() + timeout_s
     while not (result := condition()):
-        assert time.monotonic() < deadline, "nothing came"
+        assert time.monotonic() < deadline, "timed out"
         select.select([], [], [], 0.001)
     return result
 
 
 def listen(path, permissions=None):
-    return UnixConnections(permissions).listen(StreamOptions(SocketAddress.unix(path)))
+    return UnixConnections(permissions).listen(ListenOptions(SocketAddress.unix(path)))
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])
-def test_what_one_end_sends_the_other_receives(path, is_abstract):
+def test_bytes_are_exchanged_in_both_directions(path, is_abstract):
     address = b"\0" + path if is_abstract else path
     listener = listen(address)
     caller = ConnectionProbe(UnixConnections().new_connection())
@@ -50,14 +50,14 @@ def test_what_one_end_sends_the_other_receives(path, is_abstract):
         end.close()
 
 
-def test_a_path_goes_with_its_listener(path):
+def test_a_path_is_removed_with_its_listener(path):
     listener = listen(path)
     assert stat.S_ISSOCK(os.lstat(path).st_mode)
     listener.close()
     assert not os.path.lexists(path)
 
 
-def test_a_path_that_is_another_listeners_by_now_stays(path):
+def test_a_path_that_another_listener_has_replaced_stays(path):
     first = listen(path)
     os.unlink(path)
     second = listen(path)
@@ -66,14 +66,14 @@ def test_a_path_that_is_another_listeners_by_now_stays(path):
     second.close()
 
 
-def test_a_path_that_nobody_listens_at_any_more_is_taken_over(path):
+def test_a_path_without_a_listener_is_replaced(path):
     dead = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     dead.bind(path)
     dead.close()
     listen(path).close()
 
 
-def test_a_path_that_somebody_listens_at_is_left_alone(path):
+def test_a_path_with_a_listener_is_left_alone(path):
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as alive:
         alive.bind(path)
         alive.listen()
@@ -82,19 +82,19 @@ def test_a_path_that_somebody_listens_at_is_left_alone(path):
     assert os.path.lexists(path)
 
 
-def test_a_file_that_is_no_socket_is_left_alone(path, tmp_path):
+def test_a_file_that_is_not_a_socket_is_left_alone(path, tmp_path):
     (tmp_path / "socket").write_text("precious", encoding="utf-8")
     with pytest.raises(OSError, match="cannot listen at"):
         listen(path)
     assert (tmp_path / "socket").read_text(encoding="utf-8") == "precious"
 
 
-def test_permissions_are_those_that_were_asked_for(path):
+def test_permissions_are_set_as_requested(path):
     listener = listen(path, 0o600)
     assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
     listener.close()
 
 
-def test_a_directory_that_is_not_there_is_named(tmp_path):
+def test_a_missing_directory_is_named(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         listen(os.fsencode(tmp_path / "nowhere" / "socket"))

@@ -359,7 +359,7 @@ def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):
 
 def test_an_address_that_is_taken_is_refused(tmp_path):
     with Reading(tmp_path, stream_ids=()) as reading:
-        reading.streams.serve(ADDRESS)
+        reading.connections.serve(ADDRESS)
         with pytest.raises(RegistrationError, match=r"cannot listen at 127\.0\.0\.1:5044"):
             reading.subscribe(7)
 
@@ -382,12 +382,16 @@ def test_windows_without_events_keep_nobody_alive_and_nothing_waiting(reading):
 @pytest.mark.parametrize(
     ("existing", "asked", "named"),
     [
-        ("|ack=received", "", "ack=consumed in .*: is received for those who share this address already"),
-        ("", "|ack=received", "ack=received in .*: is consumed for those"),
-        ("|max-connections=2", "|max-connections=3", "max-connections=3 in .*: is 2 for those"),
-        ("", "|idle-timeout=90s", "idle-timeout=90s in .*: is 60s for those"),
-        ("", "|rcv-wnd=64k", r"rcv-wnd=64k in .*: is \(unset\) for those"),
-        ("|term-length=1m", "", "term-length=8m in .*: is 1m for those"),
+        (
+            "|ack=received",
+            "",
+            "ack=consumed in .*: is received for the channels that share this address already",
+        ),
+        ("", "|ack=received", "ack=received in .*: is consumed for the channels"),
+        ("|max-connections=2", "|max-connections=3", "max-connections=3 in .*: is 2 for the channels"),
+        ("", "|idle-timeout=90s", "idle-timeout=90s in .*: is 60s for the channels"),
+        ("", "|rcv-wnd=64k", r"rcv-wnd=64k in .*: is \(unset\) for the channels"),
+        ("|term-length=1m", "", "term-length=8m in .*: is 1m for the channels"),
     ],
 )
 def test_who_subscribes_to_an_address_must_want_the_same_of_its_writers(tmp_path, existing, asked, named):

@@ -41,12 +41,12 @@ class Readers(Simulation):
         self.driver = self.add_driver(name_resolver="names")
         self.client = self.driver.connect()
         self.listeners = {}
-        self.connections = {}
+        self.readers = {}
         self.accepted = []
 
     def serve(self, *addresses):
         for address in addresses:
-            self.listeners[address] = self.streams.serve(address)
+            self.listeners[address] = self.connections.serve(address)
 
     def publish(self, endpoint, keys=""):
         channel = f"aeron:lumberjack?endpoint={endpoint}{keys}"
@@ -59,14 +59,14 @@ class Readers(Simulation):
     def accept(self):
         for address, listener in self.listeners.items():
             if (taken := listener.accept()) is not None:
-                self.connections[address] = taken[0]
+                self.readers[address] = taken[0]
                 taken[0].capacity = 1 << 24
                 self.accepted.append(address)
 
     def lose(self, address, *, for_good=True):
         if for_good:
             self.listeners.pop(address).close()
-        self.connections.pop(address).close(aborts=True)
+        self.readers.pop(address).close(aborts=True)
 
     def offer(self, *events):
         for event in events:
@@ -74,10 +74,10 @@ class Readers(Simulation):
 
     def heard(self, address):
         self.run()
-        return windows(self.connections[address].received())
+        return windows(self.readers[address].received())
 
     def answer(self, address, *found):
-        self.connections[address].send(b"".join(ack(len(window)) for window in found))
+        self.readers[address].send(b"".join(ack(len(window)) for window in found))
         self.run()
 
     def unacknowledged(self):
@@ -145,7 +145,7 @@ def test_readers_that_acknowledge_nothing_are_not_tried_for_ever_without_a_pause
     readers.publish(BOTH, "|backoff-init=10s")
     for _ in range(20):
         readers.run(10 * MS)
-        for address in list(readers.connections):
+        for address in list(readers.readers):
             readers.lose(address, for_good=False)
     assert readers.accepted == [A, B]
 
@@ -240,9 +240,9 @@ def test_every_event_arrives_at_a_reader_whatever_is_lost(readers):
         if turn < len(EVENTS):
             readers.offer(EVENTS[turn])
         for address in (A, B):
-            if address not in readers.connections:
+            if address not in readers.readers:
                 continue
-            found = windows(readers.connections[address].received())
+            found = windows(readers.readers[address].received())
             came.update(payloads(found))
             if (turn % 7 == 3 and address == A) or (turn % 11 == 5 and address == B):
                 readers.lose(address, for_good=False)

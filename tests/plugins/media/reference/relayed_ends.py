@@ -1,4 +1,4 @@
-"""Listeners and streams that a thread relays, and waiting for what it does."""
+"""Listeners and connections of relay threads, and functions that wait for their effects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 
 from aeron_core._native.address import SocketAddress
-from aeron_core.spi.media import StreamOptions
+from aeron_core.spi.media import ListenOptions
 from aeron_core.testing.connection_probe import ConnectionProbe, accept
 
 LOOPBACK = SocketAddress.of("127.0.0.1", 0)
@@ -16,7 +16,7 @@ LOOPBACK = SocketAddress.of("127.0.0.1", 0)
 def wait_for(condition, timeout_s=10):
     deadline = time.monotonic() + timeout_s
     while not (result := condition()):
-        assert time.monotonic() < deadline, "nothing came"
+        assert time.monotonic() < deadline, "timed out"
         select.select([], [], [], 0.001)
     return result
 
@@ -39,7 +39,7 @@ def fault(network):
 
 
 def failure(attempt):
-    """Wait until something fails, and return its number."""
+    """Call until an OSError is raised; return its errno."""
 
     def number():
         try:
@@ -52,13 +52,13 @@ def failure(attempt):
 
 
 class RelayedEnds:
-    """What networks have made, until the test is over."""
+    """Listeners and connections of networks, closed after the test."""
 
     def __init__(self):
         self.closers = []
 
     def listen_on(self, network):
-        listener = network.listen(StreamOptions(LOOPBACK))
+        listener = network.listen(ListenOptions(LOOPBACK))
         self.closers.append(listener.close)
         return listener
 

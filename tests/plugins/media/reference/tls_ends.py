@@ -1,18 +1,18 @@
-"""Listeners and streams with TLS on loopback, and Python's `ssl` to connect to them."""
+"""TLS listeners and connections on loopback, and clients of Python's `ssl`."""
 
 from __future__ import annotations
 
 import socket
 from types import MappingProxyType
 
-from aeron_media.connections.tls_connections import TlsConnections
-from aeron_media.connections.tls_contexts import TlsContexts
-from aeron_media.connections.tls_parameters import TlsParameters
+from aeron_media.connections.tls.connections import TlsConnections
+from aeron_media.connections.tls.contexts import TlsContexts
+from aeron_media.connections.tls.parameters import TlsParameters
 from relayed_ends import RelayedEnds
 
 
 class Endpoints(RelayedEnds):
-    """Listeners and streams with TLS."""
+    """TLS listeners and connections."""
 
     def listen(self, limits=MappingProxyType({}), **params):
         network = TlsConnections(TlsContexts(parameters(**params), server_side=True), **limits)
@@ -33,7 +33,7 @@ def identity(pair):
 
 
 def dial(listener, context, name="127.0.0.1"):
-    """Connect with Python's `ssl`; returns once its side of the handshake is done."""
+    """Connect with Python's `ssl`; return once its side of the handshake is complete."""
     return context.wrap_socket(
         socket.create_connection(listener.local_address().as_tuple(), timeout=10),
         server_hostname=name,

@@ -8,7 +8,7 @@ from pairing import Pairing
 
 @pytest.fixture
 def pairing(tmp_path):
-    """Make drivers with a socket; the last one made ends with the test."""
+    """Return a function that starts drivers with a PAIR socket; they are closed after the test."""
     made = []
 
     def make(*arguments, **options):

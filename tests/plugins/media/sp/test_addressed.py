@@ -1,4 +1,4 @@
-"""Messages to one of several peers: what `offer` says, who gets them, and who is shown to be there."""
+"""Messages addressed to one of several peers: results of `offer`, delivery, and the list of peers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def sessions(pair):
 
 
 def joined(pair):
-    """Return a peer that joins, and its session."""
+    """Return a new peer and its session id."""
     before = sessions(pair)
     peer = pair.join()
     [session] = [session for session in sessions(pair) if session not in before]
     return peer, session
 
 
-def test_a_message_goes_to_the_peer_that_it_names_and_to_no_other(pairing):
+def test_a_message_is_sent_only_to_the_peer_that_it_names(pairing):
     pair = pairing(keys=POLY)
     first, first_session = joined(pair)
     second, second_session = joined(pair)
@@ -44,7 +44,7 @@ def test_the_session_of_a_received_message_addresses_the_answer(pairing):
     assert heard(asking) == message(b"answer")
 
 
-def test_hops_of_a_message_to_a_peer_go_on(pairing):
+def test_hops_of_a_message_to_a_peer_are_incremented(pairing):
     pair = pairing(keys=POLY)
     peer, session = joined(pair)
     pair.offer(b"m", peer=session, reserved_value=3)
@@ -60,7 +60,7 @@ def test_hops_beyond_the_header_are_refused(pairing, hops):
 
 
 @pytest.mark.parametrize("keys", ["", POLY])
-def test_a_message_to_who_is_not_there_is_refused_at_once(pairing, keys):
+def test_a_message_for_a_peer_that_is_not_connected_is_refused_at_once(pairing, keys):
     pair = pairing(keys=keys)
     peer, session = joined(pair)
     assert pair.publication.offer(b"m", peer=session ^ (1 << 20)) == aeron_core.NO_PEER
@@ -77,7 +77,7 @@ def test_a_message_may_name_the_one_peer_of_a_monogamous_socket(pairing):
     assert heard(peer) == message(b"m")
 
 
-def test_a_full_peer_is_told_at_once_loses_nothing_and_holds_up_nobody(pairing):
+def test_a_full_peer_is_reported_at_once_loses_nothing_and_does_not_delay_others(pairing):
     pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=1k")
     slow, slow_session = joined(pair)
     quick, quick_session = joined(pair)
@@ -101,7 +101,7 @@ def test_a_full_peer_is_told_at_once_loses_nothing_and_holds_up_nobody(pairing):
     assert pair.publication.offer(b"again", peer=slow_session) > 0
 
 
-def test_a_full_peer_is_told_of_messages_without_a_body_too(pairing):
+def test_a_full_peer_is_reported_for_empty_messages_too(pairing):
     pair = pairing(keys="|poly=true|peer-queue=100|max-message=50")
     peer = pair.join()
     peer.capacity = 0
@@ -110,13 +110,13 @@ def test_a_full_peer_is_told_of_messages_without_a_body_too(pairing):
     for _ in range(20):
         results.append(pair.publication.offer(b"", peer=session))
         pair.run(2 * MS)
-    # Each has a head of twelve bytes.
+    # Each message has a header of 12 bytes.
     assert [result > 0 for result in results] == [True] * 8 + [False] * 12
     assert set(results[8:]) == {aeron_core.PEER_FULL}
     assert pair.counted("unsent-peer-full") == 0
 
 
-def test_what_the_driver_has_not_taken_yet_counts_as_queued(pairing):
+def test_messages_that_the_driver_has_not_read_yet_count_as_queued(pairing):
     pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=1k")
     _peer, session = joined(pair)
     results = [pair.publication.offer(bytes(1000), peer=session) for _ in range(10)]
@@ -126,7 +126,7 @@ def test_what_the_driver_has_not_taken_yet_counts_as_queued(pairing):
     assert pair.counted("unsent-peer-full") == 0
 
 
-def test_an_empty_queue_takes_the_longest_message(pairing):
+def test_an_empty_queue_accepts_the_longest_message(pairing):
     pair = pairing(keys=f"{POLY}|peer-queue=4k|max-message=8k")
     peer, session = joined(pair)
     pair.offer(bytes(8192), peer=session)
@@ -154,7 +154,7 @@ def test_a_batch_may_name_its_peer(pairing, is_exclusive):
     assert heard(first) == b""
 
 
-def test_of_a_batch_a_peer_is_given_what_its_queue_takes(pairing):
+def test_a_batch_is_accepted_as_far_as_the_queue_of_the_peer_has_space(pairing):
     pair = pairing(keys="|poly=true|peer-queue=1000|max-message=600")
     peer, session = joined(pair)
     peer.capacity = 0
@@ -176,7 +176,7 @@ def test_of_a_batch_a_peer_is_given_what_its_queue_takes(pairing):
     assert pair.counted("unsent-peer-full") == 0
 
 
-def test_a_batch_for_who_is_not_there_says_so(pairing):
+def test_a_batch_for_a_peer_that_is_not_connected_returns_no_peer(pairing):
     pair = pairing(keys=POLY)
     _peer, session = joined(pair)
     offer = pair.publication.offer_batch
@@ -188,7 +188,7 @@ def test_a_batch_for_who_is_not_there_says_so(pairing):
         offer(b"m", array("q", [1, 0]), peer=session)
 
 
-def test_a_message_that_no_offer_can_carry_is_not_said_to_be_too_long_for_the_peer(pairing):
+def test_a_message_beyond_the_maximum_of_the_publication_is_a_value_error(pairing):
     pair = pairing(keys=POLY)
     _peer, session = joined(pair)
     too_long = bytes(pair.publication.max_message_length + 1)
@@ -208,7 +208,7 @@ def test_a_claim_may_name_its_peer(pairing):
     assert heard(peer) == message(b"claim")
 
 
-def test_a_claim_for_who_is_not_there_says_why(pairing):
+def test_a_claim_for_a_peer_that_is_not_connected_carries_the_reason(pairing):
     pair = pairing(keys=POLY)
     _peer, session = joined(pair)
     claim = pair.publication.try_claim(5, peer=session ^ (1 << 20))
@@ -228,7 +228,7 @@ def test_an_exclusive_publication_may_name_peers_too(pairing):
     assert pair.publication.offer(b"m", peer=session ^ (1 << 20)) == aeron_core.NO_PEER
 
 
-def test_a_channel_without_peers_of_its_own_says_so(pairing):
+def test_a_channel_without_peers_rejects_a_message_that_names_one(pairing):
     pair = pairing()
     publication = pair.result(pair.client.add_publication_async("aeron:ipc", 7))
     assert publication.peers == []
@@ -237,7 +237,7 @@ def test_a_channel_without_peers_of_its_own_says_so(pairing):
 
 
 @pytest.mark.parametrize("keys", ["", POLY])
-def test_a_publication_says_who_is_connected_and_where_it_is(pairing, keys):
+def test_a_publication_lists_its_peers_and_their_addresses(pairing, keys):
     pair = pairing(LISTENING, keys)
     assert pair.publication.peers == []
     peer, session = joined(pair)

@@ -1,4 +1,4 @@
-"""What becomes of messages that are queued when a publication is closed."""
+"""Queued messages of a closed publication."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLY = "|poly=true"
 
 
 def queued(pair, count=30):
-    """Return a peer that takes nothing for now, and has messages waiting."""
+    """Return a peer that accepts nothing yet, and the bytes queued for it."""
     peer = pair.join()
     peer.capacity = 0
     for number in range(count):
@@ -22,7 +22,7 @@ def queued(pair, count=30):
 
 @pytest.mark.parametrize("subscribes", [True, False])
 @pytest.mark.parametrize("keys", ["", POLY])
-def test_what_is_queued_for_a_slow_peer_is_delivered_after_the_close(pairing, keys, subscribes):
+def test_queued_messages_are_delivered_to_a_slow_peer_after_the_close(pairing, keys, subscribes):
     pair = pairing(keys=keys, subscribes=subscribes)
     peer, expected = queued(pair)
     pair.publication.close()
@@ -31,19 +31,18 @@ def test_what_is_queued_for_a_slow_peer_is_delivered_after_the_close(pairing, ke
     assert pair.hear(peer, len(expected)) == expected
 
 
-def test_what_a_peer_has_not_taken_when_linger_is_over_is_reported(pairing):
+def test_messages_that_a_peer_did_not_accept_within_linger_are_reported(pairing):
     pair = pairing(keys=f"{POLY}|linger=1s", subscribes=False)
     _peer, expected = queued(pair)
     pair.publication.close()
     pair.run(5 * S)
     assert any(
-        f"{len(expected)} bytes that were queued for it are lost: it has not taken them within linger="
-        in error
+        f"{len(expected)} bytes that were queued for it are lost: not sent within linger=" in error
         for error in pair.errors()
     )
 
 
-def test_a_subscription_keeps_the_queues_of_a_closed_publication_going(pairing):
+def test_a_subscription_keeps_sending_the_queues_of_a_closed_publication(pairing):
     pair = pairing(keys=f"{POLY}|linger=1s")
     peer, expected = queued(pair)
     pair.publication.close()
@@ -52,7 +51,7 @@ def test_a_subscription_keeps_the_queues_of_a_closed_publication_going(pairing):
     assert pair.hear(peer, len(expected)) == expected
 
 
-def test_what_a_monogamous_socket_has_for_nobody_is_reported_when_linger_is_over(pairing):
+def test_messages_of_a_monogamous_socket_without_a_peer_are_reported_after_linger(pairing):
     pair = pairing(keys="|linger=1s")
     peer = pair.join()
     peer.capacity = 0

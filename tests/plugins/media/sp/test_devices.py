@@ -1,4 +1,4 @@
-"""Devices between peers: hops, both directions, back-pressure, which peer goes with which, and loops."""
+"""Devices between peers: hops, both directions, back pressure, pairing of peers, and loops."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def devices(tmp_path):
 
 
 def chain(devices, length):
-    """Return the peers before the first and behind the last of so many devices in a row."""
+    """Return the peers at both ends of a chain of `length` devices."""
     end = devices.serve(FIRST_PORT + length)
     for number in range(length):
         devices.add(listening(FIRST_PORT + number), dialing(FIRST_PORT + number + 1))
@@ -41,7 +41,7 @@ def test_each_device_adds_a_hop_in_both_directions(devices, length):
 def test_seven_devices_lead_to_a_reader_with_a_ttl_of_8_and_the_eighth_is_one_too_many(devices):
     before, behind = chain(devices, 7)
     devices.run(1 * S)
-    # What the eighth, a reader of ttl 8 itself, would be sent.
+    # The second message has too many hops for a reader with ttl=8.
     devices.say(before, message(b"just"))
     devices.say(before, message(b"beyond", hops=2))
     devices.run(1 * S)
@@ -53,7 +53,7 @@ def test_seven_devices_lead_to_a_reader_with_a_ttl_of_8_and_the_eighth_is_one_to
     assert devices.counted("discards-ttl") == 1
 
 
-def test_messages_of_any_length_go_on_whole_and_in_order(devices):
+def test_a_device_forwards_messages_of_any_length_in_order(devices):
     term = "|term-length=8m"
     end = devices.serve(B)
     devices.add(listening(A, term), dialing(B, term))
@@ -65,7 +65,7 @@ def test_messages_of_any_length_go_on_whole_and_in_order(devices):
     assert devices.hear(behind, len(expected)) == expected
 
 
-def test_what_the_other_side_cannot_carry_is_counted_and_the_next_goes_on(devices):
+def test_a_message_too_long_for_the_other_side_is_counted_and_the_next_is_forwarded(devices):
     end = devices.serve(B)
     device = devices.add(listening(A, "|term-length=8m"), dialing(B, "|term-length=64k"))
     before, behind = devices.join_port(A), devices.accept_at(end)
@@ -75,7 +75,7 @@ def test_what_the_other_side_cannot_carry_is_counted_and_the_next_goes_on(device
     assert device.traffic[0].too_long == 1
 
 
-def test_back_pressure_of_one_side_holds_that_direction_alone_and_loses_nothing(devices):
+def test_back_pressure_affects_one_direction_only_and_loses_nothing(devices):
     end = devices.serve(B)
     device = devices.add(listening(A, "|term-length=64k"), dialing(B, "|term-length=64k"))
     before, behind = devices.join_port(A), devices.accept_at(end)
@@ -98,7 +98,7 @@ def test_back_pressure_of_one_side_holds_that_direction_alone_and_loses_nothing(
     assert device.traffic[0].messages == whole
 
 
-def test_peers_of_both_sides_are_tied_for_as_long_as_both_live(devices):
+def test_peers_of_both_sides_stay_paired_while_both_are_connected(devices):
     devices.add(listening(A, POLY), listening(B, POLY))
     clients = [devices.join_port(A) for _ in range(2)]
     servers = [devices.join_port(B) for _ in range(2)]
@@ -118,7 +118,7 @@ def test_peers_of_both_sides_are_tied_for_as_long_as_both_live(devices):
     assert heard(servers[1]) == message(b"again", hops=2) * 3
 
 
-def test_a_peer_whose_partner_has_gone_gets_another(devices):
+def test_a_peer_whose_partner_has_disconnected_gets_another(devices):
     devices.add(listening(A, POLY), listening(B, POLY))
     client = devices.join_port(A)
     servers = [devices.join_port(B) for _ in range(2)]
@@ -133,7 +133,7 @@ def test_a_peer_whose_partner_has_gone_gets_another(devices):
     assert heard(client) == message(b"reply", hops=2)
 
 
-def test_a_slow_peer_of_a_device_holds_up_no_other(devices):
+def test_a_slow_peer_of_a_device_does_not_delay_others(devices):
     device = devices.add(listening(A, POLY), listening(B, f"{POLY}|peer-queue=4k|max-message=1k"))
     clients = [devices.join_port(A) for _ in range(2)]
     servers = [devices.join_port(B) for _ in range(2)]
@@ -154,7 +154,7 @@ def test_a_slow_peer_of_a_device_holds_up_no_other(devices):
 
 
 @pytest.mark.parametrize("keys", ["", POLY])
-def test_a_device_of_one_channel_sends_back_to_who_has_sent(devices, keys):
+def test_a_device_with_one_channel_returns_messages_to_their_sender(devices, keys):
     devices.add(listening(A, keys))
     peers = [devices.join_port(A) for _ in range(2 if keys else 1)]
     for number, peer in enumerate(peers):
@@ -165,19 +165,19 @@ def test_a_device_of_one_channel_sends_back_to_who_has_sent(devices, keys):
 
 
 def test_a_loop_of_devices_ends_with_the_ttl(devices):
-    # Of which each sends to the other what comes from it.
+    # Each device returns to the other what it receives.
     devices.add(listening(A))
     devices.add(dialing(A))
     devices.run(1 * S)
     stream = devices.result(devices.client.add_publication_async(listening(A), 1))
     devices.until(lambda: stream.offer(b"round and round") > 0)
     devices.run(1 * S)
-    # Each of the two has seen it four times; the ninth hop is one too many.
+    # Each of the two has received it four times; the ninth hop exceeds the ttl.
     assert devices.counted("messages-received") == 4
     assert devices.counted("discards-ttl") == 1
 
 
-def test_a_device_settles_when_all_that_it_has_taken_was_sent(devices):
+def test_a_device_settles_when_all_its_messages_were_sent(devices):
     end = devices.serve(B)
     device = devices.add(listening(A), dialing(B))
     before, behind = devices.join_port(A), devices.accept_at(end)
@@ -190,7 +190,7 @@ def test_a_device_settles_when_all_that_it_has_taken_was_sent(devices):
     assert heard(behind) == message(b"late", hops=2)
 
 
-def test_a_device_may_have_a_channel_that_is_sent_to_nobody(devices):
+def test_a_device_may_have_a_channel_without_peers(devices):
     device = devices.add(listening(A), "aeron:ipc")
     peer = devices.join_port(A)
     local = devices.result(devices.client.add_subscription_async("aeron:ipc", 1))
@@ -202,7 +202,7 @@ def test_a_device_may_have_a_channel_that_is_sent_to_nobody(devices):
     assert device.settle()
 
 
-def test_what_a_peer_has_said_that_is_gone_waits_for_a_peer_of_the_other_side(devices):
+def test_messages_of_a_disconnected_peer_wait_for_a_peer_of_the_other_side(devices):
     devices.add(listening(A), listening(B))
     before = devices.join_port(A)
     devices.say(before, b"".join(message(b"%d" % number) for number in range(2000)))

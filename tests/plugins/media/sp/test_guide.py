@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/talk-to-nng.md, with the library that they talk to."""
+"""Runs the examples of docs/how-to/talk-to-nng.md against nng."""
 
 import os
 import re
@@ -20,7 +20,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("section", SHOWN)
 def test_an_example_of_the_guide_runs(section, capfd):
-    # An address of this process alone, so that nothing else on the machine has the ports of the page.
+    # A loopback address derived from the process id, so that the ports of the page are free.
     host = f"127.11.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
     [text] = re.findall(
         rf"^## {section}\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE

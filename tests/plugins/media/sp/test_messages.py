@@ -1,4 +1,4 @@
-"""What messages may be, both ways: their lengths, their hops, and what is discarded."""
+"""Messages in both directions: lengths, hops, and discarded messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aeron_core import FragmentAssembler
 
 @pytest.mark.parametrize("mtu", ["1408", "8k"])
 @pytest.mark.parametrize("capacity", [1000, 50_000, 1 << 20])
-def test_long_and_short_messages_go_in_order_however_little_the_peer_takes_at_a_time(pairing, mtu, capacity):
+def test_long_and_short_messages_are_sent_in_order_with_any_receive_capacity(pairing, mtu, capacity):
     pair = pairing(keys="|term-length=8m", publishes=False)
     keys = f"|term-length=8m|mtu={mtu}"  # its fragments may be more than go with one call
     pair.publication = pair.result(pair.client.add_publication_async(pair.channel + keys, STREAM))
@@ -27,7 +27,7 @@ def test_long_and_short_messages_go_in_order_however_little_the_peer_takes_at_a_
     assert pair.hear(peer, len(expected)) == expected
 
 
-def test_messages_long_and_short_come_whole_to_all_streams(pairing):
+def test_long_and_short_messages_reach_all_streams_completely(pairing):
     pair = pairing(keys="|term-length=1m|max-message=128k|mtu=8k", subscribes=False)
     subscriptions = [pair.subscribe(STREAM), pair.subscribe(STREAM + 1)]
     received = [[], []]
@@ -51,7 +51,7 @@ def test_messages_long_and_short_come_whole_to_all_streams(pairing):
 
 
 @pytest.mark.parametrize("length", [0, 1, 1407, 65504, 65536, 200_000])
-def test_messages_of_any_length_go_both_ways(pairing, length):
+def test_messages_of_any_length_are_exchanged_in_both_directions(pairing, length):
     pair = pairing(keys="|term-length=8m", publishes=False)
     pair.publication = pair.result(
         pair.client.add_publication_async(pair.channel + "|term-length=8m|mtu=8k", STREAM)
@@ -64,7 +64,7 @@ def test_messages_of_any_length_go_both_ways(pairing, length):
     assert pair.hear(peer, len(message(body))) == message(body)
 
 
-def test_the_image_of_a_peer_says_where_it_comes_from_and_the_reserved_value_its_hops(pairing):
+def test_the_image_of_a_peer_has_its_address_and_the_reserved_value_its_hops(pairing):
     pair = pairing()
     peer = pair.join()
     pair.say(peer, message(b"m", hops=3))
@@ -93,7 +93,7 @@ def test_messages_with_wrong_hops_are_discarded_and_counted_and_the_peer_stays(p
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
-def test_payloads_without_room_for_hops_are_discarded_and_the_peer_stays(pairing, length):
+def test_payloads_too_short_for_hops_are_discarded_and_the_peer_stays(pairing, length):
     pair = pairing()
     peer = pair.join()
     pair.say(peer, struct.pack(">Q", length) + bytes(length) + message(b"right"))
@@ -101,7 +101,7 @@ def test_payloads_without_room_for_hops_are_discarded_and_the_peer_stays(pairing
     assert pair.counted("discards-short") == 1
 
 
-def test_messages_without_a_hop_are_taken_where_that_is_asked_for(pairing):
+def test_messages_with_zero_hops_are_accepted_if_configured(pairing):
     pair = pairing(keys="|accept-zero-hop=true")
     peer = pair.join()
     pair.say(peer, message(b"of mangos", hops=0))
@@ -109,21 +109,21 @@ def test_messages_without_a_hop_are_taken_where_that_is_asked_for(pairing):
 
 
 @pytest.mark.parametrize(("ttl", "passes", "exceeds"), [(1, 1, 2), (15, 15, 16), (255, 255, 256)])
-def test_the_ttl_is_the_most_hops_that_pass(pairing, ttl, passes, exceeds):
+def test_messages_with_more_hops_than_the_ttl_are_discarded(pairing, ttl, passes, exceeds):
     pair = pairing(keys=f"|ttl={ttl}")
     peer = pair.join()
     pair.say(peer, message(b"in", hops=passes) + message(b"out", hops=exceeds))
     assert pair.bodies() == [b"in"]
 
 
-def test_hops_that_a_message_has_behind_it_count(pairing):
+def test_hops_given_with_an_offer_are_incremented(pairing):
     pair = pairing()
     peer = pair.join()
     pair.offer(b"m", reserved_value=7)
     assert heard(peer) == message(b"m", hops=8)
 
 
-def test_a_message_whose_hops_are_spent_is_not_sent(pairing):
+def test_a_message_with_the_maximum_of_hops_is_not_sent(pairing):
     pair = pairing()
     peer = pair.join()
     pair.offer(b"m", reserved_value=255)
@@ -133,7 +133,7 @@ def test_a_message_whose_hops_are_spent_is_not_sent(pairing):
 
 
 @pytest.mark.parametrize("length", [1025, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
-def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_taken_for_it(pairing, length):
+def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_allocated_for_it(pairing, length):
     pair = pairing(keys="|max-message=1k")
     peer = pair.join()
     pair.say(peer, struct.pack(">Q", min(length + 4, (1 << 64) - 1)))
@@ -142,14 +142,14 @@ def test_a_message_that_is_too_long_ends_the_connection_before_memory_is_taken_f
     assert any("at most 1024; max-message= sets it" in error for error in pair.errors())
 
 
-def test_a_message_as_long_as_may_be_passes(pairing):
+def test_a_message_of_the_maximum_length_is_delivered(pairing):
     pair = pairing(keys="|max-message=1k")
     peer = pair.join()
     pair.say(peer, message(bytes(1024)))
     assert pair.bodies() == [bytes(1024)]
 
 
-def test_a_message_too_long_to_be_sent_is_told_and_the_next_goes(pairing):
+def test_a_message_too_long_to_be_sent_is_reported_and_the_next_is_sent(pairing):
     pair = pairing(keys="|max-message=1k")
     peer = pair.join()
     pair.offer(bytes(1025))
@@ -159,7 +159,7 @@ def test_a_message_too_long_to_be_sent_is_told_and_the_next_goes(pairing):
     assert any("message of 1025 bytes to be sent: at most 1024" in error for error in pair.errors())
 
 
-def test_messages_without_a_header_go_between_peers_of_pair0(pairing):
+def test_messages_of_pair0_have_no_header(pairing):
     pair = pairing(keys="|protocol=pair0")
     peer = pair.join(PAIR0)
     pair.say(peer, struct.pack(">Q", 5) + b"plain")

@@ -1,4 +1,4 @@
-"""A socket with at most one peer: greetings, messages both ways, refusals and what happens when a peer goes."""
+"""A socket with at most one peer: greetings, messages in both directions, refusals, disconnects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aeron_core.testing.pair import MS, S
 
 
 @pytest.mark.parametrize("channel", [LISTENING, DIALING])
-def test_a_greeting_goes_out_at_once_and_messages_go_both_ways_after_the_peers(pairing, channel):
+def test_the_greeting_is_sent_at_once_and_messages_are_exchanged_after_that_of_the_peer(pairing, channel):
     pair = pairing(channel)
     peer = pair.dial() if channel == LISTENING else pair.accept()
     pair.run()
@@ -25,14 +25,14 @@ def test_a_greeting_goes_out_at_once_and_messages_go_both_ways_after_the_peers(p
     assert heard(peer) == message(b"to me")
 
 
-def test_greeting_and_messages_may_come_in_one_piece(pairing):
+def test_greeting_and_messages_may_arrive_in_one_piece(pairing):
     pair = pairing()
     peer = pair.dial()
     pair.say(peer, greeting() + message(b"one") + message(b"two"))
     assert pair.bodies() == [b"one", b"two"]
 
 
-def test_greeting_and_messages_may_come_byte_by_byte(pairing):
+def test_greeting_and_messages_may_arrive_byte_by_byte(pairing):
     pair = pairing()
     peer = pair.dial()
     for byte in greeting() + message(b"one") + message(b""):
@@ -43,17 +43,17 @@ def test_greeting_and_messages_may_come_byte_by_byte(pairing):
 
 
 @pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n", b"\0SP\1\0\x11\0\0", b"\0SP\0\0\x11\0\1"])
-def test_what_is_no_greeting_ends_the_connection(pairing, said):
+def test_an_invalid_greeting_ends_the_connection(pairing, said):
     pair = pairing()
     peer = pair.dial()
     peer.send(said)
     pair.run()
     assert is_gone(peer) or is_gone(peer)
     assert pair.counted("malformed") == 1
-    assert any("no greeting of SP" in error for error in pair.errors())
+    assert any("not a greeting of SP" in error for error in pair.errors())
 
 
-def test_a_peer_of_another_protocol_is_turned_away_with_both_named(pairing):
+def test_a_peer_of_another_protocol_is_refused_with_both_protocols_in_the_log(pairing):
     pair = pairing()
     peer = pair.dial()
     pair.say(peer, greeting(PAIR0))
@@ -61,11 +61,12 @@ def test_a_peer_of_another_protocol_is_turned_away_with_both_named(pairing):
     assert is_gone(peer)
     assert pair.counted("mismatched") == 1
     assert any(
-        "it speaks PAIR0 (16), this end PAIR1 (17); protocol= chooses" in error for error in pair.errors()
+        "the peer speaks PAIR0 (16), this end PAIR1 (17); protocol= sets it" in error
+        for error in pair.errors()
     )
 
 
-def test_who_says_nothing_is_given_up_after_the_handshake_timeout(pairing):
+def test_a_silent_connection_is_closed_after_the_handshake_timeout(pairing):
     pair = pairing()
     peer = pair.dial()
     pair.run(9 * S)
@@ -90,7 +91,7 @@ def test_a_second_peer_is_refused_after_its_greeting_and_the_first_stays(pairing
     assert pair.bodies() == [b"still here"]
 
 
-def test_the_next_peer_is_taken_as_soon_as_the_first_is_gone(pairing):
+def test_the_next_peer_is_admitted_as_soon_as_the_first_has_disconnected(pairing):
     pair = pairing()
     first = pair.join()
     first.close()
@@ -101,7 +102,7 @@ def test_the_next_peer_is_taken_as_soon_as_the_first_is_gone(pairing):
     assert pair.counted("refused") == 0
 
 
-def test_the_next_peer_is_taken_while_subscribers_have_not_read_all_of_the_first(pairing):
+def test_the_next_peer_is_admitted_while_messages_of_the_first_are_unread(pairing):
     pair = pairing()
     first = pair.join()
     pair.is_polling = False
@@ -116,7 +117,7 @@ def test_the_next_peer_is_taken_while_subscribers_have_not_read_all_of_the_first
     assert sorted(pair.bodies()) == sorted([b"%d" % number for number in range(50)] + [b"next"])
 
 
-def test_a_refused_dialer_does_not_storm(pairing):
+def test_a_refused_dialer_backs_off(pairing):
     pair = pairing(DIALING, "|backoff-init=100ms|backoff-max=5s")
     attempts = 0
     for _ in range(100):
@@ -127,13 +128,13 @@ def test_a_refused_dialer_does_not_storm(pairing):
             pair.run(5 * MS)
             found[0].close()
         pair.run(100 * MS)
-    # 100, 200, 400, ... ms, half of each left to chance.
+    # 100, 200, 400, ... ms, half of each is random.
     assert 5 <= attempts <= 9
     assert pair.counted("refused-by-peer") == attempts
     assert any("it has another peer, or refuses this one" in error for error in pair.errors())
 
 
-def test_what_a_peer_says_that_leaves_at_once_is_received(pairing):
+def test_messages_of_a_peer_that_disconnects_at_once_are_received(pairing):
     pair = pairing(DIALING)
     peer = pair.accept()
     pair.run()
@@ -144,7 +145,7 @@ def test_what_a_peer_says_that_leaves_at_once_is_received(pairing):
     assert pair.counted("refused-by-peer") == 0
 
 
-def test_what_a_peer_says_that_leaves_at_once_waits_for_who_subscribes(pairing):
+def test_messages_of_a_peer_that_disconnects_at_once_wait_for_a_subscription(pairing):
     pair = pairing(DIALING, subscribes=False)
     peer = pair.accept()
     pair.run()
@@ -156,7 +157,7 @@ def test_what_a_peer_says_that_leaves_at_once_waits_for_who_subscribes(pairing):
     assert pair.bodies() == [b"all that I have"]
 
 
-def test_a_peer_that_leaves_in_the_middle_of_its_first_message_has_not_refused_us(pairing):
+def test_a_peer_that_disconnects_within_its_first_message_has_not_refused_this_end(pairing):
     pair = pairing(DIALING)
     peer = pair.accept()
     pair.run()
@@ -167,7 +168,7 @@ def test_a_peer_that_leaves_in_the_middle_of_its_first_message_has_not_refused_u
     assert pair.counted("refused-by-peer") == 0
 
 
-def test_a_dialer_that_was_good_for_something_comes_back_soon(pairing):
+def test_a_dialer_whose_connection_worked_reconnects_soon(pairing):
     pair = pairing(DIALING, "|backoff-init=100ms|backoff-max=60s")
     for _ in range(8):
         peer = pair.accept()
@@ -179,7 +180,7 @@ def test_a_dialer_that_was_good_for_something_comes_back_soon(pairing):
     assert pair.clock.nano_time() - begin < 1 * S
 
 
-def test_messages_of_a_draft_that_was_cut_go_whole_to_the_next_peer_once(pairing):
+def test_messages_of_an_interrupted_draft_are_sent_completely_and_once_to_the_next_peer(pairing):
     pair = pairing()
     first = pair.join()
     first.capacity = 30
@@ -199,7 +200,7 @@ def test_messages_of_a_draft_that_was_cut_go_whole_to_the_next_peer_once(pairing
     assert came_next == b"".join(map(message, bodies[whole:]))
 
 
-def test_a_long_message_that_was_cut_goes_whole_to_the_next_peer(pairing):
+def test_a_long_message_that_was_cut_is_sent_completely_to_the_next_peer(pairing):
     pair = pairing()
     first = pair.join()
     first.capacity = 100
@@ -238,7 +239,7 @@ def test_peers_are_held_back_while_subscribers_do_not_read(pairing):
     assert pair.bodies() == [b"%08d" % number for number in range(20_000)]
 
 
-def test_a_first_message_waits_until_the_peer_has_taken_us_where_that_is_asked_for(pairing):
+def test_with_confirm_the_first_message_waits_until_the_peer_has_accepted_this_end(pairing):
     pair = pairing(DIALING, "|confirm=true|backoff-init=10ms")
     peer = pair.accept()
     pair.say(peer, greeting())
@@ -254,7 +255,7 @@ def test_a_first_message_waits_until_the_peer_has_taken_us_where_that_is_asked_f
     assert heard(peer) == greeting() + message(b"first")
 
 
-def test_a_peer_that_has_said_something_needs_no_waiting_for(pairing):
+def test_with_confirm_a_peer_that_has_sent_a_message_is_not_waited_for(pairing):
     pair = pairing(DIALING, "|confirm=true")
     peer = pair.accept()
     pair.say(peer, greeting() + message(b"welcome"))

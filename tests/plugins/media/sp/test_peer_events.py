@@ -1,4 +1,4 @@
-"""What a program is told of peers that come, go and are refused."""
+"""Events of peers that connect, disconnect, or are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLY = "|poly=true"
 
 
 class Told:
-    """What the handlers of a watch were called with."""
+    """Records the calls of the handlers of a watch."""
 
     def __init__(self, pair, resource, **handlers):
         self.added, self.removed, self.refused = [], [], []
@@ -29,7 +29,7 @@ class Told:
 
 
 @pytest.mark.parametrize("resource", ["publication", "subscription"])
-def test_a_program_is_told_of_peers_that_come_and_go(pairing, resource):
+def test_handlers_are_called_for_peers_that_connect_and_disconnect(pairing, resource):
     pair = pairing(keys=POLY)
     first = pair.join()
     told = Told(pair, getattr(pair, resource))
@@ -38,13 +38,13 @@ def test_a_program_is_told_of_peers_that_come_and_go(pairing, resource):
     assert told.removed == []
 
     first.close()
-    # An image stays for a while.
+    # An image lingers before it is released.
     pair.run(15 * S)
     assert told.removed == told.added[:1]
 
 
 @pytest.mark.parametrize("resource", ["publication", "subscription"])
-def test_a_program_is_told_why_a_peer_was_refused(pairing, resource):
+def test_a_handler_gets_the_reason_of_a_refusal(pairing, resource):
     pair = pairing()
     told = Told(pair, getattr(pair, resource))
     pair.join()
@@ -59,7 +59,7 @@ def test_a_program_is_told_why_a_peer_was_refused(pairing, resource):
     assert len(told.added) == 1
 
 
-def test_a_watch_that_was_closed_tells_nothing_more(pairing):
+def test_a_closed_watch_calls_no_handlers(pairing):
     pair = pairing(keys=POLY)
     told = Told(pair, pair.publication)
     told.watch.close()
@@ -99,7 +99,7 @@ def test_a_closed_client_watches_nothing(pairing):
         pair.client.watch_peers(publication)
 
 
-def test_a_loop_is_told_in_order_until_what_it_watches_is_closed(pairing):
+def test_an_event_loop_gets_peer_events_in_order_until_the_publication_is_closed(pairing):
     pair = pairing(subscribes=False)
 
     async def hear(events):

@@ -1,4 +1,4 @@
-"""A socket with several peers: each is an image, is sent what names it, and holds up nobody else."""
+"""A socket with several peers: each is an image, gets the messages that name it, and does not delay others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def poly(pairing):
 
 
 def session_of(pair, peer):
-    """Return the session of a peer, which has said something to be told by."""
+    """Return the session id of a peer, found by a message that it sends."""
     name = str(peer.address).encode()
     pair.say(peer, message(name))
     return next(received.session_id for received in reversed(pair.received) if received.body == name)
@@ -36,7 +36,7 @@ def test_each_peer_is_an_image_of_its_own(poly):
     assert poly.counted("peers") == 3
 
 
-def test_a_message_goes_to_the_peer_that_it_names_and_to_no_other(poly):
+def test_a_message_is_sent_only_to_the_peer_that_it_names(poly):
     peers = [poly.join() for _ in range(3)]
     sessions = [session_of(poly, peer) for peer in peers]
     for number, session in enumerate(sessions):
@@ -44,7 +44,7 @@ def test_a_message_goes_to_the_peer_that_it_names_and_to_no_other(poly):
     assert [heard(peer) for peer in peers] == [message(b"to %d" % number) for number in range(3)]
 
 
-def test_a_message_that_names_nobody_goes_to_the_peer_that_is_there_longest(poly):
+def test_a_message_that_names_no_peer_is_sent_to_the_oldest_one(poly):
     first, second = poly.join(), poly.join()
     poly.offer(b"one")
     poly.offer(b"two")
@@ -55,7 +55,7 @@ def test_a_message_that_names_nobody_goes_to_the_peer_that_is_there_longest(poly
     assert heard(second) == message(b"three")
 
 
-def test_a_message_for_a_peer_that_is_gone_goes_nowhere_and_is_counted(poly):
+def test_a_message_for_a_disconnected_peer_is_dropped_and_counted(poly):
     first, second = poly.join(), poly.join()
     session = session_of(poly, first)
     first.close()
@@ -63,10 +63,10 @@ def test_a_message_for_a_peer_that_is_gone_goes_nowhere_and_is_counted(poly):
     poly.offer(b"too late", reserved_value=to(session))
     assert heard(second) == b""
     assert poly.counted("unsent-no-peer") == 1
-    assert any("for a peer that is not connected: it goes to no other" in error for error in poly.errors())
+    assert any("for a peer that is not connected: dropped" in error for error in poly.errors())
 
 
-def test_a_peer_that_does_not_read_holds_up_nobody_and_what_it_misses_is_counted(pairing):
+def test_a_peer_that_does_not_read_does_not_delay_others_and_its_lost_messages_are_counted(pairing):
     pair = pairing(keys="|poly=true|peer-queue=4k|max-message=1k")
     slow, quick = pair.join(), pair.join()
     slow_session, quick_session = session_of(pair, slow), session_of(pair, quick)
@@ -83,11 +83,11 @@ def test_a_peer_that_does_not_read_holds_up_nobody_and_what_it_misses_is_counted
     assert came == message(body) * 4
     assert pair.counted("unsent-peer-full") == 6
     assert any(
-        "for a peer whose queue of 4096 is full; peer-queue= sets it" in error for error in pair.errors()
+        "for a peer with a full queue of 4096 bytes; peer-queue= sets it" in error for error in pair.errors()
     )
 
 
-def test_messages_go_on_to_a_slow_peer_in_the_order_in_which_they_were_offered(poly):
+def test_messages_reach_a_slow_peer_in_the_order_of_their_offers(poly):
     peer = poly.join()
     session = session_of(poly, peer)
     peer.capacity = 100
@@ -98,7 +98,7 @@ def test_messages_go_on_to_a_slow_peer_in_the_order_in_which_they_were_offered(p
     assert poly.hear(peer, len(sent)) == sent
 
 
-def test_what_was_queued_for_a_peer_that_goes_is_told(poly):
+def test_bytes_queued_for_a_peer_that_disconnects_are_reported(poly):
     peer = poly.join()
     poly.join()
     peer.capacity = 0
@@ -114,7 +114,7 @@ def test_hops_count_for_messages_that_name_a_peer(poly):
     assert heard(peer) == message(b"m", hops=5)
 
 
-def test_more_peers_than_may_be_are_turned_away_and_told_why(pairing):
+def test_peers_beyond_the_limit_are_closed_and_reported(pairing):
     pair = pairing(keys="|poly=true|max-connections=2")
     peers = [pair.join(), pair.join()]
     surplus = pair.dial()
@@ -126,7 +126,7 @@ def test_more_peers_than_may_be_are_turned_away_and_told_why(pairing):
     session_of(pair, pair.join())
 
 
-def test_a_slot_of_a_peer_that_is_gone_is_kept_for_what_it_has_sent_and_no_longer_than_that(pairing):
+def test_the_slot_of_a_disconnected_peer_is_kept_until_its_messages_are_consumed(pairing):
     pair = pairing(keys="|poly=true|max-connections=1", subscribes=False)
     peer = pair.join()
     pair.say(peer, message(b"unread"))
@@ -135,7 +135,7 @@ def test_a_slot_of_a_peer_that_is_gone_is_kept_for_what_it_has_sent_and_no_longe
     assert is_gone(pair.dial())
     pair.run(31 * S)
     pair.join()
-    assert any("nobody took the last" in error for error in pair.errors())
+    assert any("bytes were not consumed" in error for error in pair.errors())
 
 
 def test_a_dialer_may_be_polyamorous_too(pairing):
@@ -146,7 +146,7 @@ def test_a_dialer_may_be_polyamorous_too(pairing):
     assert heard(peer) == greeting() + message(b"m")
 
 
-def test_a_message_that_names_another_peer_does_not_go_to_the_only_one(pairing):
+def test_a_message_that_names_another_peer_is_not_sent_to_the_only_one(pairing):
     pair = pairing()
     peer = pair.join()
     session = session_of(pair, peer)
@@ -156,14 +156,14 @@ def test_a_message_that_names_another_peer_does_not_go_to_the_only_one(pairing):
     assert pair.counted("unsent-no-peer") == 1
 
 
-def test_counters_say_which_peers_there_are_and_what_they_take(pairing):
+def test_counters_publish_the_peers_and_the_longest_message_of_each(pairing):
     pair = pairing(keys="|poly=true|peer-queue=4k|max-message=1k")
     peer = pair.join()
     session = session_of(pair, peer)
     rooms = [record.value for record in pair.driver.find_counters("sp-room")]
     assert [value >> 32 for value in rooms if value] == [session]
     head = len(message(b""))
-    # Of the longest message: each has a head.
+    # The length of the longest message, without its header.
     assert [value & 0x7FFFFFFF for value in rooms if value] == [4096 - head]
     peer.capacity = 0
     pair.offer(bytes(1000), reserved_value=to(session))
@@ -174,7 +174,7 @@ def test_counters_say_which_peers_there_are_and_what_they_take(pairing):
     assert not any(record.value for record in pair.driver.find_counters("sp-room"))
 
 
-def test_messages_wait_until_a_peer_has_taken_us_where_that_is_asked_for(pairing):
+def test_with_confirm_messages_wait_until_a_peer_has_accepted_this_end(pairing):
     pair = pairing(DIALING, "|poly=true|confirm=true|backoff-init=10ms")
     peer = pair.accept()
     pair.say(peer, greeting())
@@ -190,7 +190,7 @@ def test_messages_wait_until_a_peer_has_taken_us_where_that_is_asked_for(pairing
     assert heard(peer) == greeting() + message(b"first")
 
 
-def test_a_first_message_waits_until_the_peer_that_it_names_has_taken_us_where_that_is_asked_for(pairing):
+def test_with_confirm_the_first_message_waits_for_the_peer_that_it_names(pairing):
     pair = pairing(keys="|poly=true|confirm=true")
     first = pair.join()
     second = pair.join()
@@ -200,9 +200,9 @@ def test_a_first_message_waits_until_the_peer_that_it_names_has_taken_us_where_t
     pair.until(lambda: len(pair.publication.peers) == 3)
     session = pair.publication.peers[-1].session_id
     assert pair.publication.offer(b"to the third", peer=session) > 0
-    pair.offer(b"to whoever is there longest")
+    pair.offer(b"to the oldest")
     assert heard(third) == greeting()
-    assert heard(first) == message(b"to whoever is there longest")
+    assert heard(first) == message(b"to the oldest")
 
     pair.run(300 * MS)
     assert heard(third) == message(b"to the third")

@@ -1,12 +1,12 @@
-"""Publications and subscriptions of one channel share one socket: who may, and what lasts when some of them go."""
+"""Publications and subscriptions of one channel share a socket: conditions, and closing some of them."""
 
 from __future__ import annotations
 
 import pytest
 from aeron_media._native.byte_queue import MemoryBudget
-from aeron_media.connections.end_slot import EndSlot
-from aeron_media.connections.feed import Feed
+from aeron_media.connections.image_feed import ImageFeed
 from aeron_media.connections.sockets import SystemConnections
+from aeron_media.fault_slot import FaultSlot
 from aeron_media.sp._native.tallies import Tallies
 from aeron_media.sp.fault_texts import fault_text
 from aeron_media.sp.pair_params import PairParams
@@ -18,7 +18,7 @@ from aeron_core.errors import RegistrationError
 from aeron_core.testing.pair import S
 
 
-def test_the_connection_lasts_while_nobody_subscribes_and_nothing_is_lost(pairing):
+def test_the_connection_stays_without_subscriptions_and_nothing_is_lost(pairing):
     pair = pairing(subscribes=False)
     peer = pair.join()
     pair.until(lambda: pair.publication.is_connected)
@@ -38,7 +38,7 @@ def test_the_connection_lasts_while_nobody_subscribes_and_nothing_is_lost(pairin
     assert heard(peer) == message(b"still")
 
 
-def test_the_connection_lasts_while_nobody_publishes(pairing):
+def test_the_connection_stays_without_publications(pairing):
     pair = pairing(publishes=False)
     peer = pair.join()
     pair.say(peer, message(b"one"))
@@ -50,7 +50,7 @@ def test_the_connection_lasts_while_nobody_publishes(pairing):
 
 
 @pytest.mark.parametrize("keys", ["", "|poly=true"])
-def test_who_subscribes_again_at_once_hears_on(pairing, keys):
+def test_a_new_subscription_right_after_a_close_receives_messages(pairing, keys):
     pair = pairing(keys=keys)
     peer = pair.join()
     pair.say(peer, message(b"one"))
@@ -62,7 +62,7 @@ def test_who_subscribes_again_at_once_hears_on(pairing, keys):
     assert pair.bodies() == [b"one"] + [b"more"] * 3
 
 
-def test_who_subscribes_again_has_an_image_of_a_peer_that_says_nothing(pairing):
+def test_a_new_subscription_has_an_image_of_a_silent_peer(pairing):
     pair = pairing()
     pair.join()
     pair.subscription.close()
@@ -72,10 +72,10 @@ def test_who_subscribes_again_has_an_image_of_a_peer_that_says_nothing(pairing):
 
 
 def test_an_endpoint_that_is_closed_late_leaves_the_next_one_what_it_has():
-    end = EndSlot(fault_text)
+    end = FaultSlot(fault_text)
     params = PairParams(tallies=Tallies(), budget=MemoryBudget(1 << 20), faults=end, losses=end)
     socket = PairSocket(params, 1, SystemConnections().new_connection, None, ADDRESS)
-    feeds = [[Feed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
+    feeds = [[ImageFeed(AtomicBuffer.allocate(1 << 17), 65536, 1408)] for _ in range(2)]
     former, _ = (socket.attach_receiver(each, 0) for each in feeds)
     socket.detach_receiver(former)
     [peer] = socket.peers
@@ -95,10 +95,10 @@ def test_all_streams_of_a_channel_share_the_peer(pairing):
     assert heard(peer) in (one + other, other + one)
 
 
-def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
+def test_channels_that_share_a_socket_must_agree_on_its_keys(pairing):
     pair = pairing(subscribes=False)
     with pytest.raises(
-        RegistrationError, match=r"ttl=9 in .*: is 8 for those who share this address already"
+        RegistrationError, match=r"ttl=9 in .*: is 8 for the channels that share this address already"
     ):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM))
 
@@ -114,36 +114,37 @@ def test_who_shares_a_socket_must_want_the_same_of_it(pairing):
     ],
 )
 @pytest.mark.parametrize("adds", ["add_subscription_async", "add_publication_async"])
-def test_who_shares_an_endpoint_must_want_the_same_of_it(pairing, adds, key, existing):
+def test_channels_that_share_an_endpoint_must_agree_on_its_keys(pairing, adds, key, existing):
     pair = pairing()
     with pytest.raises(
-        RegistrationError, match=rf"{key} in .*: is {existing} for those who share this address already"
+        RegistrationError,
+        match=rf"{key} in .*: is {existing} for the channels that share this address already",
     ):
         pair.result(getattr(pair.client, adds)(f"{LISTENING}|{key}", STREAM + 1))
 
 
-def test_who_shares_a_socket_must_have_images_for_its_longest_messages(pairing):
+def test_channels_that_share_a_socket_must_have_images_for_its_longest_messages(pairing):
     pair = pairing(subscribes=False)
-    with pytest.raises(RegistrationError, match=r"term-length.*of 8192 bytes, and max-message is 1048576"):
+    with pytest.raises(RegistrationError, match=r"term-length.*of 8192 bytes, but max-message is 1048576"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|term-length=64k", STREAM))
 
 
-def test_who_subscribes_to_a_socket_must_want_the_same_of_it_as_other_subscribers(pairing):
+def test_subscriptions_to_a_socket_must_agree_on_its_keys(pairing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: is 8 for those"):
+    with pytest.raises(RegistrationError, match=r"ttl=9 in .*: is 8 for the channels"):
         pair.result(pair.client.add_subscription_async(LISTENING + "|ttl=9", STREAM + 1))
 
 
 @pytest.mark.parametrize(
     ("key", "existing"), [("term-length=16m", "8m"), ("mtu=1408", "65504"), ("rcv-wnd=3m", r"\(unset\)")]
 )
-def test_who_subscribes_to_a_socket_must_want_the_same_images_as_other_subscribers(pairing, key, existing):
+def test_subscriptions_to_a_socket_must_agree_on_its_images(pairing, key, existing):
     pair = pairing(publishes=False)
-    with pytest.raises(RegistrationError, match=rf"{key} in .*: is {existing} for those"):
+    with pytest.raises(RegistrationError, match=rf"{key} in .*: is {existing} for the channels"):
         pair.result(pair.client.add_subscription_async(f"{LISTENING}|{key}", STREAM + 1))
 
 
-def test_who_publishes_may_have_terms_of_another_length_than_the_images_of_the_socket(pairing):
+def test_publications_may_have_another_term_length_than_the_images_of_the_socket(pairing):
     pair = pairing(publishes=False)
     publication = pair.result(pair.client.add_publication_async(LISTENING + "|term-length=1m", STREAM))
     assert publication.term_buffer_length == 1 << 20
@@ -162,5 +163,5 @@ def test_a_tag_does_not_have_a_channel_share_a_socket_of_another_transport(pairi
     pair = pairing(publishes=False, subscribes=False)
     channel = "aeron:sp?endpoint=127.0.0.1:5050|mode=dial|tags=3"
     pair.result(pair.client.add_publication_async(channel, STREAM))
-    with pytest.raises(RegistrationError, match=r"tags=3 in .*: has the endpoint of"):
+    with pytest.raises(RegistrationError, match=r"tags=3 in .*: selects the endpoint of"):
         pair.result(pair.client.add_publication_async(f"{channel}|transport=ws", STREAM))

@@ -1,4 +1,4 @@
-"""The page of the wire names tests: they are there."""
+"""The tests named in docs/wire/sp-pair1.md exist."""
 
 from __future__ import annotations
 

@@ -38,14 +38,14 @@ COUNTERS = (
 
 
 def resolve_literal(text: str, uri_key: str) -> SocketAddress:
-    """Resolve as a driver whose resolver knows one name."""
+    """Resolve addresses and one name."""
     host, port = parse_address(text)
     return SocketAddress.of({"localhost": "127.0.0.1"}.get(host, host), port)
 
 
 @dataclass
 class Lab:
-    """A transport, the network below it, and what its endpoints count."""
+    """A transport, its simulated network, and the counters of its endpoints."""
 
     clock: Clock = field(default_factory=lambda: Clock.manual(now_ns=1_000))
     transport: UdpTransport = field(default_factory=UdpTransport)
@@ -81,13 +81,13 @@ class Lab:
         return ReceiveEndpointProbe(self.transport.open_receive_endpoint(replace(params, **changes)))
 
     def open_socket(self, port: int, host: str = "127.0.0.1") -> DatagramProbe:
-        """Open a socket of the peer's."""
+        """Open a socket of a peer."""
         channel: DatagramChannel = self.network.open(DatagramOptions(SocketAddress.of(host, port)))
         return DatagramProbe(channel)
 
     @staticmethod
     def address_of(probe: SendEndpointProbe | ReceiveEndpointProbe) -> SocketAddress:
-        """Return where an endpoint is bound."""
+        """Return the local address of an endpoint."""
         host, port = parse_address(probe.endpoint.local_addresses()[0])
         return SocketAddress.of(host, port)
 

@@ -1,5 +1,6 @@
 import pytest
-from aeron_media.udp.channel import derive_channel, is_multicast, multicast_control_address
+from aeron_media.udp.channel import derive_channel, multicast_control_address
+from aeron_media.udp.interfaces import is_multicast
 
 from aeron_core._native.address import SocketAddress
 from aeron_core.errors import ChannelUriError, ErrorCode
@@ -121,7 +122,7 @@ def test_the_control_group_differs_in_the_last_byte(group, control):
         ("ff00::", True),
     ],
 )
-def test_groups_are_told_from_hosts(host, expected):
+def test_multicast_addresses_are_distinguished_from_unicast_addresses(host, expected):
     assert is_multicast(SocketAddress.of(host, 1)) is expected
 
 

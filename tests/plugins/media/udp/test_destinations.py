@@ -1,4 +1,4 @@
-"""One sending endpoint, several destinations: named by clients, or learnt from status messages."""
+"""A send endpoint with several destinations: added by clients, or found by status messages."""
 
 import pytest
 from aeron_media.udp.destinations import TIMEOUT_NS
@@ -22,7 +22,7 @@ def status_message(receiver_id=1, **fields):
 
 
 class Mdc:
-    """A sending endpoint, and sockets of receivers."""
+    """A send endpoint, and sockets of receivers."""
 
     def __init__(self, lab, stream, uri, **changes):
         self.lab = lab
@@ -44,7 +44,7 @@ class Mdc:
         return self.sender.send(self.stream, list(runs))
 
     def reached(self):
-        """Return the ports that something was sent to since the last time."""
+        """Return the ports that received datagrams since the last call."""
         return [port for port, socket in self.sockets.items() if socket.receive()]
 
 
@@ -58,7 +58,7 @@ def manual(lab, stream):
     return Mdc(lab, stream, MANUAL)
 
 
-def test_who_sends_a_status_message_is_a_destination(dynamic):
+def test_the_source_of_a_status_message_is_a_destination(dynamic):
     dynamic.say(5001, receiver_id=1)
     dynamic.say(5002, receiver_id=2)
 
@@ -76,7 +76,7 @@ def test_a_receiver_is_known_before_there_is_a_stream_for_it(dynamic):
     assert dynamic.reached() == [5001]
 
 
-def test_a_receiver_that_is_heard_again_is_no_second_destination(dynamic):
+def test_a_second_status_message_of_a_receiver_adds_no_destination(dynamic):
     for now_ns in range(3):
         dynamic.say(5001, now_ns=now_ns)
 
@@ -90,7 +90,7 @@ def test_two_receivers_with_one_id_on_different_ports_are_two_destinations(dynam
     assert dynamic.count.get() == 2
 
 
-def test_two_receivers_at_one_address_are_told_apart_by_their_ids(dynamic):
+def test_two_receivers_at_one_address_are_distinguished_by_their_ids(dynamic):
     dynamic.say(5001, receiver_id=1)
     dynamic.say(5001, receiver_id=2)
 
@@ -110,7 +110,7 @@ def test_a_receiver_that_is_silent_for_five_seconds_is_left_out(dynamic):
     assert dynamic.count.get() == 1
 
 
-def test_a_receiver_that_goes_on_speaking_stays(dynamic):
+def test_a_receiver_that_keeps_sending_stays(dynamic):
     for now_ns in range(0, 4 * TIMEOUT_NS, TIMEOUT_NS // 2):
         dynamic.say(5001, now_ns=now_ns)
 
@@ -177,7 +177,7 @@ def test_removing_what_is_no_destination_changes_nothing(manual):
     assert manual.count.get() == 1
 
 
-def test_without_destinations_everything_counts_as_taken(manual):
+def test_without_destinations_everything_counts_as_sent(manual):
     assert manual.send() == Taken(entries=1, length=250)
     assert manual.lab.counted().get("bytes_sent", 0) == 0
 
@@ -244,7 +244,7 @@ def test_a_destination_that_cannot_be_reached_does_not_keep_the_others_waiting(l
     receiver.endpoint.close()
 
 
-def test_where_no_destination_can_be_reached_nothing_is_taken(lab, stream):
+def test_if_no_destination_can_be_reached_nothing_is_sent(lab, stream):
     mdc = Mdc(lab, stream, "aeron:udp?control=127.0.0.1:0|control-mode=manual", open_datagrams=None)
     mdc.add(9, host="203.0.113.9")
 
@@ -252,7 +252,7 @@ def test_where_no_destination_can_be_reached_nothing_is_taken(lab, stream):
     mdc.sender.endpoint.close()
 
 
-def test_a_receiver_with_a_control_address_says_everything_there(lab):
+def test_a_receiver_with_a_control_address_sends_all_frames_there(lab):
     receiver = lab.open_receive("aeron:udp?endpoint=127.0.0.1:20121|control=127.0.0.1:20120")
     socket = lab.open_socket(20120)
 

@@ -1,4 +1,4 @@
-"""Whatever a peer sends: no crash, no exception, every packet either handed over, ignored or counted."""
+"""Invalid datagrams: no crash, no exception; every packet is delivered, ignored or counted."""
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -54,7 +54,7 @@ def test_a_receiving_endpoint_survives_any_bytes(lab, packets):
     calls = len(lab.dispatcher.calls)
 
     lab.send_to(peer, SocketAddress.of("127.0.0.1", 20121), *packets)
-    # An empty packet has no length: only what waits says whether all were taken.
+    # An empty packet has no length: check that no packet waits.
     for _ in packets:
         receiver.poll()
 

@@ -1,4 +1,4 @@
-"""Groups: data to one address, what receivers say about it to the next."""
+"""Multicast: data is sent to one group, frames of receivers to the next address."""
 
 import errno
 import socket
@@ -32,7 +32,7 @@ def test_data_reaches_every_member_of_the_group(lab, stream):
     assert call.data == data_frame(b"x")
 
 
-def test_what_receivers_say_goes_to_the_next_group_whoever_sent_the_data(lab, stream):
+def test_frames_of_receivers_are_sent_to_the_next_group(lab, stream):
     receiver = lab.open_receive(URI)
     sender = lab.open_send(URI)
     sender.add_stream(stream)
@@ -45,7 +45,7 @@ def test_what_receivers_say_goes_to_the_next_group_whoever_sent_the_data(lab, st
     assert [call.kind for call in stream.calls] == ["status_message", "nak"]
 
 
-def test_a_receiver_does_not_hear_what_other_receivers_say(lab):
+def test_a_receiver_does_not_receive_frames_of_other_receivers(lab):
     one, other = lab.open_receive(URI), lab.open_receive(URI)
 
     one.send_status_message(StatusMessage(**IDS, receiver_window=4096), CONTROL)
@@ -53,7 +53,7 @@ def test_a_receiver_does_not_hear_what_other_receivers_say(lab):
     assert other.poll() == 0
 
 
-def test_a_sender_hears_receivers_where_it_says_it_is_bound(lab, stream):
+def test_a_sender_receives_at_its_reported_local_address(lab, stream):
     sender = lab.open_send(URI)
     sender.add_stream(stream)
     peer = lab.open_socket(5000)
@@ -77,7 +77,7 @@ def test_closing_a_sender_leaves_both_of_its_sockets(lab, stream):
 
 @pytest.fixture
 def group():
-    """A group of this test's own on the loopback interface, and a function that opens sockets for it."""
+    """A multicast group on the loopback interface, and a function that opens sockets for it."""
     probes = []
     address = SocketAddress.of("224.0.1.201", 24551)
 
@@ -100,7 +100,7 @@ def await_datagrams(probe, count):
 
 
 def find_interface(family):
-    """Return loopback for IPv4; for IPv6 one with a route for groups, which loopback seldom has."""
+    """Return an interface: loopback for IPv4; for IPv6 one with a multicast route, which loopback rarely has."""
     for one in list_interfaces():
         is_wanted = one.is_loopback if family == socket.AF_INET else one.is_multicast
         if one.address.family == family and one.is_up and is_wanted:
@@ -136,7 +136,7 @@ def test_the_kernel_brings_data_to_all_that_joined(group, family, text, uses_gso
     assert [[len(data) for data in await_datagrams(member, 3)] for member in members] == [[100, 100, 50]] * 2
 
 
-def test_a_socket_does_not_hear_other_groups_on_its_port(group):
+def test_a_socket_does_not_receive_other_groups_on_its_port(group):
     address, open_one = group
     member = open_one()
     other = SocketAddress.of("224.0.1.203", address.port)

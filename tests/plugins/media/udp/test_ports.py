@@ -8,19 +8,19 @@ def port_of(lab, probe):
     return lab.address_of(probe).port
 
 
-def test_receivers_that_ask_for_any_port_get_those_of_the_range_in_turn(lab):
+def test_receivers_with_port_0_get_the_ports_of_the_range_in_turn(lab):
     receivers = [lab.open_receive(ANY_PORT, wildcard_ports=RANGE) for _ in range(3)]
 
     assert [port_of(lab, receiver) for receiver in receivers] == [20200, 20201, 20202]
 
 
-def test_a_port_that_somebody_else_has_is_passed_over(lab):
+def test_a_port_in_use_by_another_socket_is_skipped(lab):
     lab.open_socket(20200)
 
     assert port_of(lab, lab.open_receive(ANY_PORT, wildcard_ports=RANGE)) == 20201
 
 
-def test_a_port_that_was_left_is_the_last_to_be_taken_again(lab):
+def test_a_closed_port_is_the_last_to_be_reused(lab):
     first = lab.open_receive(ANY_PORT, wildcard_ports=RANGE)
     lab.transport.close_endpoint(first.endpoint)
 
@@ -37,7 +37,7 @@ def test_without_a_free_port_the_range_is_named(lab):
         lab.open_receive(ANY_PORT, wildcard_ports=RANGE)
 
 
-def test_a_fault_that_is_no_taken_port_is_told_as_it_is(lab):
+def test_an_error_other_than_a_used_port_is_raised_unchanged(lab):
     def refuse(options):
         raise OSError(13, f"cannot bind {options.bind}: Permission denied")
 
@@ -51,7 +51,7 @@ def test_a_port_that_the_channel_names_need_not_be_in_the_range(lab):
     assert port_of(lab, receiver) == 20121
 
 
-def test_senders_choose_from_the_range_only_where_they_have_a_control_address(lab):
+def test_senders_use_the_port_range_only_with_a_control_address(lab):
     plain = lab.open_send("aeron:udp?endpoint=127.0.0.1:20121", wildcard_ports=RANGE)
     controlled = lab.open_send("aeron:udp?endpoint=127.0.0.1:20121|control=127.0.0.1:0", wildcard_ports=RANGE)
 

@@ -123,7 +123,7 @@ def test_an_invalid_packet_is_counted_and_its_reason_kept(lab, receiver, peer, p
     assert receiver.endpoint.take_fault() is None
 
 
-def test_a_poll_takes_as_many_packets_as_the_receivers_batch_has_slots(lab, peer):
+def test_a_poll_receives_as_many_packets_as_the_batch_has_slots(lab, peer):
     receiver = lab.open_receive(batch=ReceiveBatch(slots=2))
     lab.send_to(peer, ADDRESS, *[data_frame(b"x")] * 3)
 
@@ -220,7 +220,7 @@ def test_data_loss_hits_what_is_received(lab, peer):
     assert lab.counted() == {"bytes_received": 200 * 64}
 
 
-def test_what_the_dispatcher_raises_comes_back_from_the_poll(lab, receiver, peer):
+def test_an_exception_of_the_dispatcher_is_raised_by_the_poll(lab, receiver, peer):
     lab.dispatcher.failure = RuntimeError("broken image")
     lab.send_to(peer, ADDRESS, data_frame(b"x"))
 

@@ -17,7 +17,7 @@ def cut(data: bytes, length: int) -> list[bytes]:
 
 @pytest.fixture
 def sender(lab, stream):
-    """A sending endpoint that knows `stream`."""
+    """A send endpoint with `stream` added."""
     probe = lab.open_send()
     probe.add_stream(stream)
     return probe
@@ -39,7 +39,7 @@ def test_a_run_arrives_as_datagrams_of_its_segment_length(lab, sender, receiver,
     assert lab.counted() == {"bytes_sent": 250}
 
 
-def test_data_comes_from_the_address_that_the_endpoint_says_it_is_bound_to(lab, sender, receiver, stream):
+def test_data_is_sent_from_the_reported_local_address(lab, sender, receiver, stream):
     sender.send(stream, [(b"x" * 32, 32)])
 
     (slot,) = receiver.receive()
@@ -74,7 +74,7 @@ def test_a_control_frame_reaches_its_stream_and_is_counted(
     assert lab.counted() == ({counter: 1} if counter else {})
 
 
-def test_a_status_message_for_another_stream_is_counted_but_reaches_nobody(lab, sender, receiver, stream):
+def test_a_status_message_for_another_stream_is_counted_but_not_delivered(lab, sender, receiver, stream):
     other = StatusMessage(session_id=7, stream_id=1002, receiver_window=4096)
     lab.send_to(receiver, lab.address_of(sender), encode_frame(other))
 
@@ -108,7 +108,7 @@ def test_streams_that_differ_only_in_the_session_get_what_is_theirs(lab, sender,
     assert [len(stream.calls), len(other.calls)] == [1, 2]
 
 
-def test_a_removed_stream_hears_nothing(lab, sender, receiver, stream):
+def test_a_removed_stream_gets_no_frames(lab, sender, receiver, stream):
     sender.remove_stream(stream)
     lab.send_to(receiver, lab.address_of(sender), encode_frame(SM))
 
@@ -168,7 +168,7 @@ def test_a_frame_for_receivers_is_ignored(lab, sender, receiver, stream, frame):
     assert lab.counted() == {}
 
 
-def test_frames_of_strangers_do_not_reach_a_connected_endpoint(lab, sender, stream):
+def test_frames_of_other_sources_do_not_reach_a_connected_endpoint(lab, sender, stream):
     stranger = lab.open_socket(9999)
 
     lab.send_to(stranger, lab.address_of(sender), encode_frame(SM))
@@ -177,7 +177,7 @@ def test_frames_of_strangers_do_not_reach_a_connected_endpoint(lab, sender, stre
     assert stream.calls == []
 
 
-def test_an_endpoint_that_does_not_connect_hears_everybody(lab, stream):
+def test_an_endpoint_that_does_not_connect_receives_from_any_source(lab, stream):
     sender = lab.open_send(connects=False)
     sender.add_stream(stream)
 
@@ -187,7 +187,7 @@ def test_an_endpoint_that_does_not_connect_hears_everybody(lab, stream):
     assert len(stream.calls) == 1
 
 
-def test_what_a_stream_raises_comes_back_from_the_poll(lab, sender, receiver, stream):
+def test_an_exception_of_a_stream_is_raised_by_the_poll(lab, sender, receiver, stream):
     stream.failure = RuntimeError("broken strategy")
     lab.send_to(receiver, lab.address_of(sender), encode_frame(SM))
 
@@ -195,7 +195,7 @@ def test_what_a_stream_raises_comes_back_from_the_poll(lab, sender, receiver, st
         sender.poll()
 
 
-def test_data_lost_on_purpose_counts_as_sent(lab, receiver, stream):
+def test_deliberately_lost_data_counts_as_sent(lab, receiver, stream):
     sender = lab.open_send(data_loss=LossRates(rate=1.0, seed=1))
 
     taken = sender.send(stream, [(b"x" * 320, 32), (b"y" * 32, 32)])
@@ -233,7 +233,7 @@ def test_control_loss_hits_frames_of_receivers(lab, receiver, stream):
     assert lab.counted() == {}
 
 
-def test_a_network_that_loses_everything_is_not_the_endpoints_fault(lab, sender, receiver, stream):
+def test_a_network_that_loses_everything_is_no_fault_of_the_endpoint(lab, sender, receiver, stream):
     lab.network.set_link(Link(loss=1.0))
 
     assert sender.send(stream, [(b"x" * 32, 32)]) == Taken(1, 32)
@@ -249,7 +249,7 @@ def test_a_closed_endpoint_leaves_its_port(lab):
 
 
 @pytest.mark.parametrize(("slots", "taken"), [(1, 1), (3, 3), (8, 5)])
-def test_one_poll_takes_as_many_packets_as_there_are_slots(lab, stream, slots, taken):
+def test_one_poll_receives_as_many_packets_as_there_are_slots(lab, stream, slots, taken):
     sender = lab.open_send(receive_slots=slots)
     sender.add_stream(stream)
     receiver = lab.open_socket(20121)

@@ -22,7 +22,7 @@ needs_gro = pytest.mark.skipif(not detect_gro(), reason="the kernel does not joi
 
 @pytest.fixture
 def opened():
-    """Open probes that are closed after the test."""
+    """Return a function that opens probes, which are closed after the test."""
     probes = []
 
     def open_one(bind=LOOPBACK, **options):
@@ -66,7 +66,7 @@ def test_runs_arrive_as_their_datagrams_with_any_offload(opened, wants_gso, want
 
 
 @pytest.mark.parametrize("wants_gso", [False, True])
-def test_more_datagrams_than_one_system_call_takes_arrive_in_order(opened, wants_gso):
+def test_more_datagrams_than_one_system_call_sends_arrive_in_order(opened, wants_gso):
     receiver = opened(rcvbuf_length=1 << 20)
     sender = opened(wants_gso=wants_gso)
     runs = [(numbered(20, 64), 64) for _ in range(16)]
@@ -102,7 +102,7 @@ def test_the_kernel_hands_a_run_over_in_one_slot(opened):
 
 
 @needs_gso
-def test_a_run_that_the_kernel_refuses_to_cut_is_cut_by_us_from_then_on(opened):
+def test_a_run_that_the_kernel_does_not_segment_is_segmented_here_from_then_on(opened):
     receiver = opened(rcvbuf_length=1 << 20)
     sender = opened(wants_gso=True)
     too_many = numbered(200, 4)  # more segments than any kernel takes in one send
@@ -130,7 +130,7 @@ def test_a_closed_socket_does_not_send_through_the_next_one_of_its_number(opened
     assert receive(receiver, 1) == [b"own"]
 
 
-def test_a_full_socket_buffer_takes_what_it_can_and_says_how_much(opened):
+def test_a_full_socket_buffer_accepts_a_part_and_returns_its_length(opened):
     left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with left, right:
         probe = DatagramProbe(UdpSocket(left, is_connected=True))
@@ -190,7 +190,7 @@ def test_a_peer_that_is_not_there_is_no_failure(opened):
     assert sender.channel.error_code == 0
 
 
-def test_a_failure_is_told_by_its_number_and_not_raised(opened):
+def test_a_failure_is_an_error_code_and_not_an_exception(opened):
     sender = opened()
 
     taken = sender.send([(b"x" * 65530, 65530)], SocketAddress.of("127.0.0.1", 9))
@@ -218,7 +218,7 @@ def test_an_address_of_another_machine_is_named(opened):
 def test_buffer_lengths_are_set(opened):
     probe = opened(sndbuf_length=8192, rcvbuf_length=16384)
 
-    # Linux doubles what is asked for, to account for its own structures.
+    # Linux doubles the requested length, for its own structures.
     with socket.socket(fileno=os.dup(probe.channel.fileno())) as sock:
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 8192
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 2 * 16384
@@ -256,7 +256,7 @@ def test_a_socket_that_is_not_connected_stays_so():
         channel.close()
 
 
-def test_a_connection_that_fails_is_told_and_can_be_tried_again():
+def test_a_connection_that_fails_is_reported_and_can_be_retried():
     with receiver_on("127.0.0.1") as old, receiver_on("127.0.0.2") as new:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.connect(old.getsockname())

@@ -1,4 +1,4 @@
-"""Times in frames, at the endpoints: what the kernel says, and packets that were made to mislead."""
+"""Timestamps in frames: kernel times, and malformed packets."""
 
 import socket
 import time
@@ -57,7 +57,7 @@ def test_a_heartbeat_stays_as_it_is(receive):
 
 
 @pytest.mark.parametrize(("length", "is_stamped"), [(15, False), (16, True), (17, True)])
-def test_a_time_is_put_only_where_all_of_it_has_room(receive, length, is_stamped):
+def test_a_timestamp_is_written_only_if_it_fits_completely(receive, length, is_stamped):
     sent = data_frame(b"x" * length)
 
     received = receive(sent, f"{URI}|channel-rcv-ts-offset=8")
@@ -73,7 +73,7 @@ def test_what_is_sent_has_its_time_once_in_each_datagram(lab, stream):
     padding = data_frame(frame_length=4096, frame_type=0)
     beyond = data_frame(b"beyond", frame_length=100)
 
-    # Two datagrams in one run, of which the first has two frames; then what must stay as it is.
+    # Two datagrams in one run, the first with two frames; then frames that must stay unchanged.
     sender.send(stream, [(run, 128), (data_frame(frame_length=0), 32), (padding[:32], 32), (beyond, 64)])
 
     slots = receiver.receive() + receiver.receive()
@@ -102,7 +102,7 @@ def test_the_kernels_time_of_reception_is_that_of_the_packet_not_of_the_poll(lab
     packets = [call.data for call in lab.dispatcher.calls]
     kernel_ns = [reserved(packet) for packet in packets]
     ours_ns = [int.from_bytes(packet[32:40], "little") for packet in packets]
-    # Each its own, although the kernel could have joined the four.
+    # Each has its own time, although the kernel could have joined the four.
     assert kernel_ns == sorted(set(kernel_ns))
     assert before_ns <= kernel_ns[0]
     assert all(theirs < ours for theirs, ours in zip(kernel_ns, ours_ns, strict=True))

@@ -23,7 +23,7 @@ def test_a_channel_known_by_its_tag_alone_cannot_be_opened(lab):
         lab.open_receive("aeron:udp?tags=5")
 
 
-def test_a_publication_needs_more_than_an_address_to_hear_receivers_at(lab):
+def test_a_publication_needs_more_than_a_control_address(lab):
     with pytest.raises(ChannelUriError, match="requires that either 'endpoint' or 'control-mode'"):
         lab.open_send("aeron:udp?control=127.0.0.1:5")
 
@@ -36,7 +36,7 @@ def test_a_channel_of_another_medium_is_refused(lab):
         UdpTransport().open_send_endpoint(params)
 
 
-def test_endpoints_know_where_they_are_bound(lab):
+def test_endpoints_report_their_local_addresses(lab):
     receiver = lab.open_receive("aeron:udp?endpoint=127.0.0.1:0")
     sender = lab.open_send("aeron:udp?endpoint=127.0.0.1:20121|control=127.0.0.1:20122")
 

@@ -1,1 +1,1 @@
-"""Numbers of SP PAIR."""
+"""Compiled parts of SP PAIR: wire constants, connection phases, tallies, drafts."""

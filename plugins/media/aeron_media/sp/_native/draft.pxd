@@ -14,16 +14,16 @@ cdef enum:
 @cython.final
 cdef class Draft:
     cdef ByteQueue _queue
-    cdef readonly int64_t body_length   # bytes of bodies that have not gone
+    cdef readonly int64_t body_length   # bytes of bodies that were not sent yet
     cdef int64_t _runs[MAX_BODIES]      # bytes of the queue before each body
-    cdef int64_t _offsets[MAX_BODIES]   # of the frame that each body goes on with
-    cdef int64_t _lefts[MAX_BODIES]     # bytes of each body that have not gone
-    cdef int64_t _run_length            # of all runs together
-    cdef int64_t _skipped               # bytes of the first frame's payload that have gone
+    cdef int64_t _offsets[MAX_BODIES]   # of the frame at which the rest of each body begins
+    cdef int64_t _lefts[MAX_BODIES]     # bytes of each body that were not sent yet
+    cdef int64_t _run_length            # sum of all runs
+    cdef int64_t _skipped               # bytes of the first frame's payload that were sent
     cdef int32_t _first
     cdef int32_t _count
 
-    # Bytes that have not gone.
+    # Bytes that were not sent yet.
     cdef inline int64_t left(self) noexcept nogil:
         return self._queue.size + self.body_length
 
@@ -31,7 +31,7 @@ cdef class Draft:
         return self._count < MAX_BODIES
 
     cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil
-    cdef int64_t send(self, ByteConnection stream, AtomicBuffer log) except -1 nogil
+    cdef int64_t send(self, ByteConnection connection, AtomicBuffer log) except -1 nogil
     cdef int32_t drop_bodies(self) noexcept nogil
     cdef int32_t _lay_out(self, iovec *pieces, AtomicBuffer log) except -1 nogil
     cdef int32_t _consume(self, int64_t sent, AtomicBuffer log) except -1 nogil

@@ -1,6 +1,8 @@
-"""Messages on their way to a peer: what was put together for it lies in a queue, long bodies where a log has them.
+"""Draft: bytes to be sent to a peer, partly in a queue, partly (long bodies) still in the log buffer.
 
-Not here: which messages. Invariant: bytes go in the order in which they were added, each once.
+A draft is an alternating sequence of runs (queue bytes) and bodies (payloads of log frames), sent by one vectored call.
+
+Not here: choosing the messages. Invariant: bytes are sent in the order in which they were added, each once.
 """
 
 cimport cython
@@ -14,7 +16,7 @@ from aeron_core._native.connections cimport ByteConnection
 
 
 cdef int64_t payload_length(AtomicBuffer log, int64_t offset) except -1 nogil:
-    # Of a frame, which whoever has the log may have changed since it was looked at.
+    # A client can write to the log at any time: check the length again before it is used.
     cdef int64_t length = log.get_i32(offset) - wire.DATA_HEADER_LENGTH
     if length <= 0:
         raise_out_of_bounds(offset, length, log.capacity)
@@ -23,13 +25,13 @@ cdef int64_t payload_length(AtomicBuffer log, int64_t offset) except -1 nogil:
 
 @cython.final
 cdef class Draft:
-    """Bodies, and between them what is in `queue`, whose user appends to it and takes nothing out."""
+    """Bodies, and between them the bytes in `queue`. Others may append to the queue, but not consume it."""
 
     def __cinit__(self, ByteQueue queue not None):
         self._queue = queue
 
     cdef int32_t add_body(self, int64_t offset, int64_t length) noexcept nogil:
-        # After all that is in the queue: the payloads of frames from `offset` on. At most MAX_BODIES.
+        # Add the payloads of frames from `offset` on, behind all bytes in the queue. At most MAX_BODIES.
         self._runs[self._count] = self._queue.size - self._run_length
         self._offsets[self._count] = offset
         self._lefts[self._count] = length
@@ -38,10 +40,10 @@ cdef class Draft:
         self._count += 1
         return self._count
 
-    cdef int64_t send(self, ByteConnection stream, AtomicBuffer log) except -1 nogil:
-        # Some of what is left; return what the stream says.
+    cdef int64_t send(self, ByteConnection connection, AtomicBuffer log) except -1 nogil:
+        # Send as much as the connection takes; return its result.
         cdef iovec pieces[MAX_PIECES]
-        cdef int64_t sent = stream.send_vector(pieces, self._lay_out(pieces, log))
+        cdef int64_t sent = connection.send_vector(pieces, self._lay_out(pieces, log))
         if sent > 0:
             self._consume(sent, log)
         return sent
@@ -103,7 +105,7 @@ cdef class Draft:
         return 0
 
     cdef int64_t _consume_body(self, int64_t sent, AtomicBuffer log) except -1 nogil:
-        # Return what is left of `sent`.
+        # Return the part of `sent` that belongs to the bytes after this body.
         cdef int64_t length, step
         while sent > 0 and self._lefts[self._first] > 0:
             length = payload_length(log, self._offsets[self._first]) - self._skipped

@@ -1,1 +1,1 @@
-"""The life of a connection; see `phases.pxd`."""
+"""Phases of a connection; see `phases.pxd`."""

@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
-# What is counted, by its place.
+# Indexes of the tallies.
 cpdef enum:
     PEERS = 0
     ACCEPTED
@@ -21,7 +21,7 @@ cpdef enum:
     ZERO_HOPS
     RESERVED_BITS
     SHORT
-    FIRST_OF_SENDING       # those from here on belong to publications
+    FIRST_OF_SENDING       # the tallies from here on belong to publications
     MESSAGES_OUT = 18
     BYTES_OUT
     NO_PEER

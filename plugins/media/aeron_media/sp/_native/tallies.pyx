@@ -1,11 +1,11 @@
-"""What an endpoint counts: endpoints come and go, and each shows it by counters of its own."""
+"""Tallies of a socket. Its endpoints, which are opened and closed independently, publish them as counters."""
 
 cimport cython
 
 
 @cython.final
 cdef class Tallies:
-    """Numbers by their place; those of one place are changed by one thread at a time."""
+    """Numbers by index; each is changed by one thread at a time."""
 
     def __getitem__(self, int index):
         if not 0 <= index < COUNT:

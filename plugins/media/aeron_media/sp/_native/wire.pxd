@@ -1,5 +1,5 @@
-# What SP PAIR puts on the wire; lengths are bytes. Source: the Pair Scalability Protocol v1 and SP's mappings to TCP and
-# to Unix sockets.
+# Wire format of SP PAIR; lengths are bytes.
+# Source: the Pair Scalability Protocol v1, and the mappings of SP to TCP and to Unix sockets.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -10,21 +10,21 @@ cpdef enum:
     PROTOCOL_PAIR0 = 16
     PROTOCOL_PAIR1 = 17
 
-# Both ends begin with: zero, 'S', 'P', version zero, protocol (16 bits, big-endian), 16 bits reserved.
+# Greeting of both ends: zero, 'S', 'P', version zero, protocol (16 bits, big-endian), 16 reserved bits.
 cpdef enum:
     GREETING_LENGTH = 8
     GREETING_MAGIC = 0x00535000
     GREETING_PROTOCOL_OFFSET = 4
     GREETING_RESERVED_OFFSET = 6
 
-# A message: its length (64 bits, big-endian), which Unix sockets have a type before, and its payload.
+# A message: on Unix sockets a type; length of the payload (64 bits, big-endian); payload.
 cpdef enum:
     LENGTH_LENGTH = 8
     TYPE_LENGTH = 1
     TYPE_MESSAGE = 1
     MAX_PREFIX_LENGTH = 9
 
-# The payload of PAIR1 begins with the hops so far: 32 bits, big-endian, of which the upper 24 are reserved.
+# The payload of PAIR1 begins with the number of hops: 32 bits, big-endian, the upper 24 bits are reserved.
 cpdef enum:
     HOPS_LENGTH = 4
     MAX_HOPS = 255
@@ -34,7 +34,7 @@ cpdef enum:
 cdef enum:
     LONGEST = 0x7FFFFFFFFFFFFFFF
 
-# Of 64 bits, unsigned; what does not fit the type is as much as fits.
+# Read an unsigned number of 64 bits, limited to the largest int64_t.
 cdef inline int64_t get_u64(AtomicBuffer buffer, int64_t offset) except? -1 nogil:
     cdef uint8_t *at = buffer.at(offset, 8)
     cdef uint64_t value = 0
@@ -51,7 +51,7 @@ cdef inline int64_t get_u16(AtomicBuffer buffer, int64_t offset) except? -1 nogi
     cdef uint8_t *at = buffer.at(offset, 2)
     return (<int64_t>at[0] << 8) | <int64_t>at[1]
 
-# The prefix of a message and the hops; `hops` below 0 for none. Room for them has been reserved.
+# Append the prefix of a message, and the hops unless `hops` is negative. The queue must have reserved the space.
 cdef inline void write_head(ByteQueue queue, bint has_type, int64_t payload_length, int64_t hops) noexcept nogil:
     cdef int i
     if has_type:

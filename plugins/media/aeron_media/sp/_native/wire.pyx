@@ -1,1 +1,1 @@
-"""The bytes of SP PAIR; their numbers are in `wire.pxd`."""
+"""Wire format of SP PAIR; see `wire.pxd`."""

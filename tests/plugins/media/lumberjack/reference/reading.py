@@ -31,7 +31,7 @@ class Reading(Simulation):
         return self.result(client.add_subscription_async(f"{CHANNEL}{keys}", stream_id))
 
     def dial(self):
-        return self.streams.dial(ADDRESS)
+        return self.connections.dial(ADDRESS)
 
     def poll(self):
         if self.is_polling:

@@ -19,7 +19,7 @@ class Writing(Simulation):
         super().__init__(directory)
         self.driver = self.add_driver()
         self.client = self.driver.connect()
-        self.listener = self.streams.serve(ADDRESS) if listens else None
+        self.listener = self.connections.serve(ADDRESS) if listens else None
         add = (
             self.client.add_exclusive_publication_async if is_exclusive else self.client.add_publication_async
         )

@@ -1,4 +1,4 @@
-"""Drivers with an SP channel each, and peers that a test plays byte by byte, on a simulated network."""
+"""Drivers with one SP channel each, and simulated peers, on a simulated network."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADDRESS = SocketAddress.of("127.0.0.1", 5555)
 CHANNEL = "aeron:sp?endpoint=127.0.0.1:5555"
 STREAM = 7
 PAIR0, PAIR1 = 16, 17
-#: Of a reserved value.
+#: Flag in a reserved value: the message names a peer.
 NAMES_PEER = 0x100
 
 
@@ -23,11 +23,11 @@ def greeting(protocol):
 
 
 class WirePeer:
-    """The other end of a connection, which says what it is told to."""
+    """A simulated peer at the other end of a connection."""
 
     def __init__(self, end, protocol=PAIR1):
         self.end = end
-        # What the network can hold on the way is no concern here.
+        # The capacity of the network must not matter here.
         end.capacity = 1 << 24
         self.protocol = protocol
         self.rest = b""
@@ -44,13 +44,13 @@ class WirePeer:
         self.end.send(struct.pack(">Q", len(payload)) + payload)
 
     def greeting(self):
-        """Return what the driver began with."""
+        """Return the greeting of the driver."""
         self._take()
         begun, self.rest = self.rest[:8], self.rest[8:]
         return begun
 
     def heard(self):
-        """Return the messages that have come, behind the greeting, as (hops, body)."""
+        """Return the received messages after the greeting, as (hops, body)."""
         self._take()
         found = []
         while len(self.rest) >= 8:
@@ -82,7 +82,7 @@ class WirePeer:
 
 
 class Endpoint:
-    """A driver with one client, which publishes and subscribes on one channel."""
+    """A driver with one client, which has a publication and a subscription of one channel."""
 
     def __init__(self, simulation, mode, keys):
         self.simulation = simulation
@@ -112,7 +112,7 @@ class Endpoint:
         return [image.session_id for image in self.subscription.images]
 
     def offer(self, *bodies, peer=None, hops=0):
-        """Offer each until it is taken, for a peer by its session where one is named."""
+        """Offer each message until it is accepted, to a peer if its session is given."""
         value = hops if peer is None else hops | NAMES_PEER | peer << 32
         for body in bodies:
             self.simulation.run_until(
@@ -120,7 +120,7 @@ class Endpoint:
             )
 
     def counted(self, name):
-        # Publication and subscription show the same socket, each in counters of its own.
+        # Publication and subscription publish the same socket in their own counters.
         return max(record.value for record in self.driver.find_counters(f"sp-{name}:"))
 
     def errors(self):
@@ -128,7 +128,7 @@ class Endpoint:
 
 
 class Pairing(Simulation):
-    """Endpoints and wire peers at one address."""
+    """Endpoints and simulated peers at one address."""
 
     def __init__(self, directory):
         super().__init__(directory)
@@ -140,8 +140,8 @@ class Pairing(Simulation):
         return self.endpoints[-1]
 
     def peer(self, protocol=PAIR1, *, greets=True):
-        """Dial the endpoint that listens."""
-        made = WirePeer(self.streams.dial(ADDRESS), protocol)
+        """Connect to the listening endpoint."""
+        made = WirePeer(self.connections.dial(ADDRESS), protocol)
         if greets:
             made.greet()
             self.run()
@@ -149,10 +149,10 @@ class Pairing(Simulation):
         return made
 
     def serve(self):
-        self.listener = self.streams.serve(ADDRESS)
+        self.listener = self.connections.serve(ADDRESS)
 
     def accept(self, protocol=PAIR1, *, greets=True):
-        """Take the connection of the endpoint that dials."""
+        """Accept the connection of the connecting endpoint."""
         taken = []
         self.run_until(lambda: taken.append(self.listener.accept()) or taken[-1])
         made = WirePeer(taken[-1][0], protocol)
@@ -163,7 +163,7 @@ class Pairing(Simulation):
         return made
 
     def run(self, duration_ns=200 * MS):
-        # Long waits are for deadlines, which need no fine steps.
+        # Long waits are for deadlines, which need no fine resolution.
         self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
         self.run_for(duration_ns, lambda: [each.poll() for each in self.endpoints])
 

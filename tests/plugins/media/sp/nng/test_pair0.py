@@ -1,4 +1,4 @@
-"""What nng expects of a PAIR0 socket: as PAIR1, without hops."""
+"""PAIR0 as tested by nng: like PAIR1, without hops."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def test_it_is_faithful_to_its_first_peer(pairing):
     assert second.is_turned_away()
 
 
-def test_without_a_peer_nothing_is_taken(pairing):
+def test_without_a_peer_offers_are_not_accepted(pairing):
     ours = pairing.endpoint(keys=PAIR0)
 
     assert ours.publication.offer(b"hello") == results.NOT_CONNECTED
 
 
-def test_a_peer_of_pair1_is_turned_away(pairing):
+def test_a_peer_of_pair1_is_refused(pairing):
     ours = pairing.endpoint(keys=PAIR0)
     peer = pairing.peer(17, greets=False)
 
@@ -73,7 +73,7 @@ def test_a_peer_of_pair1_is_turned_away(pairing):
     assert ours.counted("mismatched") == 1
 
 
-def test_a_peer_that_does_not_read_holds_back_who_offers_and_loses_nothing(pairing):
+def test_a_peer_that_does_not_read_holds_the_publisher_back_and_loses_nothing(pairing):
     ours = pairing.endpoint(keys=f"{PAIR0}|term-length=64k|max-message=8k")
     peer = pairing.peer(16)
     peer.end.capacity = 1024

@@ -1,4 +1,4 @@
-"""What nng expects of a monogamous PAIR1 socket, and what we do differently and say so."""
+"""Monogamous PAIR1 as tested by nng, and documented differences."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_it_is_faithful_to_its_first_peer(pairing):
     assert ours.counted("refused") == 1
 
 
-def test_whoever_was_turned_away_is_taken_once_the_first_peer_has_left(pairing):
+def test_a_refused_peer_is_admitted_once_the_first_has_disconnected(pairing):
     ours = pairing.endpoint()
     first = pairing.peer()
     assert pairing.peer().is_turned_away()
@@ -66,7 +66,7 @@ def test_whoever_was_turned_away_is_taken_once_the_first_peer_has_left(pairing):
     assert ours.bodies() == [b"hello"]
 
 
-def test_a_peer_that_does_not_read_holds_back_who_offers_and_loses_nothing(pairing):
+def test_a_peer_that_does_not_read_holds_the_publisher_back_and_loses_nothing(pairing):
     ours = pairing.endpoint(keys="|term-length=64k|max-message=8k")
     peer = pairing.peer()
     peer.end.capacity = 1024
@@ -83,7 +83,7 @@ def test_a_peer_that_does_not_read_holds_back_who_offers_and_loses_nothing(pairi
     assert [body[:5] for body in peer.bodies()] == [b"%05d" % number for number in range(offered)]
 
 
-def test_without_a_peer_nothing_is_taken(pairing):
+def test_without_a_peer_offers_are_not_accepted(pairing):
     ours = pairing.endpoint()
 
     pairing.run()
@@ -179,7 +179,7 @@ def test_a_hop_count_of_zero_is_discarded_unless_it_is_accepted(pairing, keys):
 
 
 @MODES
-def test_a_hop_count_of_zero_is_delivered_where_it_is_accepted(pairing, keys):
+def test_a_hop_count_of_zero_is_delivered_if_it_is_accepted(pairing, keys):
     ours = pairing.endpoint(keys=f"{keys}|accept-zero-hop=true")
     peer = pairing.peer()
 
@@ -191,7 +191,7 @@ def test_a_hop_count_of_zero_is_delivered_where_it_is_accepted(pairing, keys):
 
 @MODES
 @pytest.mark.parametrize("protocol", [16, 48, 80, 0, 65535])
-def test_a_peer_of_another_protocol_is_turned_away(pairing, keys, protocol):
+def test_a_peer_of_another_protocol_is_refused(pairing, keys, protocol):
     ours = pairing.endpoint(keys=keys)
     peer = pairing.peer(protocol, greets=False)
 
@@ -220,7 +220,7 @@ def test_what_arrived_before_a_peer_left_can_still_be_read(pairing):
     assert ours.bodies() == [b"%d" % number for number in range(20)]
 
 
-def test_the_end_of_a_message_that_never_came_is_no_message(pairing):
+def test_an_incomplete_message_is_not_delivered_at_the_end(pairing):
     ours = pairing.endpoint()
     peer = pairing.peer()
 
@@ -235,9 +235,7 @@ def test_the_end_of_a_message_that_never_came_is_no_message(pairing):
 
 
 @pytest.mark.parametrize(("length", "arrives"), [(100, True), (101, False)])
-def test_the_longest_message_is_as_long_as_said_and_a_longer_one_ends_the_connection(
-    pairing, length, arrives
-):
+def test_a_message_beyond_the_configured_maximum_ends_the_connection(pairing, length, arrives):
     ours = pairing.endpoint(keys="|max-message=100")
     peer = pairing.peer()
 

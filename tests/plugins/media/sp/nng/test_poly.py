@@ -1,4 +1,4 @@
-"""What nng expects of a polyamorous PAIR1 socket, and results where nng is silent."""
+"""Polyamorous PAIR1 as tested by nng, with results that nng does not report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLY = "|poly=true"
 
 
 def named(pairing, ours, count):
-    """Return peers with the sessions by which they are known."""
+    """Return peers with their session ids."""
     peers = []
     for number in range(count):
         peer = pairing.peer()
@@ -21,7 +21,7 @@ def named(pairing, ours, count):
     return peers
 
 
-def test_replies_go_to_whom_a_message_came_from(pairing):
+def test_replies_are_sent_to_the_sender_of_the_message(pairing):
     ours = pairing.endpoint(keys=POLY)
     peers = named(pairing, ours, 3)
 
@@ -32,7 +32,7 @@ def test_replies_go_to_whom_a_message_came_from(pairing):
     assert [peer.bodies() for peer, _ in peers] == [[b"to %d" % session_id] for _, session_id in peers]
 
 
-def test_what_is_for_a_peer_that_left_goes_nowhere_and_that_is_counted(pairing):
+def test_a_message_for_a_disconnected_peer_is_dropped_and_counted(pairing):
     ours = pairing.endpoint(keys=POLY)
     (gone, session_id), (other, _) = named(pairing, ours, 2)
 
@@ -47,7 +47,7 @@ def test_what_is_for_a_peer_that_left_goes_nowhere_and_that_is_counted(pairing):
     assert ours.counted("unsent-no-peer") >= 1
 
 
-def test_what_is_for_nobody_in_particular_goes_to_the_first_and_then_to_the_next(pairing):
+def test_messages_without_a_peer_go_to_the_oldest_and_then_to_the_next(pairing):
     ours = pairing.endpoint(keys=POLY)
     (first, _), (second, _), (third, _) = named(pairing, ours, 3)
 
@@ -63,7 +63,7 @@ def test_what_is_for_nobody_in_particular_goes_to_the_first_and_then_to_the_next
     assert third.bodies() == []
 
 
-def test_a_peer_that_does_not_read_never_holds_back_who_offers(pairing):
+def test_a_peer_that_does_not_read_never_holds_the_publisher_back(pairing):
     ours = pairing.endpoint(keys=f"{POLY}|peer-queue=8k")
     (slow, session_id), (quick, other) = named(pairing, ours, 2)
     slow.end.capacity = 0
@@ -74,7 +74,7 @@ def test_a_peer_that_does_not_read_never_holds_back_who_offers(pairing):
 
     pairing.run()
     assert quick.bodies() == [b"%d" % number for number in range(100)]
-    # What there was room for arrives when it reads again.
+    # The queued messages arrive when the peer reads again.
     slow.end.capacity = 1 << 24
     pairing.run()
     came = slow.bodies()
@@ -83,7 +83,7 @@ def test_a_peer_that_does_not_read_never_holds_back_who_offers(pairing):
     assert ours.counted("unsent-peer-full") == 100 - len(came)
 
 
-def test_without_any_peer_nothing_is_taken(pairing):
+def test_without_any_peer_offers_are_not_accepted(pairing):
     ours = pairing.endpoint(keys=POLY)
 
     assert ours.publication.offer(b"hello") == results.NOT_CONNECTED
@@ -93,14 +93,14 @@ def test_an_unknown_peer_is_no_other(pairing):
     ours = pairing.endpoint(keys=POLY)
     ((peer, session_id),) = named(pairing, ours, 1)
 
-    ours.offer(b"to nobody", peer=session_id + 1)
+    ours.offer(b"to no peer", peer=session_id + 1)
     pairing.run()
 
     assert peer.bodies() == []
     assert ours.counted("unsent-no-peer") == 1
 
 
-def test_hops_count_from_one_whoever_the_message_is_for(pairing):
+def test_hops_count_from_one_for_any_peer(pairing):
     ours = pairing.endpoint(keys=POLY)
     ((peer, session_id),) = named(pairing, ours, 1)
 
@@ -111,7 +111,7 @@ def test_hops_count_from_one_whoever_the_message_is_for(pairing):
     assert peer.heard() == [(1, b"named"), (1, b"not named")]
 
 
-def test_closing_with_messages_that_nobody_has_read_ends_everything(pairing):
+def test_closing_with_unread_messages_releases_everything(pairing):
     ours = pairing.endpoint(keys=f"{POLY}|term-length=64k|max-message=8k")
     (peer, _), _ = named(pairing, ours, 2)
     ours.is_polling = False

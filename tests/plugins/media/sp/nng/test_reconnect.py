@@ -1,4 +1,4 @@
-"""What nng expects of a socket that dials: it goes on trying; and what it does not: without a storm."""
+"""Connecting sockets as tested by nng: they retry; beyond that, with a backoff."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core.testing.pair import MS, S
 KEYS = "|backoff-init=100ms|backoff-max=1s"
 
 
-def test_it_dials_before_anybody_listens(pairing):
+def test_it_connects_once_a_listener_starts(pairing):
     ours = pairing.endpoint("dial", KEYS)
     pairing.run(3 * S)
 

@@ -1,4 +1,4 @@
-"""Devices on a simulated network, between peers that a test plays."""
+"""Devices between simulated peers, on a simulated network."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def dialing(port, keys=""):
 
 
 class Devices(Pairing):
-    """A driver whose client has devices, all of which work in each round."""
+    """A driver with a client and its devices, all of which work in each round."""
 
     def __init__(self, directory):
         super().__init__(directory, subscribes=False, publishes=False)
@@ -44,17 +44,17 @@ class Devices(Pairing):
         return self.devices[-1]
 
     def serve(self, port):
-        return self.streams.serve(SocketAddress.of("127.0.0.1", port))
+        return self.connections.serve(SocketAddress.of("127.0.0.1", port))
 
     def join_port(self, port):
-        """Return a peer that has connected to a port, and has greeted."""
-        peer = self.streams.dial(SocketAddress.of("127.0.0.1", port))
+        """Return a peer that has connected to a port and exchanged greetings."""
+        peer = self.connections.dial(SocketAddress.of("127.0.0.1", port))
         self.say(peer, greeting())
         assert heard(peer, 8) == greeting()
         return peer
 
     def accept_at(self, listener):
-        """Return a peer that was connected to, and has greeted."""
+        """Return a peer that has accepted a connection and exchanged greetings."""
         self.listener = listener
         peer = self.accept()
         self.say(peer, greeting())

@@ -1,4 +1,4 @@
-"""A driver with a PAIR socket, and peers that a test plays, on a simulated network."""
+"""A driver with a PAIR socket, and simulated peers, on a simulated network."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Pairing(Simulation):
         self.client = self.driver.connect()
         self.received = []
         self.is_polling = True
-        # Whom the driver connects to, where it does.
-        self.listener = self.streams.serve(ADDRESS) if channel == DIALING else None
+        # Accepts the connections of the driver, if it connects.
+        self.listener = self.connections.serve(ADDRESS) if channel == DIALING else None
         self.subscription = self.subscribe() if subscribes else None
         self.publication = self.publish() if publishes else None
 
@@ -61,7 +61,7 @@ class Pairing(Simulation):
         )
 
     def run(self, duration_ns=100 * MS):
-        # Long waits are for deadlines, which need no fine steps.
+        # Long waits are for deadlines, which need no fine resolution.
         self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
         self.run_for(duration_ns, self.poll)
 
@@ -70,13 +70,13 @@ class Pairing(Simulation):
         self.run_until(lambda: self.poll() or condition())
 
     def dial(self):
-        """Return the end of one who has connected, and has said nothing yet."""
-        peer = self.streams.dial(ADDRESS)
+        """Return a peer that has connected and sent nothing yet."""
+        peer = self.connections.dial(ADDRESS)
         self.run()
         return peer
 
     def accept(self):
-        """Return the end of who was connected to, which has said nothing yet."""
+        """Return a peer that has accepted a connection and sent nothing yet."""
         taken = []
 
         def has_taken():
@@ -89,7 +89,7 @@ class Pairing(Simulation):
         return taken[0]
 
     def hear(self, peer, length):
-        """Return the next `length` bytes that come to a peer, however many pieces they come in."""
+        """Return the next `length` bytes that a peer receives, in any number of pieces."""
         come = b""
 
         def has_come():
@@ -101,7 +101,7 @@ class Pairing(Simulation):
         return come
 
     def join(self, protocol=PAIR1):
-        """Return a peer that has greeted and was greeted, from whichever side."""
+        """Return a peer after the exchange of greetings, whichever end connects."""
         peer = self.dial() if self.listener is None else self.accept()
         self.say(peer, greeting(protocol))
         self.run()
@@ -109,7 +109,7 @@ class Pairing(Simulation):
         return peer
 
     def say(self, peer, data):
-        """Send all of `data`, as the driver makes room for it."""
+        """Send all of `data`, as fast as the driver reads."""
         while data:
             data = data[peer.send(data) :]
             self.run(10 * MS)
@@ -124,7 +124,7 @@ class Pairing(Simulation):
         return [received.body for received in self.received]
 
     def counted(self, name):
-        # Each of the two endpoints shows those of connections.
+        # Both endpoints have the counters of connections.
         return max(record.value for record in self.driver.find_counters(f"sp-{name}:"))
 
     def errors(self):
@@ -133,12 +133,12 @@ class Pairing(Simulation):
 
 
 def heard(peer, length=1 << 30):
-    """Return what has come to a peer, up to `length` bytes."""
+    """Return up to `length` bytes that a peer has received."""
     return peer.receive(length) or b""
 
 
 def is_gone(peer):
-    """Return whether the driver has closed the connection, and all it has sent was read."""
+    """Return whether the driver has closed the connection and its data was read."""
     try:
         return peer.receive(1 << 30) == b""
     except OSError:

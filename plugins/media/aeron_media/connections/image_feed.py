@@ -1,0 +1,382 @@
+"""Image feed: the messages of one peer, written into the images of all subscribed Aeron streams.
+
+A protocol without stream ids delivers the same messages to each stream that has subscribers: one session, with the same
+position in all of them. Towards the driver the feed acts as an Aeron sender: it sends SETUP frames until the image
+exists, DATA frames up to the limit of status messages, heartbeats, and an end of stream.
+
+Not here: the connection, and the format of messages.
+Invariant: a message that `offer` accepted is in the log buffers after the next `flush`, or the feed is broken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import frames, positions, wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.protocol.frames.setup import Setup
+from aeron_media._native import limits
+from aeron_media.connections.image_keys import longest_message
+
+if TYPE_CHECKING:
+    from aeron_core.protocol.frames.status_message import StatusMessage
+    from aeron_core.spi.endpoints import ReceiveChannelEndpoint, ReceiveDispatcher
+
+
+class ImageFeed:
+    """The streams of one connection; used by the receiver. All feeds of an endpoint share the memory `packet`.
+
+    Lengths are bytes. With `window_length` 0 the window is half a term, the most an image accepts.
+    """
+
+    def __init__(self, packet: AtomicBuffer, term_length: int, mtu: int, window_length: int = 0) -> None:
+        self._packet = packet
+        self._capacity = packet.capacity
+        self._term_length = term_length
+        self._bits = positions.position_bits_to_shift(term_length)
+        self._max_payload_length = mtu - wire.DATA_HEADER_LENGTH
+        self._window_length = window_length
+        self.max_message_length = longest_message(term_length, mtu, window_length or None)
+        self._wanted = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
+        self._stream_ids = AtomicBuffer.allocate(limits.MAX_STREAMS * 4)
+        self._limits = AtomicBuffer.allocate(limits.MAX_STREAMS * 8)
+        self._behind = AtomicBuffer.allocate(wire.FRAME_ALIGNMENT)
+        self._source = SocketAddress()
+        self._setup = Setup()
+        self._setup.term_length = term_length
+        self._setup.mtu = mtu
+
+    def bind(self, endpoint: ReceiveChannelEndpoint, dispatcher: ReceiveDispatcher) -> None:
+        """Set the endpoint and the dispatcher of the images. Call this first."""
+        self._endpoint = endpoint
+        self._dispatcher = dispatcher
+
+    def begin(self, session_id: int, source: SocketAddress, now_ns: int) -> int:
+        """Start the session of a new peer at `source`. Return 0."""
+        self.session_id = session_id
+        self._source.assign(source)
+        self.position = 0
+        self._packet_position = 0
+        self._packet_length = 0
+        self._count = 0
+        self._limit = wire.NO_POSITION
+        self.is_broken = False
+        self._had_stream = False
+        # Any initial term id is valid; the session id serves as one.
+        self._setup.initial_term_id = session_id
+        self._setup.session_id = session_id
+        self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
+        self._time_of_last_send_ns = now_ns
+        self._refresh_ns = now_ns
+        return 0
+
+    def work(self, now_ns: int) -> int:
+        """Do timed work: find new streams, send SETUP frames and heartbeats. Return 0."""
+        if now_ns >= self._refresh_ns:
+            self._refresh(now_ns)
+        if self._had_stream and self._limit == wire.NO_POSITION and now_ns > self._join_deadline_ns:
+            self._give_up_joining(now_ns)
+        if now_ns > self._time_of_last_setup_ns + wire.SETUP_INTERVAL_NS:
+            self._send_setups(now_ns)
+        if now_ns > self._time_of_last_send_ns + wire.HEARTBEAT_INTERVAL_NS:
+            self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED, now_ns)
+        return 0
+
+    def _refresh(self, now_ns: int) -> int:
+        self._refresh_ns = now_ns + limits.REFRESH_INTERVAL_NS
+        # Detects that all images are gone even while the peer sends nothing.
+        self.consumed_position()
+        count = self._dispatcher.wanted_streams(self.session_id, self._wanted)
+        for index in range(count):
+            stream_id = self._wanted.get_i32(index * 4)
+            if self._index_of(stream_id) < 0 and self._count < limits.MAX_STREAMS:
+                self._stream_ids.put_i32(self._count * 4, stream_id)
+                self._limits.put_i64(self._count * 8, wire.NO_POSITION)
+                self._count += 1
+                # Its SETUP is due. No stream receives data until the new one has joined at the same position.
+                self._limit = wire.NO_POSITION
+                self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
+                self._join_deadline_ns = now_ns + limits.JOIN_TIMEOUT_NS
+        return 0
+
+    def _give_up_joining(self, now_ns: int) -> int:
+        index = 0
+        while index < self._count:
+            if self._limits.get_i64(index * 8) == wire.NO_POSITION:
+                self._forget(index)
+            else:
+                index += 1
+        # A stream that fails to join delays the others: retry rarely if there are others.
+        self._refresh_ns = now_ns + (
+            limits.RETRY_INTERVAL_NS if self._count > 0 else limits.REFRESH_INTERVAL_NS
+        )
+        return 0
+
+    def _index_of(self, stream_id: int) -> int:
+        for index in range(self._count):
+            if self._stream_ids.get_i32(index * 4) == stream_id:
+                return index
+        return limits.NO_INDEX
+
+    def _forget(self, index: int) -> int:
+        last = self._count - 1
+        self._stream_ids.put_i32(index * 4, self._stream_ids.get_i32(last * 4))
+        self._limits.put_i64(index * 8, self._limits.get_i64(last * 8))
+        self._count = last
+        return self._update_limit()
+
+    def _update_limit(self) -> int:
+        if self._count == 0:
+            self._limit = wire.NO_POSITION
+            return 0
+        lowest = self._limits.get_i64(0)
+        for index in range(1, self._count):
+            lowest = min(lowest, self._limits.get_i64(index * 8))
+        self._limit = lowest
+        return 0
+
+    def on_status_message(self, sm: StatusMessage, now_ns: int) -> int:
+        """Update the limit of an image from a status message; return 0."""
+        index = self._index_of(sm.stream_id)
+        if index < 0:
+            return 0
+        if sm.flags & wire.SM_FLAG_SEND_SETUP:
+            self._time_of_last_setup_ns = now_ns - wire.SETUP_INTERVAL_NS - 1
+            return 0
+        position = sm.position(self._setup.initial_term_id, self._bits)
+        window = self._term_length >> 1
+        if self._window_length > 0:
+            window = min(sm.receiver_window, window)
+        self._limits.put_i64(index * 8, position + window)
+        self._had_stream = True
+        return self._update_limit()
+
+    def has_begun(self) -> bool:
+        """Return whether there has ever been an image."""
+        return self._had_stream
+
+    def has_room(self, length: int) -> bool:
+        """Return whether a message of `length` bytes fits now."""
+        return self.position + self._required(length) <= self._limit
+
+    def _required(self, length: int) -> int:
+        framed = self._framed_length(length)
+        left = self._term_length - positions.compute_term_offset(self.position, self._bits)
+        # A message that does not fit into the rest of the term goes into the next one, after padding.
+        return framed if framed <= left else left + framed
+
+    def _framed_length(self, length: int) -> int:
+        if length <= self._max_payload_length:
+            return positions.align_frame(wire.DATA_HEADER_LENGTH + length)
+        return positions.fragmented_length(length, self._max_payload_length)
+
+    def offer(self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int) -> int:
+        """Append a message for which `has_room` holds; return 0. `length` is at most `max_message_length`."""
+        self._pad_unless_fitting(length, now_ns)
+        return self._append_fragments(buffer, offset, length, reserved_value, now_ns, False)
+
+    def offer_in_place(
+        self, buffer: AtomicBuffer, offset: int, length: int, reserved_value: int, now_ns: int
+    ) -> int:
+        """Append a message without copying it to the packet; return 0. Worthwhile for long messages.
+
+        Overwrites the message in `buffer` and as many bytes before it as a header has; bytes after it are preserved.
+        Copies the message if the buffer has too little space around it.
+        """
+        if (
+            offset < wire.DATA_HEADER_LENGTH
+            or offset + positions.align_frame(length) + wire.FRAME_ALIGNMENT > buffer.capacity
+        ):
+            return self.offer(buffer, offset, length, reserved_value, now_ns)
+        self._pad_unless_fitting(length, now_ns)
+        self.flush(now_ns)
+        return self._append_fragments(buffer, offset, length, reserved_value, now_ns, True)
+
+    def _append_fragments(  # noqa: PLR0913
+        self,
+        buffer: AtomicBuffer,
+        offset: int,
+        length: int,
+        reserved_value: int,
+        now_ns: int,
+        is_in_place: bool,
+    ) -> int:
+        flags = wire.DATA_FLAG_BEGIN
+        while True:
+            step = min(length, self._max_payload_length)
+            if step == length:
+                flags |= wire.DATA_FLAG_END
+            if is_in_place:
+                self._append_in_place(buffer, offset, step, flags, reserved_value, now_ns)
+            else:
+                self._append(buffer, offset, step, flags, reserved_value, now_ns)
+            offset += step
+            length -= step
+            flags = 0
+            if length == 0:
+                return 0
+
+    def _append_in_place(  # noqa: PLR0913
+        self, buffer: AtomicBuffer, offset: int, length: int, flags: int, reserved_value: int, now_ns: int
+    ) -> int:
+        frame_length = wire.DATA_HEADER_LENGTH + length
+        aligned_length = positions.align_frame(frame_length)
+        self._put_header(
+            buffer, offset - wire.DATA_HEADER_LENGTH, frame_length, flags, wire.TYPE_DATA, reserved_value
+        )
+        end = offset + length
+        self._behind.copy_from(0, buffer, end, aligned_length - frame_length)
+        buffer.set_memory(end, aligned_length - frame_length, 0)
+        self.position += aligned_length
+        self._pass_on(buffer, offset - wire.DATA_HEADER_LENGTH, aligned_length, now_ns)
+        buffer.copy_from(end, self._behind, 0, aligned_length - frame_length)
+        return 0
+
+    def _append(  # noqa: PLR0913
+        self, buffer: AtomicBuffer, offset: int, length: int, flags: int, reserved_value: int, now_ns: int
+    ) -> int:
+        frame_length = wire.DATA_HEADER_LENGTH + length
+        aligned_length = positions.align_frame(frame_length)
+        if self._packet_length + aligned_length > self._capacity:
+            self.flush(now_ns)
+        self._put_header(
+            self._packet, self._packet_length, frame_length, flags, wire.TYPE_DATA, reserved_value
+        )
+        at = self._packet_length + wire.DATA_HEADER_LENGTH
+        self._packet.copy_from(at, buffer, offset, length)
+        if aligned_length > frame_length:
+            self._packet.set_memory(at + length, aligned_length - frame_length, 0)
+        self._packet_length += aligned_length
+        self.position += aligned_length
+        if positions.compute_term_offset(self.position, self._bits) == 0:
+            # A packet never spans two terms.
+            self.flush(now_ns)
+        return 0
+
+    def _pad_unless_fitting(self, length: int, now_ns: int) -> int:
+        left = self._term_length - positions.compute_term_offset(self.position, self._bits)
+        if self._framed_length(length) > left:
+            self._pad(left, now_ns)
+        return 0
+
+    def _pad(self, length: int, now_ns: int) -> int:
+        if self._packet_length + wire.DATA_HEADER_LENGTH > self._capacity:
+            self.flush(now_ns)
+        self._put_header(
+            self._packet, self._packet_length, length, wire.DATA_FLAGS_UNFRAGMENTED, wire.TYPE_PAD, 0
+        )
+        self._packet_length += wire.DATA_HEADER_LENGTH
+        self.position += length
+        return self.flush(now_ns)
+
+    def _put_header(  # noqa: PLR0913
+        self,
+        buffer: AtomicBuffer,
+        offset: int,
+        frame_length: int,
+        flags: int,
+        frame_type: int,
+        reserved_value: int,
+    ) -> int:
+        term_offset = positions.compute_term_offset(self.position, self._bits)
+        term_id = positions.compute_term_id(self.position, self._bits, self._setup.initial_term_id)
+        return frames.begin_frame(
+            buffer,
+            offset,
+            frame_length,
+            flags,
+            frame_type,
+            term_offset,
+            self.session_id,
+            self._stream_ids.get_i32(0),
+            term_id,
+            reserved_value,
+        )
+
+    def flush(self, now_ns: int) -> int:
+        """Write the pending frames into the log buffers; return their length in bytes."""
+        length = self._packet_length
+        if length == 0:
+            return 0
+        self._packet_length = 0
+        self._pass_on(self._packet, 0, length, now_ns)
+        return length
+
+    def _pass_on(self, buffer: AtomicBuffer, offset: int, length: int, now_ns: int) -> int:
+        """Deliver frames that end at `position` to all streams; return 0."""
+        self._time_of_last_send_ns = now_ns
+        index = 0
+        while index < self._count:
+            if index > 0:
+                self._readdress(buffer, offset, length, self._stream_ids.get_i32(index * 4))
+            used = self._dispatcher.on_data(self._endpoint, buffer, offset, length, self._source, now_ns)
+            if used == length:
+                index += 1
+            else:
+                # Its image is gone; a later subscriber gets a new one.
+                self._forget(index)
+        self._packet_position = self.position
+        if self._count == 0:
+            self.is_broken = True
+        return 0
+
+    def _readdress(self, buffer: AtomicBuffer, offset: int, length: int, stream_id: int) -> int:
+        end = offset + length
+        while offset < end:
+            buffer.put_i32(offset + wire.DATA_STREAM_ID_OFFSET, stream_id)
+            if buffer.get_u16(offset + wire.FRAME_TYPE_OFFSET) == wire.TYPE_PAD:
+                return 0
+            offset += positions.align_frame(buffer.get_i32(offset))
+        return 0
+
+    def consumed_position(self) -> int:
+        """Return the position that all subscribers of all streams have consumed, `wire.NO_POSITION` without any."""
+        lowest = self.position
+        index = 0
+        while index < self._count:
+            position = self._dispatcher.consumed_position(
+                self.session_id, self._stream_ids.get_i32(index * 4)
+            )
+            if position != wire.NO_POSITION:
+                lowest = min(lowest, position)
+                index += 1
+            elif self._limits.get_i64(index * 8) == wire.NO_POSITION:
+                # Its image does not exist yet: it will join at the current position.
+                index += 1
+            else:
+                self._forget(index)
+        if self._had_stream and self._count == 0:
+            self.is_broken = True
+            return wire.NO_POSITION
+        return lowest
+
+    def end(self, now_ns: int) -> int:
+        """Send the end of stream; return 0."""
+        self.flush(now_ns)
+        return self._send_heartbeats(wire.DATA_FLAGS_UNFRAGMENTED | wire.DATA_FLAG_EOS, now_ns)
+
+    def _send_setups(self, now_ns: int) -> int:
+        self._time_of_last_setup_ns = now_ns
+        self._setup.active_term_id = positions.compute_term_id(
+            self._packet_position, self._bits, self._setup.initial_term_id
+        )
+        self._setup.term_offset = positions.compute_term_offset(self._packet_position, self._bits)
+        for index in range(self._count):
+            if self._limits.get_i64(index * 8) == wire.NO_POSITION:
+                self._setup.stream_id = self._stream_ids.get_i32(index * 4)
+                self._dispatcher.on_setup(self._endpoint, self._setup, self._source, now_ns)
+        return 0
+
+    def _send_heartbeats(self, flags: int, now_ns: int) -> int:
+        self._time_of_last_send_ns = now_ns
+        if self._packet_length > 0:
+            # The packet holds frames that are about to be flushed, which makes a heartbeat unnecessary.
+            return 0
+        self._put_header(self._packet, 0, 0, flags, wire.TYPE_DATA, 0)
+        for index in range(self._count):
+            self._packet.put_i32(wire.DATA_STREAM_ID_OFFSET, self._stream_ids.get_i32(index * 4))
+            self._dispatcher.on_data(
+                self._endpoint, self._packet, 0, wire.DATA_HEADER_LENGTH, self._source, now_ns
+            )
+        return 0

@@ -1,0 +1,49 @@
+"""Faults of relayed connections, passed from the relay thread to the conductor."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter, deque
+from typing import Final
+
+from aeron_core._native.address import SocketAddress
+from aeron_core.spi.endpoints import Fault
+
+#: Faults that wait to be logged; older ones are dropped, which bounds the memory of a flood. Invented.
+KEPT: Final = 16
+
+
+class FaultKind(enum.Enum):
+    """Categories in which failed connections are counted."""
+
+    CERTIFICATE = "certificate"
+    PROTOCOL = "protocol"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    OTHER = "other"
+
+
+class RelayFaults:
+    """Written by the relay thread, read by the conductor."""
+
+    def __init__(self) -> None:
+        # Appending to and popping from a deque are atomic.
+        self._kept: deque[Fault] = deque(maxlen=KEPT)
+        self._counts: Counter[FaultKind] = Counter()
+
+    def keep(self, text: str, peer: SocketAddress | None = None, kind: FaultKind | None = None) -> None:
+        """Store a fault and the address of its peer; count it if `kind` is given."""
+        self._kept.append(Fault(text, "" if peer is None else str(peer)))
+        if kind is not None:
+            self._counts[kind] += 1
+
+    def count(self, kind: FaultKind) -> int:
+        """Return how many faults of a kind have occurred."""
+        return self._counts[kind]
+
+    def take(self) -> Fault | None:
+        """Remove and return the oldest fault; None if there is none."""
+        try:
+            return self._kept.popleft()
+        except IndexError:
+            return None

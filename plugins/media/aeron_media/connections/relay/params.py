@@ -1,0 +1,26 @@
+"""Parameters of a relay thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aeron_core._native.address import SocketAddress
+from aeron_media.connections.relay.faults import RelayFaults
+from aeron_media.connections.relay.session import Session
+
+
+@dataclass(frozen=True)
+class RelayParams:
+    """`name` is part of the thread's name.
+
+    The thread calls `new_session`, which may raise OSError and ValueError. TCP and the handshake of the session must
+    complete within `handshake_limit_s`. If the session has messages, the rest of an incomplete one must continue to
+    arrive within `message_limit_s`.
+    """
+
+    name: str
+    new_session: Callable[[SocketAddress], Session]
+    faults: RelayFaults
+    handshake_limit_s: float
+    message_limit_s: float = 30.0

@@ -1,0 +1,371 @@
+"""Relayed connection: a session on the wire, plain bytes on a socket pair towards an agent.
+
+    CONNECTING ──TCP connected──► HANDSHAKE ──complete──► RELAYING ──agent closed──► CLOSING ──all sent──► DONE
+    CLOSING ──all sent, answer expected──► WAITING ──answered──► DONE
+    HANDSHAKE, RELAYING ──session fault──► WAITING ──peer closed──► DONE
+    any ──lost, timed out, aborted, both directions ended──► DONE
+
+If a TCP socket is closed while it has unread bytes, the kernel sends a reset and discards data in flight to the
+peer. While CLOSING and WAITING the connection therefore keeps reading and drops what it reads.
+
+Back pressure: at most one read is held per direction, and nothing is read until that is passed on. A half close is
+relayed in its direction: the end of the session on the wire, a shutdown on the pair.
+
+Not here: the protocol (`session`), and waiting for the sockets (`relay_thread`).
+Invariant: a socket that has hung up is no longer watched, because epoll would report it endlessly. Its unread bytes are
+read turn by turn (`is_unread`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import errno
+import os
+import select
+import socket
+import struct
+from typing import TYPE_CHECKING, Final
+
+from aeron_media.connections.relay.faults import FaultKind
+from aeron_media.connections.relay.params import RelayParams
+from aeron_media.connections.relay.session import Session, SessionError
+
+if TYPE_CHECKING:
+    from aeron_core._native.address import SocketAddress
+
+#: Bytes of one read: a few TLS records.
+CHUNK_LENGTH: Final = 1 << 16
+#: Reads from one agent per turn, so that the other connections are served.
+READS_PER_TURN: Final = 16
+#: For sending the rest after the agent has closed its end. Invented: enough for a slow link, not for a stalled peer.
+CLOSING_LIMIT_S: Final = 5.0
+#: SO_LINGER of 0 s: close discards unsent data and sends a reset.
+_ABORTS: Final = struct.pack("ii", 1, 0)
+_HANGS: Final = select.EPOLLHUP | select.EPOLLERR
+
+
+class Phase(enum.Enum):
+    """The state of a connection; see the module."""
+
+    CONNECTING = enum.auto()
+    HANDSHAKE = enum.auto()
+    RELAYING = enum.auto()
+    CLOSING = enum.auto()
+    WAITING = enum.auto()
+    DONE = enum.auto()
+
+
+class RelayedConnection:
+    """Used by the relay thread. `plain` is this end of the pair; None creates the pair after the handshake."""
+
+    def __init__(
+        self,
+        wire: socket.socket,
+        plain: socket.socket | None,
+        session: Session,
+        peer: SocketAddress,
+        params: RelayParams,
+    ) -> None:
+        self.wire = wire
+        self.plain = plain
+        #: The agent's end of a pair that was created here, until it is handed over.
+        self.agent_end: socket.socket | None = None
+        #: Inode of the agent's end, 0 until it is known.
+        self.agent_inode = 0
+        self.peer = peer
+        #: When the connection is given up; None without a limit.
+        self.deadline: float | None = None
+        self._session = session
+        self._params = params
+        self._faults = params.faults
+        self.phase = Phase.HANDSHAKE
+        self.wire_hangs = False
+        #: There may be more to read from a wire that has hung up, which epoll does not report again.
+        self.is_unread = False
+        self._to_wire = memoryview(b"")
+        self._to_plain = memoryview(b"")
+        self._has_received = False
+        # Bytes have arrived since the last check of an incomplete message.
+        self._has_progress = False
+        self._peer_has_ended = False
+        self._agent_has_ended = False
+        self._has_sent_end = False
+        # The session has failed: received bytes are dropped.
+        self._has_failed = False
+
+    # Events
+
+    def wire_events(self) -> int:
+        """Return the epoll events of `wire` to wait for."""
+        if self.phase is Phase.CONNECTING:
+            return select.EPOLLOUT
+        wanted = select.EPOLLOUT if self._to_wire else 0
+        is_full = self.phase is Phase.RELAYING and self._to_plain
+        if not is_full and not self._peer_has_ended:
+            wanted |= select.EPOLLIN
+        return wanted
+
+    def plain_events(self) -> int:
+        """Return the epoll events of `plain` to wait for; hang-ups are always reported."""
+        if self.phase is not Phase.RELAYING:
+            return 0
+        wanted = select.EPOLLOUT if self._to_plain else 0
+        if not self._agent_has_ended and not self._to_wire:
+            wanted |= select.EPOLLIN
+        return wanted
+
+    # Work
+
+    def work(self, now: float) -> None:
+        """Move as many bytes as possible without blocking."""
+        self.is_unread = False
+        try:
+            if self.phase is Phase.CONNECTING:
+                self._connect()
+            if self.phase is Phase.HANDSHAKE:
+                self._do_handshake()
+            if self.phase is Phase.RELAYING:
+                self._relay_inbound()
+                self._update_message_deadline(now)
+            if self.phase in (Phase.CLOSING, Phase.WAITING):
+                self._discard_inbound()
+            if self.phase in (Phase.RELAYING, Phase.CLOSING):
+                self._relay_outbound()
+            if self.phase is Phase.WAITING:
+                self._wait_for_peer()
+        except SessionError as error:
+            self._refuse(error, now)
+        except OSError as error:
+            # Not a fault: health checks, for example, connect and leave.
+            self._fail(error.errno or errno.EIO)
+        except Exception as error:  # must not end the other connections
+            self._faults.keep(f"internal error: {error!r}", self.peer)
+            self._fail(errno.EIO)
+
+    def on_plain_hangs(self, now: float) -> None:
+        """React to the agent closing its end: deliver what it sent before, then close."""
+        if self.phase is Phase.RELAYING:
+            self.phase = Phase.CLOSING
+            self.deadline = now + CLOSING_LIMIT_S
+            self.work(now)
+        elif self.phase not in (Phase.CLOSING, Phase.WAITING):
+            self.phase = Phase.DONE
+
+    def abort(self) -> None:
+        """Reset the connection: discard unsent data, so that the peer sees an error instead of an end."""
+        with contextlib.suppress(OSError):
+            self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
+        self.phase = Phase.DONE
+
+    def on_overdue(self, now: float) -> None:
+        """React to the deadline having passed."""
+        if self.phase is Phase.RELAYING:
+            length, limit = self._session.held_length, self._params.message_limit_s
+            text = f"incomplete message: no more bytes within {limit:g} s after the first {length}"
+            self._refuse(SessionError(text, FaultKind.TIMEOUT), now)
+            return
+        if self.phase is Phase.HANDSHAKE:
+            limit = self._params.handshake_limit_s
+            text = f"no {self._session.protocol} handshake within {limit:g} s"
+            self._faults.keep(text, self.peer, FaultKind.TIMEOUT)
+        self._fail(errno.ETIMEDOUT)
+
+    def close(self) -> None:
+        """Close all sockets."""
+        self.phase = Phase.DONE
+        for sock in (self.wire, self.plain, self.agent_end):
+            if sock is not None:
+                sock.close()
+
+    def _connect(self) -> None:
+        code = self.wire.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code != 0:
+            raise OSError(code, os.strerror(code))
+        self.phase = Phase.HANDSHAKE
+
+    def _do_handshake(self) -> None:
+        while not self._session.do_handshake():
+            self._send()
+            data = self._receive()
+            if data is None:
+                return
+            if not data:
+                if self._has_received:
+                    what = f"the {self._session.protocol} handshake"
+                    self._faults.keep(
+                        f"the peer closed the connection during {what}", self.peer, FaultKind.OTHER
+                    )
+                self._fail(errno.ECONNRESET)
+                return
+            self._has_received = True
+            self._session.feed(data)
+        self._send()
+        self.deadline = None
+        self.phase = Phase.RELAYING
+        if self.plain is not None:
+            self.plain.send(b"\0")
+        else:
+            self.plain, self.agent_end = socket.socketpair()
+            self.plain.setblocking(False)
+
+    def _relay_inbound(self) -> None:
+        reads = 0
+        while not self._peer_has_ended:
+            if not self._send_plain():
+                return
+            data = self._session.read(CHUNK_LENGTH)
+            if data:
+                self._to_plain = memoryview(data)
+            elif data is not None:
+                self._peer_has_ended = True
+                self._shut_down_plain()
+            else:
+                if reads == self._session.reads_per_turn:
+                    self.is_unread = self.wire_hangs
+                    return
+                reads += 1
+                received = self._receive()
+                if received is None:
+                    return
+                self._has_progress = True
+                self._session.feed(received)
+
+    def _update_message_deadline(self, now: float) -> None:
+        if self._session.held_length == 0 or self._to_plain:
+            # No incomplete message, or the peer is held back by this end.
+            self.deadline = None
+        elif self._has_progress or self.deadline is None:
+            self.deadline = now + self._params.message_limit_s
+        self._has_progress = False
+
+    def _discard_inbound(self) -> None:
+        reads = 0
+        while not self._peer_has_ended:
+            if reads == self._session.reads_per_turn:
+                self.is_unread = self.wire_hangs
+                return
+            reads += 1
+            received = self._receive()
+            if received is None:
+                return
+            self._peer_has_ended = not received or self._is_end(received)
+
+    def _is_end(self, received: bytes) -> bool:
+        """Return whether the session reports the end of the peer's data."""
+        if self._has_failed:
+            return False
+        try:
+            self._session.feed(received)
+            while data := self._session.read(CHUNK_LENGTH):
+                pass
+        except SessionError:
+            self._has_failed = True
+            return False
+        return data is not None
+
+    def _relay_outbound(self) -> None:
+        reads = 0
+        while self._send():
+            if self._agent_has_ended:
+                if not self._has_sent_end:
+                    self._has_sent_end = self._session.end() or self.phase is Phase.CLOSING
+                    if self._has_sent_end:
+                        continue
+                if self._has_sent_end and (self._peer_has_ended or self.phase is Phase.CLOSING):
+                    is_answered = self._peer_has_ended or not self._session.awaits_answer
+                    self.phase = Phase.DONE if is_answered else Phase.WAITING
+                return
+            # A closed agent is not reported again: read everything that is left now.
+            if reads == READS_PER_TURN and self.phase is not Phase.CLOSING:
+                return
+            reads += 1
+            assert self.plain is not None
+            try:
+                data = self.plain.recv(CHUNK_LENGTH)
+            except BlockingIOError:
+                return
+            except ConnectionResetError:
+                # The agent closed with unread bytes; everything that it sent was read before.
+                data = b""
+            if data:
+                self._session.write(data)
+            else:
+                self._agent_has_ended = True
+
+    # Sockets
+
+    def _send(self) -> bool:
+        """Send outgoing bytes; return whether all were sent."""
+        while True:
+            if not self._to_wire:
+                self._to_wire = memoryview(self._session.take_outgoing())
+                if not self._to_wire:
+                    return True
+            try:
+                self._to_wire = self._to_wire[self.wire.send(self._to_wire) :]
+            except BlockingIOError:
+                return False
+
+    def _receive(self) -> bytes | None:
+        try:
+            return self.wire.recv(CHUNK_LENGTH)
+        except BlockingIOError:
+            return None
+
+    def _send_plain(self) -> bool:
+        assert self.plain is not None
+        while self._to_plain:
+            try:
+                self._to_plain = self._to_plain[self.plain.send(self._to_plain) :]
+            except BlockingIOError:
+                return False
+            except (BrokenPipeError, ConnectionResetError):
+                # The agent has closed its end, which epoll reports.
+                return False
+        return True
+
+    def _shut_down_plain(self) -> None:
+        assert self.plain is not None
+        # Fails if the agent has closed its end.
+        with contextlib.suppress(OSError):
+            self.plain.shutdown(socket.SHUT_WR)
+
+    def _refuse(self, error: SessionError, now: float) -> None:
+        """Log a session error, and send its alert to the peer if possible."""
+        self._faults.keep(str(error), self.peer, error.kind)
+        self._has_failed = True
+        if self.plain is not None:
+            # Fails if the agent has closed its end.
+            with contextlib.suppress(OSError):
+                if self.phase is Phase.HANDSHAKE:
+                    self.plain.send(bytes([errno.EPROTO]))
+                self.plain.shutdown(socket.SHUT_RDWR)
+        self.phase = Phase.WAITING
+        self.deadline = now + CLOSING_LIMIT_S
+        try:
+            self._wait_for_peer()
+        except (OSError, SessionError):
+            self.phase = Phase.DONE
+
+    def _wait_for_peer(self) -> None:
+        if not self._send():
+            return
+        if self._peer_has_ended or (self.wire_hangs and not self.is_unread):
+            self.phase = Phase.DONE
+        elif self._has_failed:
+            self.wire.shutdown(socket.SHUT_WR)
+
+    def _fail(self, code: int) -> None:
+        if self.phase in (Phase.CONNECTING, Phase.HANDSHAKE) and self.plain is not None:
+            # Fails if the agent has closed its end.
+            with contextlib.suppress(OSError):
+                self.plain.send(bytes([code if 0 < code < 256 else errno.EIO]))
+        else:
+            self.wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORTS)
+        self.phase = Phase.DONE
+
+
+def hangs(events: int) -> bool:
+    """Return whether epoll events report a hang-up or an error."""
+    return bool(events & _HANGS)

@@ -1,0 +1,68 @@
+"""Session: one end of a protocol on top of TCP, such as TLS, without a socket.
+
+One side handles the bytes of the wire, the other the plain bytes of an agent.
+
+Not here: moving the bytes (`relayed_connection`).
+Invariant: no method blocks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from aeron_core.errors import AeronError
+from aeron_media.connections.relay.faults import FaultKind
+
+
+class SessionError(AeronError):
+    """The session cannot continue; there may still be outgoing bytes for the peer, such as an alert."""
+
+    def __init__(self, text: str, kind: FaultKind = FaultKind.OTHER) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+class Session(ABC):
+    """Used by one thread. Methods raise SessionError."""
+
+    #: Reads of the wire per turn; fewer if a short input can cause much work.
+    reads_per_turn = 16
+
+    @property
+    @abstractmethod
+    def protocol(self) -> str:
+        """The name of the protocol in messages."""
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether the peer has not yet answered the end of writing."""
+        return False
+
+    @property
+    def held_length(self) -> int:
+        """Bytes received of an incomplete message; 0 if there is none."""
+        return 0
+
+    @abstractmethod
+    def feed(self, data: bytes) -> None:
+        """Accept bytes from the wire; empty bytes are the end of the connection."""
+
+    @abstractmethod
+    def do_handshake(self) -> bool:
+        """Continue the handshake; return whether it is complete."""
+
+    @abstractmethod
+    def read(self, length: int) -> bytes | None:
+        """Return about `length` plain bytes of the peer, b"" at the end, None until more bytes arrive."""
+
+    @abstractmethod
+    def write(self, data: bytes) -> None:
+        """Accept all of `data`, plain bytes for the peer."""
+
+    @abstractmethod
+    def end(self) -> bool:
+        """End writing; return whether the end could be sent."""
+
+    @abstractmethod
+    def take_outgoing(self) -> bytes:
+        """Remove and return the bytes to be sent on the wire; b"" if there are none."""

@@ -1,0 +1,83 @@
+"""Session stack: one session on top of another, such as WebSocket over TLS."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_media.connections.relay.session import Session, SessionError
+
+#: Bytes moved at a time from session to session: a few TLS records.
+_LENGTH: Final = 1 << 16
+
+
+class SessionStack(Session):
+    """The plain side of `lower` is the wire of `upper`; see `Session`."""
+
+    def __init__(self, lower: Session, upper: Session) -> None:
+        self._lower = lower
+        self._upper = upper
+        self.reads_per_turn = min(lower.reads_per_turn, upper.reads_per_turn)
+        self._is_lower_ready = False
+        self._has_lower_failed = False
+
+    @property
+    def protocol(self) -> str:
+        """See `Session.protocol`."""
+        return (self._upper if self._is_lower_ready else self._lower).protocol
+
+    @property
+    def awaits_answer(self) -> bool:
+        """See `Session.awaits_answer`."""
+        return self._upper.awaits_answer
+
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return self._upper.held_length
+
+    def feed(self, data: bytes) -> None:
+        """See `Session.feed`."""
+        self._lower.feed(data)
+
+    def do_handshake(self) -> bool:
+        """See `Session.do_handshake`."""
+        if not self._is_lower_ready:
+            self._is_lower_ready = self._lower.do_handshake()
+        if not self._is_lower_ready:
+            return False
+        while not self._upper.do_handshake():
+            if not self._move_up():
+                return False
+        return True
+
+    def read(self, length: int) -> bytes | None:
+        """See `Session.read`."""
+        while (data := self._upper.read(length)) is None:
+            if not self._move_up():
+                return None
+        return data
+
+    def write(self, data: bytes) -> None:
+        """See `Session.write`."""
+        self._upper.write(data)
+
+    def end(self) -> bool:
+        """See `Session.end`; only the upper session ends."""
+        return self._upper.end()
+
+    def take_outgoing(self) -> bytes:
+        """See `Session.take_outgoing`."""
+        if self._is_lower_ready and not self._has_lower_failed and (data := self._upper.take_outgoing()):
+            self._lower.write(data)
+        return self._lower.take_outgoing()
+
+    def _move_up(self) -> bool:
+        """Move plain bytes of the lower session to the upper one; return whether there were any."""
+        try:
+            data = self._lower.read(_LENGTH)
+        except SessionError:
+            self._has_lower_failed = True
+            raise
+        if data is not None:
+            self._upper.feed(data)
+        return data is not None

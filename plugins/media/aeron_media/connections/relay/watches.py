@@ -1,0 +1,38 @@
+"""The sockets that a relay thread waits for."""
+
+from __future__ import annotations
+
+import select
+import socket
+
+
+class Watches:
+    """An epoll set that remembers what it waits for, so that repeated requests cost no system call."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self._events: dict[int, int] = {}
+
+    def set(self, sock: socket.socket, events: int | None) -> None:
+        """Wait for `events` of a socket: 0 for hang-ups alone, None to stop waiting for it."""
+        descriptor = sock.fileno()
+        before = self._events.get(descriptor)
+        if before == events:
+            return
+        if events is None:
+            self._epoll.unregister(descriptor)
+            del self._events[descriptor]
+            return
+        if before is None:
+            self._epoll.register(descriptor, events)
+        else:
+            self._epoll.modify(descriptor, events)
+        self._events[descriptor] = events
+
+    def wait(self, timeout_s: float | None) -> list[tuple[int, int]]:
+        """Return descriptors and their events; block until there are any or the timeout has passed."""
+        return self._epoll.poll(timeout_s)
+
+    def close(self) -> None:
+        """Close the set; the sockets stay open."""
+        self._epoll.close()

@@ -1,0 +1,1 @@
+"""TLS for media with connections: URI keys, contexts and sessions."""

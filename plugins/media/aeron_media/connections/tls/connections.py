@@ -1,0 +1,33 @@
+"""TLS connections: encrypted on the wire, plain for the agent. Not here: encryption (`session`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from aeron_media.connections.relay.faults import FaultKind, RelayFaults
+from aeron_media.connections.relay.params import RelayParams
+from aeron_media.connections.relay.relay_network import RelayNetwork
+
+if TYPE_CHECKING:
+    from aeron_media.connections.tls.contexts import TlsContexts
+
+#: For TCP and TLS to connect. Source: section TLS of the requirements of Lumberjack.
+HANDSHAKE_TIMEOUT_NS: Final = 10_000_000_000
+
+
+class TlsConnections(RelayNetwork):
+    """Listens or connects, depending on what `contexts` were created for."""
+
+    def __init__(self, contexts: TlsContexts, *, handshake_timeout_ns: int = HANDSHAKE_TIMEOUT_NS) -> None:
+        self._faults = faults = RelayFaults()
+        params = RelayParams(
+            "tls",
+            lambda _: contexts.new_session(faults),
+            faults,
+            handshake_limit_s=handshake_timeout_ns / 1e9,
+        )
+        super().__init__(params, params)
+
+    def refused(self, kind: FaultKind) -> int:
+        """Return how many connections failed for a reason."""
+        return self._faults.count(kind)

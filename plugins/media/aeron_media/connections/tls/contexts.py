@@ -1,0 +1,168 @@
+"""TLS contexts: certificates, client authentication, verification; reloaded when the files change.
+
+Invariant: there is always a valid context: wrong or half-written files leave the previous one in use.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import threading
+from pathlib import Path
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+from aeron_media.connections.relay.faults import RelayFaults
+from aeron_media.connections.tls.parameters import ClientAuth, TlsParameters, Verify
+from aeron_media.connections.tls.session import TlsSession
+
+_CLIENT_AUTH: Final = {
+    ClientAuth.NONE: ssl.CERT_NONE,
+    ClientAuth.OPTIONAL: ssl.CERT_OPTIONAL,
+    ClientAuth.REQUIRED: ssl.CERT_REQUIRED,
+}
+
+
+class TlsFileError(ConfigurationError):
+    """A file or an environment variable that a URI key names is wrong; `key` is that key."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(f"{key}={text}")
+        self.key = key
+        self.text = text
+
+
+class TlsContexts:
+    """Creates the sessions of one channel. `server_name`: host name or address that the server must prove."""
+
+    def __init__(self, params: TlsParameters, *, server_side: bool, server_name: str | None = None) -> None:
+        """Read the files; raise TlsFileError that names the key."""
+        self._params = params
+        self._server_side = server_side
+        self._server_name = server_name
+        # The conductor's helper thread creates it, relay threads use it.
+        self._lock = threading.Lock()
+        self._fingerprint = self._look()
+        self._context = self._load()
+
+    def new_session(self, faults: RelayFaults) -> TlsSession:
+        """Return a session with the current contents of the files; any thread may call it."""
+        with self._lock:
+            fingerprint = self._look()
+            if fingerprint != self._fingerprint:
+                # Also if they are wrong, so that the error is logged once and not for each connection.
+                self._fingerprint = fingerprint
+                try:
+                    self._context = self._load()
+                except TlsFileError as error:
+                    faults.keep(f"{error}; the previous certificate stays in use")
+        return TlsSession(self._context, server_side=self._server_side, server_name=self._server_name)
+
+    def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
+        params = self._params
+        return tuple(
+            _state_of(name) for name in (params.cert, params.key, params.ca, params.key_passphrase_file)
+        )
+
+    def _load(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if self._server_side else ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        # Renegotiation would make one direction wait for the other. Compression leaks plain text (CRIME).
+        context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
+        params = self._params
+        if self._server_side:
+            # Connections are long-lived, so tickets save nothing. A peer that only sends would close with unread
+            # tickets, which resets the connection.
+            context.num_tickets = 0
+            # As Logstash does: require a certificate if authorities are configured.
+            default = ClientAuth.REQUIRED if params.ca else ClientAuth.NONE
+            context.verify_mode = _CLIENT_AUTH[params.client_auth or default]
+        else:
+            verify = params.verify or Verify.FULL
+            context.check_hostname = verify is Verify.FULL
+            context.verify_mode = ssl.CERT_NONE if verify is Verify.NONE else ssl.CERT_REQUIRED
+        self._load_authorities(context)
+        self._load_certificate(context)
+        return context
+
+    def _load_authorities(self, context: ssl.SSLContext) -> None:
+        ca = self._params.ca
+        if ca is None:
+            if context.verify_mode is not ssl.CERT_NONE:
+                context.load_default_certs()
+            return
+        try:
+            context.load_verify_locations(ca)
+        except ssl.SSLError as error:
+            raise TlsFileError(
+                "ca", f"{ca}: must contain certificates in PEM format: {_reason(error)}"
+            ) from error
+        except OSError as error:
+            raise TlsFileError("ca", f"{ca}: {error.strerror}") from error
+
+    def _load_certificate(self, context: ssl.SSLContext) -> None:
+        params = self._params
+        if params.cert is None:
+            return
+        key = "cert" if params.key is None else "key"
+        name = params.key or params.cert
+        # Read both first, because errors of `ssl` do not name the file.
+        _read("cert", params.cert)
+        _read(key, name)
+        try:
+            context.load_cert_chain(params.cert, params.key, self._passphrase)
+        except ssl.SSLError as error:
+            if error.reason == "KEY_VALUES_MISMATCH":
+                text = f"{name}: is not the private key of the certificate in {params.cert}"
+            elif _is_closed(name):
+                text = f"{name}: wrong passphrase of the private key"
+            else:
+                text = (
+                    f"{name}: must contain a private key in PEM format, and cert={params.cert} a certificate: "
+                    f"{_reason(error)}"
+                )
+            raise TlsFileError(key, text) from error
+
+    def _passphrase(self) -> str:
+        # Without this callback OpenSSL would prompt on the terminal.
+        params = self._params
+        if params.key_passphrase_file is not None:
+            return (_read("key-passphrase-file", params.key_passphrase_file).decode().splitlines() or [""])[0]
+        if params.key_passphrase_env is not None:
+            # Read here and not through the settings, which can be displayed: this is a secret.
+            passphrase = os.environ.get(params.key_passphrase_env)
+            if passphrase is None:
+                raise TlsFileError(
+                    "key-passphrase-env", f"{params.key_passphrase_env}: no such environment variable"
+                )
+            return passphrase
+        raise TlsFileError(
+            "key" if params.key else "cert",
+            f"{params.key or params.cert}: the private key is encrypted: give its passphrase "
+            "with key-passphrase-file= or key-passphrase-env=",
+        )
+
+
+def _state_of(name: str | None) -> tuple[int, int, int] | None:
+    if name is None:
+        return None
+    try:
+        state = Path(name).stat()
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size, state.st_ino
+
+
+def _read(key: str, name: str) -> bytes:
+    try:
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise TlsFileError(key, f"{name}: {error.strerror}") from error
+
+
+def _is_closed(name: str) -> bool:
+    return b"ENCRYPTED" in Path(name).read_bytes()
+
+
+def _reason(error: ssl.SSLError) -> str:
+    return (error.reason or error.strerror or str(error)).lower().replace("_", " ")

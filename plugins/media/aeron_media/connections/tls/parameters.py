@@ -1,0 +1,106 @@
+"""Channel URI keys of TLS, which all media with connections share."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from aeron_core.uri.channel_uri import ChannelUri
+from aeron_core.uri.values import parse_bool
+
+Switch = Annotated[bool, BeforeValidator(parse_bool)]
+
+
+class ClientAuth(Enum):
+    """Whether connecting peers must present a certificate."""
+
+    NONE = "none"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
+
+
+class Verify(Enum):
+    """What to check of the certificate of the server."""
+
+    FULL = "full"
+    CERTIFICATE = "certificate"
+    NONE = "none"
+
+
+#: Keys that require `tls=true`, and their fields.
+_SUBORDINATE = {
+    "cert": "cert",
+    "key": "key",
+    "ca": "ca",
+    "client-auth": "client_auth",
+    "verify": "verify",
+    "key-passphrase-file": "key_passphrase_file",
+    "key-passphrase-env": "key_passphrase_env",
+}
+
+
+class TlsParameters(BaseModel):
+    """TLS parameters of a channel; files are read again when they change."""
+
+    tls: Switch = Field(False, description="Encrypt connections with TLS 1.2 or later.")
+    cert: str | None = Field(None, description="PEM file with the certificate of this end and its chain.")
+    key: str | None = Field(None, description="PEM file with the private key; by default that of `cert`.")
+    ca: str | None = Field(
+        None, description="PEM file with trusted authorities; by default those of the system."
+    )
+    client_auth: ClientAuth | None = Field(
+        None,
+        alias="client-auth",
+        description="Whether connecting peers must present a certificate issued by `ca`; required by default if "
+        "`ca` is given, otherwise none.",
+    )
+    verify: Verify | None = Field(
+        None,
+        description="What to verify of the server: the chain and the name (full, the default), the chain only "
+        "(certificate), or nothing (none).",
+    )
+    key_passphrase_file: str | None = Field(
+        None,
+        alias="key-passphrase-file",
+        description="File with the passphrase of the private key in its first line.",
+    )
+    key_passphrase_env: str | None = Field(
+        None,
+        alias="key-passphrase-env",
+        description="Environment variable with the passphrase of the private key.",
+    )
+
+    def check_tls(self, uri: ChannelUri, *, connects: bool) -> None:
+        """Raise ChannelUriError if keys contradict each other or have no effect.
+
+        `connects`: whether this end connects; otherwise it listens.
+        """
+        if not self.tls:
+            for key, name in _SUBORDINATE.items():
+                if getattr(self, name) is not None:
+                    raise uri.fault(key, "requires tls=true")
+            return
+        if connects and self.client_auth is not None:
+            raise uri.fault("client-auth", "is for an end that listens; an end that connects uses verify=")
+        if not connects and self.verify is not None:
+            raise uri.fault("verify", "is for an end that connects; an end that listens uses client-auth=")
+        if not connects and self.cert is None:
+            raise uri.fault("cert", "must be given if an end that listens uses TLS")
+        if self.key is not None and self.cert is None:
+            raise uri.fault("key", "requires cert=")
+        if self.key_passphrase_file is not None and self.key_passphrase_env is not None:
+            raise uri.fault("key-passphrase-env", "must not be given together with key-passphrase-file=")
+        if self.client_auth in (ClientAuth.OPTIONAL, ClientAuth.REQUIRED) and self.ca is None:
+            raise uri.fault(
+                "client-auth", "requires ca=, the authorities that issue the certificates of connecting peers"
+            )
+
+    @property
+    def tls_identity(self) -> str:
+        """The TLS keys as part of the canonical form of a channel; empty without TLS."""
+        if not self.tls:
+            return ""
+        says = [f"{key}={getattr(self, name)}" for key, name in _SUBORDINATE.items() if getattr(self, name)]
+        return "-TLS(" + ",".join(says) + ")"

@@ -1,0 +1,119 @@
+"""TLS session: one end of a TLS connection. Not here: certificates and trust (`contexts`)."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from typing import Final
+
+from aeron_media.connections.relay.faults import FaultKind
+from aeron_media.connections.relay.session import Session, SessionError
+
+#: Bytes of replies that may wait for a peer that does not read: more than any handshake. Invented.
+MAX_UNREAD_LENGTH: Final = 1 << 18
+
+# Clearer texts for some reasons of OpenSSL.
+_TEXTS: Final = {
+    "WRONG_VERSION_NUMBER": "the peer does not speak TLS",
+    "HTTP_REQUEST": "the peer speaks HTTP",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer sent no certificate, but client-auth=required",
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer requires a certificate: set cert= and key=",
+    "TLSV1_ALERT_UNKNOWN_CA": "the peer does not trust the issuer of our certificate",
+    "UNSUPPORTED_PROTOCOL": "the peer offers no TLS 1.2 or later",
+}
+_PROTOCOL_REASONS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNSUPPORTED_PROTOCOL"}
+
+
+class TlsSession(Session):
+    """See `Session`; if TLS fails, its alert is outgoing."""
+
+    protocol = "TLS"
+
+    def __init__(self, context: ssl.SSLContext, *, server_side: bool, server_name: str | None = None) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(
+            self._incoming, self._outgoing, server_side=server_side, server_hostname=server_name
+        )
+        self._has_ended = False
+
+    def feed(self, data: bytes) -> None:
+        """See `Session.feed`."""
+        if self._outgoing.pending > MAX_UNREAD_LENGTH:
+            # TLS itself answers requests such as key updates, without back pressure: a peer could fill the memory.
+            raise SessionError("the peer sends TLS requests without reading the replies", FaultKind.PROTOCOL)
+        if data:
+            self._incoming.write(data)
+        else:
+            self._incoming.write_eof()
+
+    def do_handshake(self) -> bool:
+        """See `Session.do_handshake`."""
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        except ssl.SSLError as error:
+            raise SessionError(_text(error), _kind(error)) from error
+        return True
+
+    def read(self, length: int) -> bytes | None:
+        """See `Session.read`."""
+        try:
+            return self._tls.read(length)
+        except ssl.SSLWantReadError:
+            return None
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            # Many peers, such as Python, close without close_notify. The protocol above detects truncation.
+            return b""
+        except ssl.SSLError as error:
+            raise SessionError(_text(error), _kind(error)) from error
+
+    def write(self, data: bytes) -> None:
+        """See `Session.write`."""
+        rest = memoryview(data)
+        try:
+            while rest:
+                # Each call writes one record.
+                rest = rest[self._tls.write(rest) :]
+        except ssl.SSLError as error:
+            raise SessionError(_text(error), _kind(error)) from error
+
+    def end(self) -> bool:
+        """See `Session.end`.
+
+        Return False while there are unread bytes: `unwrap` would discard them.
+        """
+        if self._has_ended:
+            return True
+        if self._incoming.pending or self._tls.pending():
+            return False
+        self._has_ended = True
+        # `unwrap` raises unless the peer has answered, but close_notify is sent in any case.
+        with contextlib.suppress(ssl.SSLError):
+            self._tls.unwrap()
+        return True
+
+    def take_outgoing(self) -> bytes:
+        """See `Session.take_outgoing`."""
+        return self._outgoing.read()
+
+
+def _kind(error: ssl.SSLError) -> FaultKind:
+    """Return the category in which a failure is counted."""
+    reason = error.reason or ""
+    if isinstance(error, ssl.SSLCertVerificationError) or reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return FaultKind.CERTIFICATE
+    if reason in _PROTOCOL_REASONS:
+        return FaultKind.PROTOCOL
+    # An alert comes from the peer: it refused this end.
+    return FaultKind.REFUSED if "_ALERT_" in reason else FaultKind.OTHER
+
+
+def _text(error: ssl.SSLError) -> str:
+    """Return a message for a TLS failure."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate of the peer was rejected: {error.verify_message.rstrip('.')}"
+    if error.reason in _TEXTS:
+        return _TEXTS[error.reason]
+    return f"TLS failed: {(error.reason or str(error)).lower().replace('_', ' ')}"

@@ -1,0 +1,52 @@
+"""The most recent fault of an endpoint, passed from an agent to the conductor without a lock.
+
+Invariant: the agent writes only an empty slot and the conductor reads only a full one, so neither waits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.cell import AtomicLong
+from aeron_core.spi.endpoints import Fault
+
+
+class FaultSlot:
+    """Holds one fault; faults that occur before it is taken are dropped here, but counted elsewhere.
+
+    `describe(reason, value, limit)` returns the message of a fault: what was found and what is allowed.
+    `unit` names what failed when the operating system reports the fault: a connection or a socket.
+    """
+
+    def __init__(self, describe: Callable[[int, int, int], str], unit: str = "connection") -> None:
+        self._describe = describe
+        self._unit = unit
+        self._is_full = AtomicLong(0)
+        self._source = SocketAddress()
+
+    def keep(self, reason: int, value: int, limit: int, error_code: int, source: SocketAddress) -> int:
+        """Store a reason, or reason 0 with an errno; return whether the slot was empty."""
+        if self._is_full.get_acquire() != 0:
+            return 0
+        self._reason = reason
+        self._value = value
+        self._limit = limit
+        self._error_code = error_code
+        self._source.assign(source)
+        # Release: the fields are written first, so a reader that sees the slot full sees them too.
+        self._is_full.set_release(1)
+        return 1
+
+    def take(self) -> Fault | None:
+        """Return the fault and empty the slot; None if there is no fault."""
+        if self._is_full.get_acquire() == 0:
+            return None
+        if self._reason == 0:
+            text = f"the {self._unit} failed: {os.strerror(self._error_code)}"
+        else:
+            text = self._describe(self._reason, self._value, self._limit)
+        fault = Fault(text, str(self._source) if self._source.is_set() else "")
+        self._is_full.set_release(0)
+        return fault

@@ -1,0 +1,188 @@
+"""WebSocket handshake: the HTTP request and response before a connection, at both ends.
+
+    GET /path HTTP/1.1, Upgrade: websocket, Sec-WebSocket-Protocol: pair1.sp.nanomsg.org  →  ← 101 | 4xx | 505
+
+The connecting end names one subprotocol, because some peers compare the whole header value; the listening end accepts
+a list that contains it. The Host header is not checked: proxies and NAT may have changed the name or address.
+
+Source: RFC 6455 section 4; status codes of refusals as in nng's websocket.c and http_server.c.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from abc import ABC, abstractmethod
+from typing import Final, NoReturn
+
+from wsproto.connection import Connection, ConnectionType
+from wsproto.events import AcceptConnection, RejectConnection, Request
+from wsproto.extensions import Extension
+from wsproto.handshake import H11Handshake
+from wsproto.utilities import ProtocolError
+
+from aeron_media.connections.relay.session import SessionError
+from aeron_media.sp.websocket.params import WsParams
+
+#: Longest request or response in bytes. Source: h11, which holds as much; nng has 8192.
+HEAD_LIMIT: Final = 16384
+_KEY_LENGTH: Final = 16
+_MAX_QUOTED_LENGTH: Final = 80
+
+
+class WsHandshake(ABC):
+    """One end of a handshake; it serves for one connection."""
+
+    def __init__(self, params: WsParams, extensions: list[Extension], role: ConnectionType) -> None:
+        self._params = params
+        self._extensions = extensions
+        self._role = role
+        self._http = H11Handshake(role)
+        self._head = bytearray()
+        #: Bytes to be sent; also set when `feed` raises, if the peer gets a response.
+        self.outgoing = b""
+
+    def feed(self, data: bytes) -> Connection | None:
+        """Accept received bytes; return the connection once the handshake is complete. Raise SessionError."""
+        # The empty line at the end may arrive in two pieces.
+        searched = max(0, len(self._head) - 3)
+        self._head += data
+        if not self._is_http(bytes(self._head[:5])):
+            raise SessionError("the peer does not speak HTTP")
+        end = self._head.find(b"\r\n\r\n", searched, HEAD_LIMIT)
+        if end >= 0:
+            # The bytes after it belong to WebSocket.
+            head, rest = bytes(self._head[: end + 4]), bytes(self._head[end + 4 :])
+            self._accept_head(head)
+            return Connection(self._role, self._extensions, rest)
+        if len(self._head) >= HEAD_LIMIT:
+            self._on_long_head()
+        return None
+
+    @staticmethod
+    @abstractmethod
+    def _is_http(begin: bytes) -> bool: ...
+
+    @abstractmethod
+    def _accept_head(self, head: bytes) -> None: ...
+
+    @abstractmethod
+    def _on_long_head(self) -> NoReturn: ...
+
+
+class WsAnswer(WsHandshake):
+    """The listening end."""
+
+    def __init__(self, params: WsParams, extensions: list[Extension]) -> None:
+        super().__init__(params, extensions, ConnectionType.SERVER)
+
+    @staticmethod
+    def _is_http(begin: bytes) -> bool:
+        # HTTP methods are letters; TLS and SP without WebSocket begin with other bytes.
+        return not begin or begin[:1].isalpha()
+
+    def _on_long_head(self) -> NoReturn:
+        self._refuse(431, f"the request of the peer is longer than {HEAD_LIMIT} bytes")
+
+    def _accept_head(self, head: bytes) -> None:
+        self._check_line(head[: head.index(b"\r\n")])
+        request = self._read(head)
+        wanted = self._params.subprotocol
+        if wanted not in request.subprotocols:
+            offered = ", ".join(request.subprotocols)
+            self._refuse(400, f"the peer offers the subprotocol {_quoted(offered)}, not {wanted}")
+        self.outgoing = self._http.send(AcceptConnection(subprotocol=wanted))
+
+    def _check_line(self, line: bytes) -> None:
+        match = re.fullmatch(rb"(\S+) (\S+) (HTTP/\d\.\d)", line)
+        if match is None:
+            self._refuse(400, f"the peer sent a malformed request line: {_quoted(line)}")
+        method, target, version = match.groups()
+        if version != b"HTTP/1.1":
+            self._refuse(505, f"the peer speaks {version.decode()}, not HTTP/1.1")
+        if target.partition(b"?")[0] != self._params.path.encode():
+            self._refuse(404, f"the peer asks for {_quoted(target)}, not {self._params.path}")
+        if method != b"GET":
+            self._refuse(405, f"the peer sent {_quoted(method)}, not GET", (b"Allow", b"GET"))
+
+    def _read(self, head: bytes) -> Request:
+        try:
+            self._http.receive_data(head)
+            (request,) = self._http.events()
+        except ValueError:
+            self._refuse(400, "the request of the peer is not a WebSocket request: a header is not text")
+        except ProtocolError as error:
+            said = (b"Sec-WebSocket-Version", b"13") if "Version" in str(error) else None
+            self._refuse(
+                400, f"the request of the peer is not a WebSocket request: {_error_text(error)}", said
+            )
+        assert isinstance(request, Request)
+        keys = [value for name, value in request.extra_headers if name == b"sec-websocket-key"]
+        if len(keys) != 1 or not _is_key(keys[0]):
+            self._refuse(400, "the Sec-WebSocket-Key of the peer does not encode 16 bytes")
+        return request
+
+    def _refuse(self, status: int, text: str, said: tuple[bytes, bytes] | None = None) -> NoReturn:
+        headers = [(b"Connection", b"close")] + ([said] if said else [])
+        self.outgoing = self._http.send(RejectConnection(status_code=status, headers=headers))
+        raise SessionError(f"{text}: answered with {status}")
+
+
+class WsRequest(WsHandshake):
+    """The connecting end; its request is outgoing from the start."""
+
+    def __init__(self, params: WsParams, extensions: list[Extension]) -> None:
+        super().__init__(params, extensions, ConnectionType.CLIENT)
+        self.outgoing = self._http.send(
+            Request(host=params.host, target=params.path, subprotocols=[params.subprotocol])
+        )
+
+    @staticmethod
+    def _is_http(begin: bytes) -> bool:
+        return b"HTTP/".startswith(begin)
+
+    def _on_long_head(self) -> NoReturn:
+        raise SessionError(f"the response of the peer is longer than {HEAD_LIMIT} bytes")
+
+    def _accept_head(self, head: bytes) -> None:
+        try:
+            self._http.receive_data(head)
+            event = next(self._http.events(), None)
+        except ValueError as error:
+            raise SessionError(
+                "the response of the peer is not a WebSocket response: a header is not text"
+            ) from error
+        except ProtocolError as error:
+            raise SessionError(
+                f"the response of the peer is not a WebSocket response: {_error_text(error)}"
+            ) from error
+        if isinstance(event, RejectConnection):
+            raise SessionError(f"the peer answered {event.status_code} to {self._params.path}, not 101")
+        wanted = self._params.subprotocol
+        if not isinstance(event, AcceptConnection) or event.subprotocol != wanted:
+            raise SessionError(f"the peer did not accept the subprotocol {wanted}")
+
+
+def _is_key(value: bytes) -> bool:
+    try:
+        return len(base64.b64decode(value, validate=True)) == _KEY_LENGTH
+    except binascii.Error:
+        return False
+
+
+def _error_text(error: ProtocolError) -> str:
+    """Return the message of wsproto, printable: it may quote bytes of the peer."""
+    text = str(error)
+    return _printable(text[:1].lower() + text[1:])
+
+
+def _quoted(value: bytes | str) -> str:
+    """Return a quoted, printable form of bytes of the peer for the error log."""
+    return f"'{_printable(value.decode('latin-1') if isinstance(value, bytes) else value)}'"
+
+
+def _printable(text: str) -> str:
+    return text[:_MAX_QUOTED_LENGTH].encode("unicode_escape").decode() + (
+        "..." if len(text) > _MAX_QUOTED_LENGTH else ""
+    )

@@ -1,0 +1,59 @@
+"""Message framing between an agent and WebSocket: the agent uses the TCP mapping of SP.
+
+    00 53 50 00 | u16 protocol | 00 00, then for each message u64 length | payload; all numbers big-endian
+
+Invariant: at most an incomplete fragment is held.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+LENGTH: Final = struct.Struct(">Q")
+#: Length of sent fragments in bytes. Source: nng's websocket.c, WS_DEF_MAXTXFRAME.
+FRAGMENT_LENGTH: Final = 1 << 16
+
+
+class MessageSplitter:
+    """Splits what an agent sends into WebSocket fragments."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._is_greeted = False
+        # Remaining bytes of the current message; None if the length of the next one is expected.
+        self._left: int | None = None
+
+    @property
+    def is_greeted(self) -> bool:
+        """Whether the agent has sent its greeting."""
+        return self._is_greeted
+
+    @property
+    def is_within_message(self) -> bool:
+        """Whether a message is incomplete."""
+        return self._left is not None or bool(self._held)
+
+    def split(self, data: bytes) -> list[tuple[bytes, bool]]:
+        """Return the fragments in `data`, each with whether it is the last one of its message."""
+        held = self._held
+        held += data
+        fragments = []
+        done = 0
+        while True:
+            if self._left is None:
+                if len(held) - done < LENGTH.size:
+                    break
+                if self._is_greeted:
+                    (self._left,) = LENGTH.unpack_from(held, done)
+                self._is_greeted = True
+                done += LENGTH.size
+                continue
+            length = min(self._left, FRAGMENT_LENGTH)
+            if len(held) - done < length:
+                break
+            self._left = self._left - length or None
+            fragments.append((bytes(held[done : done + length]), self._left is None))
+            done += length
+        del held[:done]
+        return fragments

@@ -1,0 +1,38 @@
+"""Parameters of the WebSocket connections of a channel."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from aeron_core.errors import ConfigurationError
+from aeron_media.sp.parameters import Protocol
+
+#: Protocol numbers by subprotocol. Source: sp-websocket-v1 of nanomsg/rfcs, and nng's pair.c of both protocols.
+PROTOCOLS: Final = {protocol.subprotocol: protocol.number for protocol in Protocol}
+
+
+@dataclass(frozen=True)
+class WsParams:
+    """Raise ConfigurationError for values that an HTTP request cannot contain.
+
+    `host`: Host header of the connecting end, with the port, as in the URI. `max_message_length`: longest received
+    WebSocket message in bytes, including the header of SP.
+    """
+
+    subprotocol: str
+    host: str
+    path: str
+    max_message_length: int
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if self.subprotocol not in PROTOCOLS:
+            raise ConfigurationError(
+                f"subprotocol {self.subprotocol!r}: must be one of {', '.join(PROTOCOLS)}"
+            )
+        if not re.fullmatch(r"/[!-\"$->@-~]*", self.path):
+            raise ConfigurationError(f"path={self.path}: must begin with / and contain no spaces, # or ?")
+        if not re.fullmatch(r"[!-~]{1,255}", self.host):
+            raise ConfigurationError(f"host {self.host!r}: must be a host name or address with a port")

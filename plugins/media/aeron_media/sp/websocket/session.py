@@ -1,0 +1,233 @@
+"""WebSocket session of SP: WebSocket messages on the wire, the TCP mapping of SP for the agent.
+
+    received from the peer           answer
+    text message                     close 1003
+    message that is too long         close 1009
+    violation of RFC 6455            close 1002, or 1007 for invalid UTF-8
+    ping                             pong; only the last of several waiting pings is answered
+    close                            close
+
+Not here: the handshake (`handshake`), and the framing for the agent (`messages`).
+Invariant: at most one incomplete message of the peer is held, and only its received bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from wsproto.connection import Connection, ConnectionState
+from wsproto.events import BytesMessage, CloseConnection, Event, Ping
+from wsproto.extensions import Extension
+from wsproto.frame_protocol import CloseReason, FrameDecoder, FrameProtocol, Opcode, RsvBits
+
+from aeron_media.connections.relay.session import Session, SessionError
+from aeron_media.sp.peer import greeting_of
+from aeron_media.sp.websocket.handshake import WsAnswer, WsHandshake, WsRequest
+from aeron_media.sp.websocket.messages import LENGTH, MessageSplitter
+from aeron_media.sp.websocket.params import PROTOCOLS, WsParams
+
+#: If the listening end closes a connection this early without having sent a message, it has refused the peer. Invented:
+#: a connection of SP that lasts longer has been accepted.
+REFUSAL_LIMIT_S: Final = 1.0
+REFUSAL: Final = "this endpoint takes no peer now"
+_NORMAL_CODES: Final = (CloseReason.NORMAL_CLOSURE, CloseReason.GOING_AWAY, CloseReason.NO_STATUS_RCVD)
+
+
+class WsSession(Session):
+    """See `Session`; `now` returns seconds of a monotonic clock."""
+
+    protocol = "WebSocket"
+    # One read may contain ten thousand empty messages.
+    reads_per_turn = 1
+
+    def __init__(
+        self, params: WsParams, *, server_side: bool, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limit = _MessageLimit(params.max_message_length)
+        self._is_server = server_side
+        self._handshake: WsHandshake = (WsAnswer if server_side else WsRequest)(params, [self._limit])
+        self._now = now
+        self._handshake_time = 0.0
+        self._connection: Connection | None = None
+        # Received during the handshake.
+        self._fed = b""
+        self._wire_has_ended = False
+        self._is_over = False
+        # A text, not an exception: its traceback would keep the frames of all callers, and their sockets, alive.
+        self._fault = ""
+        self._plain: list[bytes | bytearray] = [greeting_of(PROTOCOLS[params.subprotocol])]
+        self._plain_length = len(self._plain[0])
+        # The received part of an incomplete message.
+        self._message = bytearray()
+        self._splitter = MessageSplitter()
+        self._has_sent_message = False
+        self._outgoing: list[bytes] = []
+        # Only the last ping is answered, as RFC 6455 allows, so that a flood of pings costs no memory.
+        self._ping: Ping | None = None
+
+    @property
+    def awaits_answer(self) -> bool:
+        """See `Session.awaits_answer`."""
+        return self._state is ConnectionState.LOCAL_CLOSING
+
+    @property
+    def held_length(self) -> int:
+        """See `Session.held_length`."""
+        return len(self._message)
+
+    @property
+    def _state(self) -> ConnectionState:
+        return ConnectionState.CONNECTING if self._connection is None else self._connection.state
+
+    def feed(self, data: bytes) -> None:
+        """See `Session.feed`."""
+        if not data:
+            self._wire_has_ended = True
+        elif self._connection is None:
+            self._fed += data
+        elif self._state in (ConnectionState.OPEN, ConnectionState.LOCAL_CLOSING) and not self._is_over:
+            self._connection.receive_data(data)
+
+    def do_handshake(self) -> bool:
+        """See `Session.do_handshake`."""
+        fed, self._fed = self._fed, b""
+        self._connection = self._handshake.feed(fed)
+        if self._connection is not None:
+            self._handshake_time = self._now()
+            return True
+        if self._wire_has_ended:
+            raise SessionError(f"the peer closed the connection during the {self.protocol} handshake")
+        return False
+
+    def read(self, length: int) -> bytes | None:
+        """See `Session.read`; returns complete messages only, of any length."""
+        assert self._connection is not None
+        events = self._connection.events()
+        while self._plain_length < length and not self._is_over:
+            event = next(events, None)
+            if event is not None:
+                self._on_event(event)
+            elif self._wire_has_ended:
+                self._is_over = True
+            else:
+                break
+        if self._plain:
+            plain = b"".join(self._plain)
+            self._plain.clear()
+            self._plain_length = 0
+            return plain
+        if self._fault:
+            raise SessionError(self._fault)
+        return b"" if self._is_over else None
+
+    def write(self, data: bytes) -> None:
+        """See `Session.write`; bytes after a close are dropped."""
+        assert self._connection is not None
+        for fragment, is_last in self._splitter.split(data):
+            self._has_sent_message = True
+            if self._state is ConnectionState.OPEN:
+                message = BytesMessage(data=fragment, message_finished=is_last)
+                self._outgoing.append(self._connection.send(message))
+
+    def end(self) -> bool:
+        """See `Session.end`; a refused peer gets the reason here."""
+        if self._state is ConnectionState.OPEN:
+            if self._has_refused():
+                self._close(CloseReason.POLICY_VIOLATION, REFUSAL)
+            elif self._splitter.is_within_message:
+                self._close(CloseReason.INTERNAL_ERROR, "the rest of a message is lost")
+            else:
+                self._close(CloseReason.NORMAL_CLOSURE, "")
+        return True
+
+    def take_outgoing(self) -> bytes:
+        """See `Session.take_outgoing`."""
+        if self._ping is not None and self._connection is not None and self._state is ConnectionState.OPEN:
+            self._outgoing.append(self._connection.send(self._ping.response()))
+        self._ping = None
+        outgoing = self._handshake.outgoing + b"".join(self._outgoing)
+        self._handshake.outgoing = b""
+        self._outgoing.clear()
+        return outgoing
+
+    def _has_refused(self) -> bool:
+        if not self._is_server or self._has_sent_message:
+            return False
+        return not self._splitter.is_greeted or self._now() - self._handshake_time < REFUSAL_LIMIT_S
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, BytesMessage):
+            self._on_fragment(event)
+        elif isinstance(event, Ping):
+            self._ping = event
+        elif isinstance(event, CloseConnection):
+            self._is_over = True
+            if self._state in (ConnectionState.REMOTE_CLOSING, ConnectionState.CLOSED):
+                self._on_close(event)
+            else:
+                self._on_violation(event)
+
+    def _on_fragment(self, event: BytesMessage) -> None:
+        if event.message_finished and not self._message:
+            self._add_message(event.data)
+            return
+        self._message += event.data
+        if event.message_finished:
+            self._add_message(self._message)
+            self._message = bytearray()
+        self._limit.held = len(self._message)
+
+    def _add_message(self, message: bytes | bytearray) -> None:
+        self._plain += (LENGTH.pack(len(message)), message)
+        self._plain_length += LENGTH.size + len(message)
+
+    def _on_close(self, event: CloseConnection) -> None:
+        if self._state is ConnectionState.REMOTE_CLOSING:
+            assert self._connection is not None
+            self._outgoing.append(self._connection.send(event.response()))
+        if event.code not in _NORMAL_CODES:
+            text = f"the peer closed the connection with {int(event.code)}"
+            self._fault = f"{text}: {event.reason!a}" if event.reason else text
+
+    def _on_violation(self, event: CloseConnection) -> None:
+        if event.code == CloseReason.UNSUPPORTED_DATA:
+            text = "a text message, which SP does not use"
+        elif event.code == CloseReason.MESSAGE_TOO_BIG:
+            text = f"a message of more than {self._limit.max_length} bytes"
+        else:
+            text = f"a violation of WebSocket: {event.reason}"
+        if self._state is ConnectionState.OPEN:
+            self._close(event.code, text)
+        self._fault = f"the peer sent {text}"
+
+    def _close(self, code: int, reason: str) -> None:
+        assert self._connection is not None
+        self._outgoing.append(self._connection.send(CloseConnection(code=code, reason=reason)))
+
+
+class _MessageLimit(Extension):
+    """Checks the header of each frame before its payload is held; an extension that is not negotiated on the wire."""
+
+    name = "aeron-message-limit"
+
+    def __init__(self, max_length: int) -> None:
+        self.max_length = max_length
+        #: Bytes held of the incomplete message.
+        self.held = 0
+
+    def enabled(self) -> bool:
+        return True
+
+    def offer(self) -> bool:
+        return False
+
+    def frame_inbound_header(
+        self, proto: FrameDecoder | FrameProtocol, opcode: Opcode, rsv: RsvBits, payload_length: int
+    ) -> CloseReason | RsvBits:
+        if opcode is Opcode.TEXT:
+            return CloseReason.UNSUPPORTED_DATA
+        if not opcode.iscontrol() and payload_length > self.max_length - self.held:
+            return CloseReason.MESSAGE_TOO_BIG
+        return RsvBits(rsv1=False, rsv2=False, rsv3=False)

@@ -1,0 +1,20 @@
+"""Messages for the error log: why a datagram was rejected."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aeron_core._native import wire
+
+_TEXTS: Final = {
+    wire.FRAME_TOO_SHORT: "packet is shorter than its frame type needs",
+    wire.FRAME_BAD_VERSION: f"frame version is not {wire.FRAME_VERSION}",
+    wire.FRAME_BAD_LENGTH: "frame length is too short, beyond the packet or its term, or not aligned",
+    wire.FRAME_BAD_TYPE: "frame type is not known",
+    wire.FRAME_BAD_FIELD: "a field of the frame is out of its range",
+}
+
+
+def fault_text(reason: int, _value: int, _limit: int) -> str:
+    """Return the message for a negative `wire.FRAME_...` code."""
+    return _TEXTS[reason]

@@ -1,0 +1,440 @@
+"""WebSocket sessions: WebSocket on the wire, the TCP mapping of SP for the agent."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+
+import pytest
+from aeron_media.connections.relay.session import SessionError
+from aeron_media.sp.websocket.params import WsParams
+from aeron_media.sp.websocket.session import WsSession
+from plain_websocket import (
+    BINARY,
+    CLOSE,
+    CONTINUATION,
+    MASK,
+    PING,
+    PONG,
+    TEXT,
+    close,
+    frame,
+    frames_of,
+    request,
+)
+from websocket_ends import GREETING, LONG, End, plain
+
+LENGTHS = [0, 1, 4, 125, 126, 127, 65535, 65536, 65537, 200_000]
+
+
+def content(length):
+    return bytes(range(256)) * (length // 256) + bytes(range(length % 256))
+
+
+@pytest.fixture(params=[True, False], ids=["listens", "dials"])
+def end(request):
+    return End(server_side=request.param)
+
+
+# The side of the agent
+
+
+@pytest.mark.parametrize(
+    ("subprotocol", "number"), [("pair.sp.nanomsg.org", 16), ("pair1.sp.nanomsg.org", 17)]
+)
+def test_an_agent_first_reads_the_greeting_of_its_peer(subprotocol, number):
+    session = WsSession(WsParams(subprotocol, "a", "/", 10), server_side=True)
+    session.feed(request(subprotocol=subprotocol))
+    assert session.do_handshake()
+    assert session.read(LONG) == b"\0SP\0" + struct.pack(">HH", number, 0)
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_message_of_the_peer_is_a_length_and_a_payload(end, length):
+    assert end.hear(frame(BINARY, content(length), mask=end.mask)) == plain(content(length))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_message_of_the_agent_is_cut_into_fragments_of_64_kib(end, length):
+    end.session.write(GREETING + plain(content(length)))
+
+    fragments = end.sent()
+
+    assert b"".join(fragment.payload for fragment in fragments) == content(length)
+    assert [len(each.payload) for each in fragments[:-1]] == [65536] * (len(fragments) - 1)
+    assert len(fragments[-1].payload) <= 65536
+    assert [each.opcode for each in fragments] == [BINARY] + [CONTINUATION] * (len(fragments) - 1)
+    assert [each.fin for each in fragments] == [False] * (len(fragments) - 1) + [True]
+
+
+def test_the_connecting_end_masks_each_frame_differently_and_the_listening_end_none():
+    message = GREETING + plain(bytes(8), bytes(8))
+    for server_side in (True, False):
+        end = End(server_side=server_side)
+        end.session.write(message)
+        masks = {each.mask for each in end.sent()}
+        assert masks == {None} if server_side else len(masks) == 2
+
+
+def test_a_long_message_begins_as_that_of_nng_does():
+    end = End()
+    end.session.write(GREETING + plain(bytes(70_000)))
+    assert end.session.take_outgoing()[:10] == bytes.fromhex("027f0000000000010000")
+
+
+def test_messages_of_the_agent_may_be_split_anywhere(end):
+    said = GREETING + plain(b"", b"hop 1", content(300), b"end")
+    for step in (1, 2, 3, 7, 8, 9, 50):
+        one = End(server_side=end.mask is not None)
+        frames = []
+        for at in range(0, len(said), step):
+            one.session.write(said[at : at + step])
+            frames += one.sent()
+        assert [each.payload for each in frames] == [b"", b"hop 1", content(300), b"end"]
+        assert all(each.fin for each in frames)
+
+
+def test_what_is_held_of_an_agent_is_less_than_a_fragment(end):
+    end.session.write(GREETING + struct.pack(">Q", 100 << 20) + bytes(65535))
+    assert end.session.take_outgoing() == b""
+    end.session.write(b"1")
+    (fragment,) = end.sent()
+    assert (len(fragment.payload), fragment.fin) == (65536, False)
+
+
+def recorded(mask):
+    """Return valid input of a peer, and what an agent reads of it."""
+    stream = b"".join(
+        [
+            frame(BINARY, b"one", mask=mask),
+            frame(BINARY, b"", mask=mask),
+            frame(BINARY, b"to", fin=False, mask=mask),
+            frame(PING, b"between", mask=mask),
+            frame(CONTINUATION, b"", fin=False, mask=mask),
+            frame(CONTINUATION, b"get", fin=False, mask=mask),
+            frame(PONG, b"unasked", mask=mask),
+            frame(CONTINUATION, b"her", mask=mask),
+            frame(BINARY, content(200), mask=mask),
+            close(1000, "done", mask=mask),
+        ]
+    )
+    return stream, plain(b"one", b"", b"together", content(200))
+
+
+def test_input_may_be_split_anywhere(end):
+    stream, expected = recorded(end.mask)
+    for at in range(1, len(stream)):
+        one = End(server_side=end.mask is not None)
+        heard = one.hear(stream[:at])
+        assert (heard or b"") + (one.hear(stream[at:]) or b"") == expected
+        assert one.read() is None
+        assert one.sent()[-1].code == 1000
+
+
+def test_input_may_arrive_byte_by_byte(end):
+    stream, expected = recorded(end.mask)
+    heard = b"".join(end.hear(stream[at : at + 1]) or b"" for at in range(len(stream)))
+    assert heard == expected
+
+
+def test_bytes_that_arrive_with_the_end_of_the_handshake_are_not_lost():
+    session = WsSession(WsParams("pair1.sp.nanomsg.org", "a", "/", 10), server_side=True)
+    session.feed(request() + frame(BINARY, b"early", mask=MASK))
+    assert session.do_handshake()
+    assert session.read(LONG) == GREETING + plain(b"early")
+
+
+def test_a_read_returns_about_the_requested_length(end):
+    end.session.feed(frame(BINARY, bytes(92), mask=end.mask) * 100)
+    read = []
+    while piece := end.session.read(1000):
+        read.append(len(piece))
+    assert read == [1000] * 10
+
+
+# Pings
+
+
+def test_a_ping_is_answered_with_its_payload(end):
+    end.hear(frame(PING, b"are you there", mask=end.mask))
+    (pong,) = end.sent()
+    assert (pong.opcode, pong.payload) == (PONG, b"are you there")
+
+
+def test_of_pings_that_wait_together_the_last_one_is_answered(end):
+    for number in range(1000):
+        end.hear(frame(PING, b"%d" % number, mask=end.mask))
+    assert [each.payload for each in end.sent()] == [b"999"]
+
+
+def test_a_ping_is_answered_between_the_fragments_of_a_message(end):
+    end.session.write(GREETING + plain(bytes(100_000))[:70_000])
+    end.hear(frame(PING, b"?", mask=end.mask))
+    assert [each.opcode for each in end.sent()] == [BINARY, PONG]
+
+
+def test_a_pong_is_ignored(end):
+    assert end.hear(frame(PONG, b"unasked", mask=end.mask)) == b""
+    assert end.sent() == []
+
+
+# Invalid input: frames, close code, text of the fault.
+VIOLATIONS = {
+    "text": ([(TEXT, b"hop", {})], 1003, "a text message, which SP does not use"),
+    "empty text": ([(TEXT, b"", {})], 1003, "a text message, which SP does not use"),
+    "text that is no UTF-8": ([(TEXT, b"\xff\xff", {})], 1003, "a text message, which SP does not use"),
+    "a reserved bit": ([(BINARY, b"hop", {"rsv": 4})], 1002, "Reserved bit set unexpectedly"),
+    "all reserved bits": ([(BINARY, b"hop", {"rsv": 7})], 1002, "Reserved bit set unexpectedly"),
+    "opcode 3": ([(3, b"", {})], 1002, "Invalid opcode 0x3"),
+    "opcode 15": ([(15, b"", {})], 1002, "Invalid opcode 0xf"),
+    "a ping in fragments": ([(PING, b"", {"fin": False})], 1002, "Invalid attempt to fragment control frame"),
+    "a long ping": ([(PING, bytes(126), {})], 1002, "Control frame with payload len > 125"),
+    "a continuation of nothing": ([(CONTINUATION, b"hop", {})], 1002, "unexpected CONTINUATION"),
+    "a message within a message": (
+        [(BINARY, b"a", {"fin": False}), (BINARY, b"b", {})],
+        1002,
+        "expected CONTINUATION",
+    ),
+    "a close of one byte": ([(CLOSE, b"\3", {})], 1002, "CLOSE with 1 byte payload"),
+    "a close with 999": ([(CLOSE, struct.pack(">H", 999), {})], 1002, "CLOSE with invalid code"),
+    "a close with 1006": ([(CLOSE, struct.pack(">H", 1006), {})], 1002, "CLOSE with local-only reason"),
+    "a close that is no UTF-8": ([(CLOSE, b"\3\xe8\xff", {})], 1007, "Error decoding CLOSE reason"),
+}
+
+
+@pytest.mark.parametrize("name", VIOLATIONS)
+def test_what_a_peer_must_not_send_is_answered_with_a_close(end, name):
+    frames, code, text = VIOLATIONS[name]
+    stream = b"".join(frame(opcode, payload, mask=end.mask, **more) for opcode, payload, more in frames)
+
+    assert text in end.fault(frame(BINARY, b"before", mask=end.mask) + stream + b"\x82\0")
+
+    (closes,) = end.sent()
+    assert (closes.opcode, closes.code) == (CLOSE, code)
+    assert text in closes.reason
+
+
+def test_a_peer_that_dials_must_mask_and_one_that_listens_must_not(end):
+    text = end.fault(frame(BINARY, b"hop", mask=None if end.mask else MASK))
+    assert ("unexpected unmasked" if end.mask else "unexpected masked") in text
+    assert end.sent()[0].code == 1002
+
+
+@pytest.mark.parametrize(
+    "lengths", [b"\x7e\0\x7d", b"\x7f" + struct.pack(">Q", 65535), b"\x7f" + struct.pack(">Q", 1 << 63)]
+)
+def test_a_length_that_is_longer_than_need_be_or_negative_is_refused(lengths):
+    end = End(server_side=False, max_message_length=1 << 64)
+    assert "ayload length" in end.fault(b"\x82" + lengths)
+    assert end.sent()[0].code == 1002
+
+
+def test_messages_before_a_violation_reach_the_agent(end):
+    end.session.feed(frame(BINARY, b"good", mask=end.mask) + frame(TEXT, b"bad", mask=end.mask))
+    assert end.session.read(LONG) == plain(b"good")
+    with pytest.raises(SessionError):
+        end.session.read(LONG)
+
+
+def test_nothing_is_received_or_sent_after_a_violation(end):
+    end.fault(frame(TEXT, b"bad", mask=end.mask))
+    end.sent()
+    assert "text" in end.fault(frame(BINARY, b"good", mask=end.mask))
+    end.session.write(GREETING + plain(b"late"))
+    end.session.end()
+    assert end.session.take_outgoing() == b""
+
+
+# Limits
+
+
+@pytest.mark.parametrize("server_side", [True, False])
+@pytest.mark.parametrize("lengths", [[100], [60, 40], [0, 99, 1], [100, 0]])
+def test_a_message_of_the_maximum_length_is_accepted(server_side, lengths):
+    end = End(server_side=server_side, max_message_length=100)
+    frames = [
+        frame(BINARY if at == 0 else CONTINUATION, bytes(each), fin=at == len(lengths) - 1, mask=end.mask)
+        for at, each in enumerate(lengths)
+    ]
+    assert end.hear(b"".join(frames) * 2) == plain(bytes(100)) * 2
+
+
+@pytest.mark.parametrize("server_side", [True, False])
+@pytest.mark.parametrize(
+    "lengths", [[101], [60, 41], [100, 1], [0, 200], [1, 1 << 16], [1 << 40], [(1 << 63) - 1]]
+)
+def test_a_longer_one_is_refused_by_the_header_of_the_frame_that_makes_it_so(server_side, lengths):
+    end = End(server_side=server_side, max_message_length=100)
+    *first, last = lengths
+    stream = b"".join(
+        frame(CONTINUATION if at else BINARY, bytes(each), fin=False, mask=end.mask)
+        for at, each in enumerate(first)
+    )
+    bit = 0x80 if server_side else 0
+    if last < 126:
+        header = bytes([bit | last])
+    elif last == 200:
+        header = bytes([bit | 126]) + struct.pack(">H", last)
+    else:
+        header = bytes([bit | 127]) + struct.pack(">Q", last)
+    # Before any byte of its payload.
+    header = bytes([0x80 if first else 0x82]) + header + (MASK if server_side else b"")
+
+    assert end.fault(stream + header) == "the peer sent a message of more than 100 bytes"
+    (closes,) = end.sent()
+    assert (closes.code, closes.reason) == (1009, "a message of more than 100 bytes")
+
+
+def test_fragments_of_a_byte_cost_no_more_memory_than_the_message():
+    end = End(max_message_length=1 << 20)
+    end.hear(frame(BINARY, b"a", fin=False, mask=MASK))
+    piece = frame(CONTINUATION, b"a", fin=False, mask=MASK) * 1000
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            assert end.hear(piece) == b""
+            assert end.session.take_outgoing() == b""
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # 10 000 bytes have arrived.
+    assert held < 50_000
+
+
+def test_empty_fragments_without_end_cost_no_memory(end):
+    end.hear(frame(BINARY, b"", fin=False, mask=end.mask))
+    piece = frame(CONTINUATION, b"", fin=False, mask=end.mask) * 1000
+    tracemalloc.start()
+    try:
+        for _ in range(5):
+            assert end.hear(piece) == b""
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 20_000
+
+
+# Ends
+
+
+@pytest.mark.parametrize("code", [1000, 1001])
+def test_a_close_is_answered_with_its_code_and_is_an_end(end, code):
+    assert end.hear(frame(BINARY, b"last", mask=end.mask) + close(code, "bye", mask=end.mask)) == plain(
+        b"last"
+    )
+    assert end.read() is None
+    (closes,) = end.sent()
+    assert (closes.opcode, closes.code) == (CLOSE, code)
+    assert not end.session.awaits_answer
+
+
+def test_a_close_without_a_code_is_an_end(end):
+    assert end.hear(frame(CLOSE, mask=end.mask)) is None
+    (closes,) = end.sent()
+    assert (closes.opcode, closes.payload) == (CLOSE, b"")
+
+
+@pytest.mark.parametrize("code", [1002, 1003, 1007, 1008, 1009, 1011, 3000, 4999])
+def test_a_close_with_another_code_is_a_fault_that_quotes_the_reason(end, code):
+    text = end.fault(close(code, "é nonsense", mask=end.mask))
+    assert text == f"the peer closed the connection with {code}: '\\xe9 nonsense'"
+    assert end.sent()[0].code == code
+
+
+def test_a_message_that_is_cut_off_is_never_seen(end):
+    assert end.hear(
+        frame(BINARY, b"whole", mask=end.mask) + frame(BINARY, b"half", mask=end.mask)[:-1]
+    ) == plain(b"whole")
+    assert end.hear(b"") is None
+
+
+def test_an_end_without_a_close_is_an_end(end):
+    end.session.feed(frame(BINARY, b"last", mask=end.mask))
+    end.session.feed(b"")
+    assert end.session.read(LONG) == plain(b"last")
+    assert end.session.read(LONG) == b""
+
+
+def test_an_agent_that_ends_sends_close_1000_and_awaits_the_answer(end):
+    end.session.write(GREETING + plain(b"said"))
+    assert end.session.end()
+    assert [each.opcode for each in end.sent()] == [BINARY, CLOSE]
+    assert end.session.awaits_answer
+    # Messages in flight are still received.
+    assert end.hear(frame(BINARY, b"late", mask=end.mask) + close(1000, mask=end.mask)) == plain(b"late")
+    assert end.read() is None
+    assert not end.session.awaits_answer
+    assert end.sent() == []
+
+
+def test_to_end_twice_is_to_end_once(end):
+    end.session.end()
+    end.session.end()
+    assert len(end.sent()) == 1
+
+
+def test_pings_after_the_end_are_not_answered(end):
+    end.session.end()
+    end.sent()
+    end.hear(frame(PING, b"?", mask=end.mask))
+    assert end.sent() == []
+
+
+def test_an_agent_that_ends_within_a_message_closes_with_an_error(end):
+    end.session.write(GREETING + plain(bytes(100_000))[:70_000])
+    end.session.end()
+    first, closes = end.sent()
+    assert (first.fin, closes.code, closes.reason) == (False, 1011, "the rest of a message is lost")
+
+
+# Refusals
+
+
+def closes_of(end):
+    end.session.end()
+    return [(each.code, each.reason) for each in end.sent() if each.opcode == CLOSE]
+
+
+REFUSAL = [(1008, "this endpoint takes no peer now")]
+
+
+@pytest.mark.parametrize("said", [b"", GREETING[:3], GREETING])
+def test_a_refused_peer_gets_the_reason(said):
+    end = End()
+    end.session.write(said)
+    end.now += 0.9
+    assert closes_of(end) == REFUSAL
+
+
+def test_an_agent_that_never_sent_its_greeting_has_refused_however_late_it_ends():
+    end = End()
+    end.now += 60
+    assert closes_of(end) == REFUSAL
+
+
+def test_a_peer_that_has_had_a_message_was_not_refused():
+    end = End()
+    end.session.write(GREETING + plain(b"hop 1"))
+    assert closes_of(end) == [(1000, "")]
+
+
+def test_a_peer_that_was_there_for_a_second_was_not_refused():
+    end = End()
+    end.session.write(GREETING)
+    end.now += 1
+    assert closes_of(end) == [(1000, "")]
+
+
+def test_the_connecting_end_refuses_no_peer():
+    assert closes_of(End(server_side=False)) == [(1000, "")]
+
+
+def test_frames_of_both_ends_are_understood_by_the_other():
+    dials, listens = End(server_side=False), End()
+    for one, other in ((dials, listens), (listens, dials)):
+        one.session.write(GREETING + plain(b"", content(100_000)))
+        assert other.hear(one.session.take_outgoing()) == plain(b"", content(100_000))
+    dials.session.end()
+    assert listens.hear(dials.session.take_outgoing()) is None
+    assert dials.hear(listens.session.take_outgoing()) is None
+    assert frames_of(dials.session.take_outgoing()) == []
