@@ -7,7 +7,7 @@ Invariant: positions never decrease from one entry to the next.
 from __future__ import annotations
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_media.lumberjack._native import ends
+from aeron_media.lumberjack._native import bounds
 
 
 class AckQueue:
@@ -17,10 +17,10 @@ class AckQueue:
     """
 
     def __init__(self) -> None:
-        self._positions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
-        self._sequences = AtomicBuffer.allocate(ends.MAX_OWED * 8)
-        self._versions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
-        self._totals = AtomicBuffer.allocate(ends.MAX_OWED * 8)
+        self._positions = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
+        self._sequences = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
+        self._versions = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
+        self._totals = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
         self.size = 0
         self._first = 0
 
@@ -32,11 +32,11 @@ class AckQueue:
 
     def is_full(self) -> bool:
         """Return whether nothing more may be owed."""
-        return self.size == ends.MAX_OWED
+        return self.size == bounds.MAX_OWED
 
     def push(self, version: int, sequence: int, position: int, total: int) -> int:
         """Owe one more, which must not be full; return how many are owed."""
-        at = (self._first + self.size) % ends.MAX_OWED * 8
+        at = (self._first + self.size) % bounds.MAX_OWED * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._versions.put_i64(at, version)
@@ -46,7 +46,7 @@ class AckQueue:
 
     def raise_last(self, sequence: int, position: int, total: int) -> int:
         """Let the newest entry stand for later events, too; return how many are owed."""
-        at = (self._first + self.size - 1) % ends.MAX_OWED * 8
+        at = (self._first + self.size - 1) % bounds.MAX_OWED * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._totals.put_i64(at, total)
@@ -70,6 +70,6 @@ class AckQueue:
 
     def pop(self) -> int:
         """Forget the oldest window; return how many are left."""
-        self._first = (self._first + 1) % ends.MAX_OWED
+        self._first = (self._first + 1) % bounds.MAX_OWED
         self.size -= 1
         return self.size

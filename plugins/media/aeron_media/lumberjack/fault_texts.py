@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from aeron_media.lumberjack._native import ends, faults
+from aeron_media.lumberjack._native import end_reasons, faults
 
 _TEXTS: Final = {
     faults.NO_FAULT: "no fault",
@@ -27,21 +27,27 @@ _TEXTS: Final = {
     faults.EVENT_OUTSIDE_WINDOW: "event {value}: its window had only {limit}",
     faults.NO_JSON_OBJECT: "message of {value} bytes: must be a JSON object; wrap=true makes one of any bytes",
     faults.SINK_FAILED: "event {value}: cannot be taken",
-    ends.UNFINISHED: "a window of {limit} events lacked {value}, or a frame its end, for longer than window-timeout=",
-    ends.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=",
-    ends.NO_IMAGE: "no image could be made for it, or nobody subscribes to its session",
-    ends.ABANDONED: "all who subscribed to it are gone; the writer will send again what was not acknowledged",
-    ends.REJECTED: "a subscriber has rejected its image",
-    ends.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} windows owed",
-    ends.WRONG_ACK: "the reader acknowledges event {value} of a window of {limit}, or with version 1",
-    ends.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are sent again",
-    ends.NO_PROGRESS: "the reader has sent signs of life and acknowledged nothing for longer than progress-timeout=, "
+    end_reasons.UNFINISHED: "a window of {limit} events lacked {value}, or a frame its end, for longer than "
+    "window-timeout=",
+    end_reasons.NOT_READ: "the writer has not read its acknowledgements for longer than write-timeout=",
+    end_reasons.NO_IMAGE: "no image could be made for it, or nobody subscribes to its session",
+    end_reasons.ABANDONED: "all who subscribed to it are gone; the writer will send again what was not acknowledged",
+    end_reasons.REJECTED: "a subscriber has rejected its image",
+    end_reasons.NOT_ACKNOWLEDGED: "the reader has acknowledged nothing for longer than timeout=, with {value} "
+    "windows owed",
+    end_reasons.WRONG_ACK: "the reader acknowledges event {value} of a window of {limit}, or with version 1",
+    end_reasons.CLOSED: "the reader has closed the connection, with {value} windows unacknowledged: they are "
+    "sent again",
+    end_reasons.NO_PROGRESS: "the reader has sent signs of life and acknowledged nothing for longer than "
+    "progress-timeout=, "
     "with {value} windows owed",
-    ends.STALLED: "the reader has sent signs of life and acknowledged nothing for 5 minutes, with {value} windows "
+    end_reasons.STALLED: "the reader has sent signs of life and acknowledged nothing for 5 minutes, with "
+    "{value} windows "
     "owed; it is waited for unless progress-timeout= says how long",
-    ends.NOT_CONNECTED: "no connection came about within timeout=",
-    ends.TOO_LARGE: "a frame of {value} bytes or more, for which all connections may hold {limit}; max-memory= sets it",
-    ends.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
+    end_reasons.NOT_CONNECTED: "no connection came about within timeout=",
+    end_reasons.TOO_LARGE: "a frame of {value} bytes or more, for which all connections may hold {limit}; "
+    "max-memory= sets it",
+    end_reasons.TOO_MANY: "{value} connections: at most {limit}; max-connections= sets it",
 }
 
 

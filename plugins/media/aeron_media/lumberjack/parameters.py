@@ -18,7 +18,7 @@ from aeron_media.connections.connection_parameters import (
     Size,
 )
 from aeron_media.connections.tls_parameters import Switch
-from aeron_media.lumberjack.frame_limits import FrameLimits
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
 S: Final = 1_000_000_000
 

@@ -15,7 +15,7 @@ class TlsCounters:
     def __init__(self, prefix: str, new_counter: Callable[[str], Counter]) -> None:
         self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}
 
-    def update(self, streams: Sequence[TlsConnections]) -> None:
+    def update(self, networks: Sequence[TlsConnections]) -> None:
         """Take what was refused so far."""
         for kind, counter in self._counters.items():
-            counter.set_release(sum(each.refused(kind) for each in streams))
+            counter.set_release(sum(each.refused(kind) for each in networks))

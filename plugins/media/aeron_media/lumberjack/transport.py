@@ -24,16 +24,16 @@ from aeron_media.connections.end_slot import EndSlot
 from aeron_media.connections.sockets import SystemConnections
 from aeron_media.connections.tls_connections import TlsConnections
 from aeron_media.connections.tls_contexts import TlsContexts, TlsFileError
-from aeron_media.lumberjack.encoder_params import EncoderParams
+from aeron_media.lumberjack.codec.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
-from aeron_media.lumberjack.reader_counters import ReaderCounters
-from aeron_media.lumberjack.reader_host import ReaderHost
-from aeron_media.lumberjack.reader_params import ReaderParams
-from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
-from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
-from aeron_media.lumberjack.writer_counters import WriterCounters
-from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.lumberjack.reader.reader_counters import ReaderCounters
+from aeron_media.lumberjack.reader.reader_params import ReaderParams
+from aeron_media.lumberjack.reader.receive_endpoint import LumberjackReceiveEndpoint
+from aeron_media.lumberjack.writer.reader_host import ReaderHost
+from aeron_media.lumberjack.writer.send_endpoint import LumberjackSendEndpoint
+from aeron_media.lumberjack.writer.writer_counters import WriterCounters
+from aeron_media.lumberjack.writer.writer_params import WriterParams
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 from aeron_media._native.byte_queue import MemoryBudget
-from aeron_media.lumberjack.event_sink import PythonSink
+from aeron_media.lumberjack.codec.event_sink import PythonSink
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
+from aeron_media.lumberjack.codec.frame_parser import FrameParser
 from aeron_media.lumberjack.fault_texts import fault_text
-from aeron_media.lumberjack.frame_limits import FrameLimits
-from aeron_media.lumberjack.frame_parser import FrameParser
 from reading import Reading
 
 from aeron_core._native.buffer import AtomicBuffer
