@@ -16,6 +16,7 @@
     │   ├── CorruptRecordingError(ValueError)  its files are not what they must be
     │   ├── DataLossError                  what was asked for is no longer held
     │   └── ArchiveInUseError              another recorder writes into the archive
+    ├── PipelineError                      a query of a Spark pipeline failed; its commits stay
     └── ClientError                        a client could not do what it was asked
         ├── DriverTimeoutError(TimeoutError)   no driver, or it no longer answers
         ├── ClientTimeoutError(TimeoutError)   the driver gave this client up
@@ -134,6 +135,10 @@ class DataLossError(RecordingError):
 
 class ArchiveInUseError(RecordingError):
     """Another recorder writes into the archive."""
+
+
+class PipelineError(AeronError):
+    """A query of a Spark pipeline failed; its commits stay, and the next run continues after them."""
 
 
 class ClientError(AeronError):

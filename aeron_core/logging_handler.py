@@ -29,7 +29,7 @@ from aeron_core.client.aeron import connect
 from aeron_core.errors import ConfigurationError
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.record_events import RecordEvents
-from aeron_core.shipping.record_publisher import Link, RecordPublisher
+from aeron_core.shipping.record_publisher import PublicationLink, RecordPublisher
 from aeron_core.shipping.record_queue import RecordQueue, WhenFull
 from aeron_core.shipping.shipper import confirmed_position
 
@@ -154,7 +154,7 @@ class PublishingHandler(logging.Handler):
         except Exception:  # of a formatter: records that it cannot make have been told by `emit`
             return self._events(report)
 
-    def _open_link(self) -> Link:
+    def _open_link(self) -> PublicationLink:
         with ExitStack() as stack:
             aeron_dir = self._aeron_dir
             if self._is_embedded:
@@ -167,7 +167,7 @@ class PublishingHandler(logging.Handler):
                 self._driver_errors = DriverErrors(aeron_dir, _say)
             aeron = stack.enter_context(connect(aeron_dir))
             publication = aeron.add_exclusive_publication(self._channel, self._stream_id)
-            return Link(publication, confirmed_position(aeron, publication), stack.pop_all().close)
+            return PublicationLink(publication, confirmed_position(aeron, publication), stack.pop_all().close)
 
     def _run(self) -> None:
         queue, publisher = self._queue, self._publisher

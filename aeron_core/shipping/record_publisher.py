@@ -25,7 +25,7 @@ _LIMIT: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PublicationLink:
     """A publication, and what holds it."""
 
     publication: ExclusivePublication
@@ -39,7 +39,7 @@ class RecordPublisher:
     def __init__(
         self,
         queue: RecordQueue,
-        open_link: Callable[[], Link],
+        open_link: Callable[[], PublicationLink],
         report_of: Callable[[int], bytes],
         on_error: Callable[[Exception], object],
     ) -> None:
@@ -48,7 +48,7 @@ class RecordPublisher:
         self._open_link = open_link
         self._report_of = report_of
         self._on_error = on_error
-        self._link: Link | None = None
+        self._link: PublicationLink | None = None
         self._retry_ns: int | None = None
         self._message: bytes | None = None  # that is to be published next
         self._is_report = False  # of messages that were dropped

@@ -8,7 +8,7 @@ import pytest
 
 from aeron_core.logbuffer import results
 from aeron_core.shipping.record_events import RecordEvents
-from aeron_core.shipping.record_publisher import Link, RecordPublisher
+from aeron_core.shipping.record_publisher import PublicationLink, RecordPublisher
 from aeron_core.shipping.record_queue import RecordQueue, WhenFull
 
 S = 1_000_000_000
@@ -124,7 +124,7 @@ class Publishing:
         if self.fault is not None:
             raise self.fault
         self.opened += 1
-        return Link(self.stream, lambda: self.stream.confirmed, self.close)
+        return PublicationLink(self.stream, lambda: self.stream.confirmed, self.close)
 
     def close(self):
         self.closed += 1

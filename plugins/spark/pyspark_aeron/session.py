@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron import register
 from pyspark_aeron.connect import SCHEME, connect_session
 from pyspark_aeron.java import find_java_home
 
@@ -45,8 +46,6 @@ def session(
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
 
-    import pyspark_aeron  # noqa: PLC0415
-
     chosen = session_settings(master, local_checkpoints=local_checkpoints) | dict(settings or {})
     if master.startswith(SCHEME):
         spark = connect_session(master, chosen)
@@ -56,7 +55,7 @@ def session(
         for key, value in chosen.items():
             builder = builder.config(key, value)
         spark = _start(builder, master)
-    pyspark_aeron.register(spark)
+    register(spark)
     return spark
 
 
@@ -100,3 +99,13 @@ def prepare_environment() -> None:
     home = find_java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = str(home)
+
+
+def check_spark() -> None:
+    """Raise ConfigurationError if pyspark is not installed."""
+    try:
+        import pyspark  # noqa: F401, PLC0415 - optional
+    except ImportError:
+        raise ConfigurationError(
+            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
+        ) from None

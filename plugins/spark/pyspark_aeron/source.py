@@ -12,10 +12,10 @@ from pyspark.sql.datasource import DataSource
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from pyspark_aeron.batch_reader import BatchReader
-    from pyspark_aeron.sink import BatchWriter, StreamWriter
-    from pyspark_aeron.sink_options import SinkOptions
-    from pyspark_aeron.stream_reader import StreamReader
+    from pyspark_aeron.reading.batch_reader import BatchReader
+    from pyspark_aeron.reading.stream_reader import StreamReader
+    from pyspark_aeron.writing.sink import BatchWriter, StreamWriter
+    from pyspark_aeron.writing.sink_options import SinkOptions
 
 
 class AeronDataSource(DataSource):
@@ -35,9 +35,9 @@ class AeronDataSource(DataSource):
 
     def reader(self, schema: StructType) -> BatchReader:
         """Return a reader of the columns of `schema`."""
-        from pyspark_aeron.batch_reader import BatchReader  # noqa: PLC0415
         from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
+        from pyspark_aeron.reading.batch_reader import BatchReader  # noqa: PLC0415
 
         options = SourceOptions.parse(self.options)
         return BatchReader(options, selected_columns(options, schema))
@@ -46,7 +46,7 @@ class AeronDataSource(DataSource):
         """Return a reader of the columns of `schema`, as the recordings grow."""
         from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
-        from pyspark_aeron.stream_reader import StreamReader  # noqa: PLC0415
+        from pyspark_aeron.reading.stream_reader import StreamReader  # noqa: PLC0415
 
         options = SourceOptions.parse(self.options)
         return StreamReader(options, selected_columns(options, schema))
@@ -54,7 +54,7 @@ class AeronDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
         """Return a writer of the job's rows; nothing is ever overwritten."""
         from aeron_core.errors import ConfigurationError  # noqa: PLC0415
-        from pyspark_aeron.sink import BatchWriter  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import BatchWriter  # noqa: PLC0415
 
         if overwrite:
             raise ConfigurationError(
@@ -64,14 +64,14 @@ class AeronDataSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
         """Return a writer of the batches of a query."""
-        from pyspark_aeron.sink import StreamWriter  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import StreamWriter  # noqa: PLC0415
 
         return StreamWriter(self._sink_options(schema))
 
     def _sink_options(self, schema: StructType) -> SinkOptions:
-        from pyspark_aeron.sink import check_target  # noqa: PLC0415
-        from pyspark_aeron.sink_options import SinkOptions  # noqa: PLC0415
-        from pyspark_aeron.staging import check_columns  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import check_target  # noqa: PLC0415
+        from pyspark_aeron.writing.sink_options import SinkOptions  # noqa: PLC0415
+        from pyspark_aeron.writing.staging import check_columns  # noqa: PLC0415
 
         check_columns(schema)
         options = SinkOptions.parse(self.options)

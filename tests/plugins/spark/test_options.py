@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 from pyspark_aeron.options import Positions, SourceOptions
-from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 from aeron_core.errors import ConfigurationError
 

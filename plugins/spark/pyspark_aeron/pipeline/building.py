@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark_aeron.decoders import decode
-from pyspark_aeron.pipeline.definition import AVAILABLE_NOW, Pipeline, Sink, Source, Watermark
+from pyspark_aeron.pipeline.definition import AVAILABLE_NOW, Pipeline, QuerySink, Source, Watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +34,7 @@ class Built:
             raise
         return started
 
-    def _start(self, sink: Sink) -> StreamingQuery:
+    def _start(self, sink: QuerySink) -> StreamingQuery:
         pipeline = self.pipeline
         writer = (
             self.views[sink.source]
@@ -60,7 +60,7 @@ class Built:
 class _JdbcBatches:
     """Appends each batch to a table. A batch that is begun again is there twice: Spark has no better for JDBC."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: QuerySink) -> None:
         self._options = dict(sink.options)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:

@@ -21,9 +21,9 @@ from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.connect import SCHEME
 from pyspark_aeron.decoders import find_decoder
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.pipeline.definition import Pipeline, Sink, Source, Step, faults_of, read_document
-from pyspark_aeron.selection import Selection
-from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, faults_of, read_document
+from pyspark_aeron.reading.selection import Selection
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 _DELTA_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -43,7 +43,7 @@ class _Parts:
     checkpoint: str | None
     sources: Mapping[str, Source]
     steps: Sequence[Step]
-    sinks: Sequence[Sink]
+    sinks: Sequence[QuerySink]
 
     @property
     def is_elsewhere(self) -> bool:
@@ -87,7 +87,7 @@ def _sound_parts(document: Mapping[str, Any]) -> _Parts:
         checkpoint if isinstance(checkpoint, str) else None,
         {name: made for name, source in named for made in _made(Source, source)},
         [made for step in _tables(document, "steps") for made in _made(Step, step)],
-        [made for sink in _tables(document, "sinks") for made in _made(Sink, sink)],
+        [made for sink in _tables(document, "sinks") for made in _made(QuerySink, sink)],
     )
 
 
@@ -152,7 +152,7 @@ def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]
         )
 
 
-def _problems_of_sink(sink: Sink, parts: _Parts) -> Iterator[str]:
+def _problems_of_sink(sink: QuerySink, parts: _Parts) -> Iterator[str]:
     if sink.format == "aeron":
         options = dict(sink.options)
         if sink.path is not None:

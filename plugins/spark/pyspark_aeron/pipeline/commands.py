@@ -10,8 +10,8 @@ import typer
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json
 from aeron_core.cli.outcome import EXIT_USAGE, ended, say
-from aeron_core.errors import ConfigurationError
 from pyspark_aeron.pipeline.demo import demo
+from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
     from pyspark_aeron.pipeline.progress import BatchProgress
@@ -84,13 +84,3 @@ def plot_progress(
 
     plot(read_log(log), to, log.stem)
     say(f"wrote {to}")
-
-
-def check_spark() -> None:
-    """Raise ConfigurationError where there is no Spark."""
-    try:
-        import pyspark  # noqa: F401, PLC0415
-    except ImportError:
-        raise ConfigurationError(
-            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
-        ) from None

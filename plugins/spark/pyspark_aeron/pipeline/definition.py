@@ -138,7 +138,7 @@ class Step(_Part):
     watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
 
 
-class Sink(_Part):
+class QuerySink(_Part):
     """Where a source or step goes; each is a query of its own."""
 
     source: Identifier = Field(alias="from", description="Name of the source or step.")
@@ -196,7 +196,7 @@ class Pipeline(_Part):
     )
     sources: dict[Identifier, Source] = Field(description="By the name that SQL uses.")
     steps: tuple[Step, ...] = Field((), description="In order.")
-    sinks: tuple[Sink, ...] = Field(description="At least one.")
+    sinks: tuple[QuerySink, ...] = Field(description="At least one.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

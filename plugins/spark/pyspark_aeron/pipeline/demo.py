@@ -16,6 +16,7 @@ from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
     from pyspark_aeron.pipeline.demo_run import DemoOutcome
@@ -41,8 +42,6 @@ def demo(
 
     Shows what happened to packages, by minute and action, as a table and as a picture.
     """
-    from pyspark_aeron.pipeline.commands import check_spark  # noqa: PLC0415 - which imports this
-
     check_spark()
     from pyspark_aeron.pipeline.demo_run import DemoParams, run_demo  # noqa: PLC0415 - needs Spark
 

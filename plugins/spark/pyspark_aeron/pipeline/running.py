@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from pyspark.errors import PySparkException
 
-from aeron_core.errors import AeronError
+from aeron_core.errors import PipelineError
 from pyspark_aeron.lag import Lags, LookUp
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.definition import Pipeline
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 Wait = Callable[[float], bool]  # seconds; returns whether to stop
 
 _LOOK_INTERVAL_S: Final = 0.2
-
-
-class PipelineError(AeronError):
-    """A query of a pipeline has failed; what it has committed stays, and the next run goes on behind it."""
 
 
 class PipelineRun:

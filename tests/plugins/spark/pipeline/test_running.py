@@ -9,7 +9,9 @@ import sys
 import pytest
 from pyarrow import parquet
 from pyspark_aeron.pipeline.definition import load_pipeline
-from pyspark_aeron.pipeline.running import PipelineError, PipelineRun
+from pyspark_aeron.pipeline.running import PipelineRun
+
+from aeron_core.errors import PipelineError
 
 PIPELINE = """
 name = "packages"

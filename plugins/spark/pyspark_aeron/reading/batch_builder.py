@@ -35,7 +35,7 @@ class BatchBuilder:
         self._schema = arrow_schema(options, columns)
         self._recording = recording
         self._descriptor = recording.descriptor
-        self._times = _Times(recording)
+        self._times = _RecordingTimes(recording)
         self._makers: list[Callable[[MessageColumns], Any]] = [self._maker(name) for name in columns]
         self._lent: deque[tuple[MessageColumns, list[weakref.ref[memoryview]]]] = deque(maxlen=_LENT_AT_ONCE)
         self._views: list[weakref.ref[memoryview]] = []
@@ -130,7 +130,7 @@ class BatchBuilder:
         return one.take(pa.array(np.zeros(rows.count, np.int32)))
 
 
-class _Times:
+class _RecordingTimes:
     """When the messages of one recording were recorded, by the index of its segments."""
 
     def __init__(self, recording: Recording) -> None:

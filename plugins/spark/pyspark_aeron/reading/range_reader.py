@@ -18,8 +18,8 @@ from aeron_core.errors import CorruptRecordingError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
 from aeron_core.recording.message_scanner import MessageScanner
-from pyspark_aeron.batch_builder import BatchBuilder
-from pyspark_aeron.selection import Range
+from pyspark_aeron.reading.batch_builder import BatchBuilder
+from pyspark_aeron.reading.selection import Range
 
 if TYPE_CHECKING:
     import pyarrow as pa

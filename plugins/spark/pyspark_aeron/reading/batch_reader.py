@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.planning import split
-from pyspark_aeron.range_partition import RangePartition
-from pyspark_aeron.selection import Selection
+from pyspark_aeron.reading.planning import split
+from pyspark_aeron.reading.range_partition import RangePartition
+from pyspark_aeron.reading.selection import Selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,7 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task."""
-        from pyspark_aeron.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
+        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
 
         # Where there are no partitions, Spark makes one of its own.
         if isinstance(partition, RangePartition):

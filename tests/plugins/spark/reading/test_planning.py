@@ -1,10 +1,10 @@
 """What a micro-batch takes, and how it is cut into tasks."""
 
 import pytest
-from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.planning import share_out, split
-from pyspark_aeron.selection import Range, Selection
+from pyspark_aeron.reading.offsets import Offset
+from pyspark_aeron.reading.planning import share_out, split
+from pyspark_aeron.reading.selection import Range, Selection
 
 from aeron_core.testing.recordings import TERM_LENGTH
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pyspark_aeron.offsets import Offset
+from pyspark_aeron.reading.offsets import Offset
 
 from aeron_core.errors import DataLossError, RecordingError
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyspark_aeron.columns import COLUMNS, KAFKA_COLUMNS, arrow_schema, columns_of
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.range_reader import read_batches
-from pyspark_aeron.selection import Range
+from pyspark_aeron.reading.range_reader import read_batches
+from pyspark_aeron.reading.selection import Range
 
 from aeron_core.errors import CorruptRecordingError
 from aeron_core.testing.recordings import INITIAL_TERM_ID, NOW_NS, TERM_LENGTH, frame_at, padding_at

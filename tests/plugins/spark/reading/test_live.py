@@ -3,9 +3,9 @@
 import time
 
 import pytest
-from pyspark_aeron.live_spool import LiveSpool
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.stream_reader import StreamReader
+from pyspark_aeron.reading.live_spool import LiveSpool
+from pyspark_aeron.reading.stream_reader import StreamReader
 
 from aeron_core import MediaDriver, connect
 from aeron_core.client.offerer import Offerer

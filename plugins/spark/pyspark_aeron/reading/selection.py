@@ -12,8 +12,8 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
 from aeron_core.recording import Archive, Recording
 from aeron_core.recording._native import faults
-from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions, SourceOptions
+from pyspark_aeron.reading.offsets import Offset
 
 # Between two looks at an archive while nothing comes; the longer nothing came the longer. Invented numbers: what a
 # look costs, against what it adds to the latency.

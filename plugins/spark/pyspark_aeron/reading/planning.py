@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from aeron_core.recording import Recording
-from pyspark_aeron.offsets import Offset
-from pyspark_aeron.selection import Range, Selection
+from pyspark_aeron.reading.offsets import Offset
+from pyspark_aeron.reading.selection import Range, Selection
 
 
 def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:

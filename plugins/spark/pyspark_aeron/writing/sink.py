@@ -18,9 +18,9 @@ from pyspark.sql.datasource import (
 
 from aeron_core.recording import Archive
 from aeron_core.recording.batch_appender import AppenderParams, BatchAppender
-from pyspark_aeron.publishing import end_publication, publish
-from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import (
+from pyspark_aeron.writing.publishing import end_publication, publish
+from pyspark_aeron.writing.sink_options import SinkOptions
+from pyspark_aeron.writing.staging import (
     Staged,
     Task,
     discard,

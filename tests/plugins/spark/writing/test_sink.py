@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark_aeron import publishing, sink
-from pyspark_aeron.sink import BatchWriter, StreamWriter
-from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import Task, stage, staging_folder
+from pyspark_aeron.writing.sink import BatchWriter, StreamWriter
+from pyspark_aeron.writing.sink_options import SinkOptions
+from pyspark_aeron.writing.staging import Task, stage, staging_folder
 
 from aeron_core import connect
 from aeron_core.errors import ClientError, ConfigurationError, NotConnectedError

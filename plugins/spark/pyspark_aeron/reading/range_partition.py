@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.datasource import InputPartition
 
-from pyspark_aeron.selection import Range
+from pyspark_aeron.reading.selection import Range
 
 
 class RangePartition(InputPartition):

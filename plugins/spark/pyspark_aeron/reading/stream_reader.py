@@ -21,16 +21,16 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from aeron_core.recording.leases import write_lease
-from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.planning import share_out, split
-from pyspark_aeron.range_partition import RangePartition
-from pyspark_aeron.selection import Selection
+from pyspark_aeron.reading.offsets import Offset
+from pyspark_aeron.reading.planning import share_out, split
+from pyspark_aeron.reading.range_partition import RangePartition
+from pyspark_aeron.reading.selection import Selection
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from pyspark_aeron.live_spool import LiveSpool
+    from pyspark_aeron.reading.live_spool import LiveSpool
 
 
 # While there is less than `minBytesPerTrigger`. An invented number: as while there is nothing.
@@ -108,7 +108,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task."""
-        from pyspark_aeron.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
+        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
 
         assert isinstance(partition, RangePartition)
         yield from read_batches(self._options, self._columns, partition.piece)
@@ -128,7 +128,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _selection(self) -> Selection:
         if self._opened is None:
             if self._options.live:
-                from pyspark_aeron.live_spool import LiveSpool  # noqa: PLC0415 - a client, for this alone
+                from pyspark_aeron.reading.live_spool import LiveSpool  # noqa: PLC0415 - a client, for this alone
 
                 self._spool = LiveSpool(self._options)
             self._opened = Selection(self._options)

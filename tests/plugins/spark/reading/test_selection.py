@@ -1,9 +1,9 @@
 """Which recordings a query reads, and from where to where."""
 
 import pytest
-from pyspark_aeron.offsets import Offset
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.selection import Range, Selection
+from pyspark_aeron.reading.offsets import Offset
+from pyspark_aeron.reading.selection import Range, Selection
 
 from aeron_core.errors import ConfigurationError, DataLossError, RecordingNotFoundError
 from aeron_core.recording.catalogue import update_descriptor

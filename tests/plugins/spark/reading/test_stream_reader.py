@@ -5,7 +5,7 @@ import json
 import pytest
 from pyspark_aeron import stream_reader
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.stream_reader import StreamReader
+from pyspark_aeron.reading.stream_reader import StreamReader
 
 from aeron_core.testing.recordings import TERM_LENGTH
 

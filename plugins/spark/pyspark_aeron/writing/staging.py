@@ -24,7 +24,7 @@ from aeron_core._native.buffer import AtomicBuffer
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording import names
 from aeron_core.recording.batch_appender import MessageColumn
-from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

@@ -18,8 +18,8 @@ from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
 from aeron_core.recording.batch_appender import MessageColumn
 from aeron_core.uri.builder import ChannelUriBuilder
 from aeron_core.uri.channel_uri import ChannelUri
-from pyspark_aeron.sink_options import SinkOptions
-from pyspark_aeron.staging import Staged, staged_columns
+from pyspark_aeron.writing.sink_options import SinkOptions
+from pyspark_aeron.writing.staging import Staged, staged_columns
 
 #: Bits of the reserved value that number the messages of a batch; those above it number the batches. At ten batches
 #: a second their 31 bits last for six years.
