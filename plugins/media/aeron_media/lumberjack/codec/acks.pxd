@@ -11,9 +11,9 @@ cpdef int32_t encode_ack(AtomicBuffer buffer, int64_t offset, uint8_t version, u
 @cython.final
 cdef class AckParser:
     cdef readonly uint8_t version         # of the last acknowledgement
-    cdef readonly uint32_t sequence       # of the last acknowledgement; 0 keeps a connection alive
+    cdef readonly uint32_t sequence       # of the last acknowledgement; 0 is a keep-alive
     cdef readonly int32_t fault           # `faults`
-    cdef readonly int64_t fault_value     # what was found
+    cdef readonly int64_t fault_value     # value received
     cdef readonly int64_t fault_limit     # always 0
 
     cpdef int32_t reset(self) noexcept nogil

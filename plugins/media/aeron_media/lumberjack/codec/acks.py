@@ -1,6 +1,6 @@
-"""Acknowledgements: the only frames that a reader sends.
+"""Acknowledgements (A frames): the only frames that a reader sends.
 
-Not here: what is acknowledged, and whether a sequence number can be.
+Not here: which events are acknowledged, and whether a sequence number is plausible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def encode_ack(buffer: AtomicBuffer, offset: int, version: int, sequence: int) -
 
 
 class AckParser:
-    """Takes acknowledgements out of what a reader sends, one a call."""
+    """Parses acknowledgements, one per call."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -28,13 +28,13 @@ class AckParser:
         self.fault_limit = 0
 
     def reset(self) -> int:
-        """Begin with another connection; return 0."""
+        """Prepare for the next connection; return 0."""
         self.fault = faults.NO_FAULT
         self.fault_value = 0
         return 0
 
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Take the acknowledgement at `offset` and return its length, or 0 where it is not whole or is none."""
+        """Parse the acknowledgement at `offset`; return its length, 0 if it is incomplete or sets `fault`."""
         buffer.check(offset, length)
         if length == 0 or self.fault != faults.NO_FAULT:
             return 0

@@ -1,4 +1,4 @@
-"""How a writer's windows are built."""
+"""Parameters of the window encoder."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True)
 class EncoderParams:
-    """Lengths are bytes of J frames before they are deflated; each is a parameter of the channel URI.
+    """Lengths are bytes of uncompressed J frames; a parameter of the channel URI sets each.
 
-    `compression` is 0 for plain frames, else a level up to 9; 3 is what most writers use. A window is finished before
-    `max_window_length`, unless one event alone is longer: 8 MiB keep a C frame below the 16 MiB to which careful
-    readers limit one.
+    `compression` is 0 for plain frames, else a level up to 9; 3 is the default of most writers. A window is finished
+    before `max_window_length` unless a single event is longer: 8 MiB keep a C frame below the limit of 16 MiB that
+    careful readers apply.
     """
 
     compression: int = 3

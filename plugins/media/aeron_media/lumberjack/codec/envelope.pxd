@@ -9,17 +9,17 @@ from aeron_media.lumberjack._native.inflater cimport Inflater
 
 @cython.final
 cdef class Envelope:
-    cdef ByteQueue queue                  # what was inflated and not yet parsed
+    cdef ByteQueue queue                  # inflated bytes that are not parsed yet
     cdef Inflater _inflater
     cdef MemoryBudget _budget
     cdef int64_t _max_inflated_length
     cdef int64_t _max_ratio
-    cdef int64_t left                     # bytes of the C frame that are not yet used, -1 outside of one
-    cdef int64_t total_in                 # bytes of the outermost C frame, used
+    cdef int64_t left                     # unused bytes of the C frame, -1 between frames
+    cdef int64_t total_in                 # used bytes of the outermost C frame
     cdef int64_t total_out                # bytes inflated within the outermost C frame, at this depth
     cdef int64_t made                     # bytes inflated by the last call
     cdef bint is_finished                 # the zlib stream has ended
-    cdef bint is_starved                  # nothing came out for want of input
+    cdef bint is_starved                  # no output because the input ran out
     cdef int32_t fault
     cdef int64_t fault_value
     cdef int64_t fault_limit

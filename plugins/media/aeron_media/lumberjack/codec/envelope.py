@@ -1,7 +1,7 @@
-"""One C frame while it is read: compressed bytes in as they come, whole frames out of a short queue.
+"""A C frame while it is read: compressed bytes in as they arrive, whole frames out of a short queue.
 
-Not here: what the inflated frames are. Invariant: at most one piece is inflated ahead of what was parsed, and what a
-C frame holds is given back with its end.
+Not here: the meaning of the inflated frames. Invariants: at most one piece is inflated ahead of the parser, and the
+memory of a C frame is freed at its end.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
 
 class Envelope:
-    """Inflates one C frame after the other; `left` is -1 between them."""
+    """Inflates one C frame at a time; `left` is -1 between frames."""
 
     def __init__(self, limits: FrameLimits, budget: MemoryBudget) -> None:
         self._budget = budget
         self._max_inflated_length = limits.max_inflated_length
         self._max_ratio = limits.max_ratio
         self._inflater = Inflater(budget)
-        # The longest frame and the length field behind it, or a piece.
+        # The longest frame and the length field after it, or one piece.
         self.queue = ByteQueue(budget, max(limits.max_frame_length + 16, inflater.PIECE_LENGTH))
         self.left = -1
         self.total_in = 0
@@ -34,20 +34,20 @@ class Envelope:
         self.fault_limit = 0
 
     def begin(self, length: int) -> int:
-        """Begin a frame of `length` compressed bytes; return whether there is memory for it."""
+        """Begin a frame of `length` compressed bytes; return whether memory for it is available."""
         if not self._inflater.open():
             self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
             return 0
         self.left = length
-        # Nothing in it is no frame in it.
+        # An empty C frame contains no frames.
         self.is_finished = length == 0
         return 1
 
     def inflate(self, buffer: AtomicBuffer, offset: int, available: int, wanted: int, outermost: int) -> int:
         """Inflate a piece from `available` bytes at `offset`; return how many of them were used.
 
-        The queue grows for a frame of `wanted` bytes only as it fills. `outermost` is how many bytes of the
-        outermost C frame had been used when they came, 0 where this is the outermost.
+        The queue grows towards a frame of `wanted` bytes only as data arrives. `outermost` is the number of bytes
+        of the outermost C frame used so far, 0 if this is the outermost one.
         """
         available = min(available, self.left)
         self.made = 0
@@ -65,7 +65,7 @@ class Envelope:
         is_stuck = result == inflater.INFLATE_MORE and self._inflater.used == 0 and self.made == 0
         self.is_starved = is_stuck and self.left > 0
         if self.is_starved:
-            # A writer may take its time within a frame, and many may.
+            # Many writers can pause within a frame at the same time: hold no memory meanwhile.
             self.queue.release()
         if result == inflater.INFLATE_BROKEN:
             self._blame(faults.BROKEN_COMPRESSION, self.total_in, 0)
@@ -89,7 +89,7 @@ class Envelope:
         return 0
 
     def skip(self, available: int) -> int:
-        """Pass what lies behind the zlib stream, which gives its memory back; return how many bytes that is."""
+        """Free the zlib stream and skip the bytes after it; return their number."""
         self._inflater.close()
         self.queue.release()
         skipped = min(available, self.left)
@@ -97,12 +97,12 @@ class Envelope:
         return skipped
 
     def end(self) -> int:
-        """End the frame, all of which was passed; return 1."""
+        """End the frame after all of its bytes were used; return 1."""
         self.left = -1
         return 1
 
     def reset(self) -> int:
-        """Forget the frame and what was found wrong with it; return 1."""
+        """Drop the frame and its fault; return 1."""
         self._inflater.close()
         self.queue.consume(self.queue.size)
         self.queue.release()

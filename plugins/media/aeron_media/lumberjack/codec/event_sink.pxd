@@ -5,7 +5,7 @@ from aeron_core._native.buffer cimport AtomicBuffer
 
 
 cdef class EventSink:
-    cdef readonly int64_t fault_limit     # set by a sink that answers with a fault: what it would have allowed
+    cdef readonly int64_t fault_limit     # limit that was exceeded, set by a sink before it returns a fault
     cdef int32_t on_window(self, uint8_t version, uint32_t count) except -1 nogil
     cdef int32_t on_event(
         self, uint8_t version, uint32_t sequence, AtomicBuffer buffer, int64_t offset, int32_t length

@@ -1,4 +1,4 @@
-"""Where the frames of a writer go: what a parser hands windows and events to."""
+"""Event sinks: receivers of the windows and events that a parser finds."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from aeron_core._native.buffer import AtomicBuffer
 
 
 class EventSink:
-    """Takes windows and events in the order in which they come; runs on the parser's thread, without the GIL.
+    """Base class: takes windows and events in the order received; runs on the parser's thread, without the GIL.
 
-    Both methods return 1 for what was taken and 0 where there is no room: the parser then keeps its place, and
-    offers the same again. A negative number is one of `faults` and ends the connection; `fault_limit` then says what
-    would have been allowed. `version` is that of the frame, '1' or '2' as a byte; counts and sequence numbers have 32
-    bits without a sign.
+    Both methods return 1 if they took the item, and 0 to apply back pressure: the parser then keeps its position and
+    offers the same item again. A negative number is one of `faults` and ends the connection; `fault_limit` is the
+    limit for the error message. `version` is that of the frame, '1' or '2' as a byte; counts and sequence numbers are
+    unsigned 32-bit numbers.
     """
 
     fault_limit: int
 
     def on_window(self, version: int, count: int) -> int:
-        """Take the beginning of a window of `count` events."""
+        """Begin a window of `count` events."""
         raise NotImplementedError
 
     def on_event(self, version: int, sequence: int, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Take the `length` bytes of an event at `offset`, valid during the call only."""
+        """Take an event of `length` bytes at `offset`; the bytes are valid during the call only."""
         raise NotImplementedError
 
 
 class CountingSink(EventSink):
-    """Takes everything and counts it: for measurements."""
+    """Accepts and counts everything: for benchmarks."""
 
     def __init__(self) -> None:
         self.windows = 0
@@ -50,7 +50,7 @@ class CountingSink(EventSink):
 
 
 class PythonSink(EventSink):
-    """Calls Python for each window (version, count) and event (version, sequence, payload); takes the GIL for it."""
+    """Calls Python functions with each window (version, count) and event (version, sequence, payload), with the GIL."""
 
     def __init__(
         self, on_window: Callable[[int, int], int], on_event: Callable[[int, int, bytes], int]

@@ -1,4 +1,4 @@
-"""How much a writer may ask of a reader."""
+"""Limits of the frames that a reader accepts."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from aeron_core._native import wire
 
 _MIB: Final = 1 << 20
 _MAX_U32: Final = (1 << 32) - 1
-#: Deflate packs 258 bytes into two bits at best: 1032 to 1 and a little less is the most that any stream has.
+#: Deflate encodes at most 258 bytes in two bits: no stream exceeds a ratio of 1032 to 1.
 _MAX_DEFLATE_RATIO: Final = 1032
 
 
 @dataclass(frozen=True)
 class FrameLimits:
-    """Bounds of what is parsed, in bytes where nothing else is said; each is a parameter of the channel URI.
+    """Limits of the parser, in bytes unless stated otherwise; a parameter of the channel URI sets each.
 
-    The defaults of `max_compressed_length`, `max_inflated_length` and `max_pairs` are those to which other readers
-    were set when they were found to have none. `max_ratio` counts once a MiB has come out: 1000 is reached only by
-    long runs of one byte, which no event needs, where equal events of 16 KiB still come to 800; what a stream of a
-    lower ratio may cost is bounded by the other limits, and in memory by the length of one event. `max_frame_length`
-    is that of a whole J or D frame: no parser asks for more bytes in one piece.
+    The defaults of `max_compressed_length`, `max_inflated_length` and `max_pairs` are the limits that other readers
+    introduced when they were found to have none. `max_ratio` applies once 1 MiB has been inflated: only long runs of
+    one byte reach 1000, whereas equal events of 16 KiB reach 800; the other limits bound the cost of a stream with a
+    lower ratio, and the length of one event bounds its memory. `max_frame_length` applies to a whole J or D frame: no
+    parser needs more bytes in one piece.
     """
 
     max_event_length: int = wire.MAX_MESSAGE_LENGTH

@@ -16,19 +16,19 @@ cdef class FrameParser:
     cdef int64_t _max_frame_length
     cdef int64_t _max_compressed_length
     cdef int64_t _max_nesting
-    cdef int32_t _depth                   # C frames around what is parsed here
-    cdef Pairs _pairs                     # of the D frame that is being read
-    cdef Envelope _envelope               # the C frame that is being read
-    cdef FrameParser _inner               # of what it holds, None where none may be read
-    cdef int64_t _outermost               # bytes of the outermost C frame that were used; 0 in the connection itself
+    cdef int32_t _depth                   # number of C frames around this parser's input
+    cdef Pairs _pairs                     # D frame that is being read
+    cdef Envelope _envelope               # C frame that is being read
+    cdef FrameParser _inner               # parser of its content, None at the maximum depth
+    cdef int64_t _outermost               # used bytes of the outermost C frame; 0 outside of C frames
     cdef readonly int32_t fault           # `faults`
-    cdef readonly int64_t fault_value     # what was found
+    cdef readonly int64_t fault_value     # value received
     cdef readonly int64_t fault_limit     # what is allowed
-    cdef readonly bint is_blocked         # the sink had no room
-    cdef readonly bint is_between_frames  # nothing has begun that has not ended
-    cdef readonly int64_t wanted          # bytes that what is not yet done needs at least
-    cdef readonly int64_t inflated_length  # bytes that came out of C frames
-    cdef readonly int64_t junk_length     # bytes behind zlib streams
+    cdef readonly bint is_blocked         # the sink applies back pressure
+    cdef readonly bint is_between_frames  # no frame is incomplete
+    cdef readonly int64_t wanted          # bytes that the incomplete frame needs at least
+    cdef readonly int64_t inflated_length  # bytes inflated from C frames
+    cdef readonly int64_t junk_length     # bytes after the ends of zlib streams
 
     cpdef int32_t reset(self) except -1 nogil
     @cython.locals(done=int64_t, step=int64_t)

@@ -1,16 +1,17 @@
-"""Takes windows and events out of what a writer sends, whatever way it is cut.
+"""Incremental parser of the frames that a writer sends, however they are split into reads.
 
-Not here: sockets, clocks, acknowledgements, and how many events a window may hold. A parser with a fault is done.
+Not here: sockets, clocks, acknowledgements, and the number of events in a window. A parser with a fault stays faulty
+until `reset`.
 
 | frame | becomes |
 |---|---|
 | W | `on_window` |
 | J | `on_event`, its payload as it was sent |
 | D | `on_event`, a JSON object of strings |
-| C | what its inflated frames become; it may hold W, several of it may come in a window, and J and D between them |
+| C | the same for the frames inside; it can contain W, and a window can mix several C frames with J and D frames |
 
-Versions '1' and '2' may change from frame to frame, and any of these frames may come with either. Sequence numbers
-are handed on as they are. Invariant: bytes are done with only when what they say was taken.
+Version '1' or '2' can change from frame to frame, and every frame type is valid with both. Sequence numbers are
+passed on unchanged. Invariant: bytes count as parsed only after the sink has taken what they contain.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from aeron_media.lumberjack.codec.pairs import Pairs
 
 
 class FrameParser:
-    """Parses one connection; between frames it holds no memory of the budget."""
+    """Parses one connection; holds no memory of the budget between frames."""
 
     _inner: FrameParser
 
@@ -51,7 +52,7 @@ class FrameParser:
         self.junk_length = 0
 
     def reset(self) -> int:
-        """Forget everything, for the next connection; return 0."""
+        """Prepare for the next connection; return 0."""
         self._pairs.reset()
         self._envelope.reset()
         if self._inner is not None:
@@ -68,10 +69,10 @@ class FrameParser:
         return 0
 
     def parse(self, buffer: AtomicBuffer, offset: int, length: int) -> int:
-        """Parse `length` bytes at `offset`; return how many are done with.
+        """Parse `length` bytes at `offset`; return how many were parsed.
 
-        The others are to be presented again, with more behind them: at least `wanted` bytes from where this has
-        stopped. Where `is_blocked`, more is not needed; call again when the sink has room, even with no bytes.
+        Present the others again with more bytes after them, at least `wanted` in total. If `is_blocked`, no more
+        bytes are needed: call again, even without new bytes, once the sink has space.
         """
         buffer.check(offset, length)
         self.is_blocked = False
@@ -169,10 +170,10 @@ class FrameParser:
         return wire.SHORT_FRAME_LENGTH
 
     def _parse_compressed(self, buffer: AtomicBuffer, at: int, left: int) -> int:
-        """Return how many bytes of the C frame are done with."""
+        """Return how many bytes of the C frame were used."""
         done = 0
         while not self._parse_inner():
-            # Only now, when what came out before it went wrong was handed on.
+            # Checked after `_parse_inner`, so that frames inflated before the fault are still delivered.
             if self._envelope.fault != faults.NO_FAULT:
                 self._blame(self._envelope.fault, self._envelope.fault_value, self._envelope.fault_limit)
                 break
@@ -187,7 +188,7 @@ class FrameParser:
         return done
 
     def _parse_inner(self) -> bool:
-        """Parse what has been inflated; return whether that is where it must stop."""
+        """Parse the inflated bytes; return whether parsing must stop."""
         if self._depth == 0:
             self._inner._outermost = self._envelope.total_in
         else:
@@ -213,7 +214,7 @@ class FrameParser:
         return skipped
 
     def _forget_totals(self) -> int:
-        """Begin to count anew what comes out of C frames, here and deeper."""
+        """Reset the totals of this and all nested C frames."""
         self._envelope.total_in = 0
         self._envelope.total_out = 0
         if self._inner is not None:
@@ -234,7 +235,7 @@ class FrameParser:
         return 0
 
     def _blame(self, fault: int, value: int, limit: int) -> int:
-        """Note why nothing more is parsed; return 0, the bytes done with."""
+        """Store a fault, which stops the parser; return 0, the number of bytes parsed."""
         self.fault = fault
         self.fault_value = value
         self.fault_limit = limit

@@ -8,13 +8,13 @@ from aeron_media.lumberjack._native cimport faults, json_text, wire
 
 @cython.final
 cdef class Pairs:
-    cdef ByteQueue text                   # the event, once the frame is whole
+    cdef ByteQueue text                   # the event, once the frame is complete
     cdef MemoryBudget _budget
     cdef int64_t _max_event_length
     cdef int64_t _max_frame_length
     cdef int64_t _max_pairs
-    cdef int64_t _strings_left            # keys and values that were not yet seen; -1 before the count of pairs
-    cdef int64_t _scanned                 # bytes of the frame up to behind the last string that was seen
+    cdef int64_t _strings_left            # keys and values not yet scanned; -1 before the pair count is read
+    cdef int64_t _scanned                 # bytes of the frame up to the end of the last scanned string
     cdef int64_t wanted                   # bytes that the frame needs at least
     cdef int32_t fault
     cdef int64_t fault_value

@@ -1,7 +1,7 @@
-"""The D frame of version 1: pairs of strings, which become one JSON object.
+"""The D frame of version 1: pairs of strings that become one JSON object.
 
-Not here: the sequence number. A frame is looked at once however often it is cut, and its text is built once however
-often it is offered. Keys stay in their order, and as often as they come; what is not UTF-8 becomes U+FFFD.
+Not here: the sequence number. Each byte is scanned once however often the frame is split, and the text is built once
+however often it is offered. Order and duplicates of keys are preserved; invalid UTF-8 becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
 
 class Pairs:
-    """Reads one D frame after the other."""
+    """Reads one D frame at a time."""
 
     def __init__(self, limits: FrameLimits, budget: MemoryBudget) -> None:
         self._budget = budget
@@ -29,7 +29,7 @@ class Pairs:
         self.fault_limit = 0
 
     def read(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
-        """Return whether the frame at `at`, of which `left` bytes are there, is whole and stands in `text`."""
+        """Return whether the frame at `at`, with `left` bytes available, is complete and its JSON is in `text`."""
         if self.text.size > 0:
             return True
         if self._strings_left < 0:
@@ -44,12 +44,12 @@ class Pairs:
         return self._scan(buffer, at, left) and self._build(buffer, at)
 
     def _scan(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
-        """Return whether all strings are there."""
+        """Return whether all strings are complete."""
         while self._strings_left > 0:
             end = self._scanned + wire.STRING_LENGTH_LENGTH
             if left >= end:
                 end += wire.get_u32(buffer, at + self._scanned)
-            # Each string behind it has a length at least.
+            # Each further string has at least a length field.
             self.wanted = end + (self._strings_left - 1) * wire.STRING_LENGTH_LENGTH
             if self.wanted > self._max_frame_length:
                 return self._blame(faults.FRAME_TOO_LONG, self.wanted, self._max_frame_length)
@@ -74,7 +74,7 @@ class Pairs:
         while offset < self._scanned:
             step = wire.get_u32(buffer, at + offset)
             offset += wire.STRING_LENGTH_LENGTH
-            # Two quotes, and a colon or a comma; there is no comma behind the last pair.
+            # Two quotes, and a colon or a comma; no comma follows the last pair.
             length += json_text.text_length(buffer, at + offset, step) + 3
             offset += step
         return length if length == 2 else length - 1
@@ -97,19 +97,19 @@ class Pairs:
         return 0
 
     def end(self) -> int:
-        """Forget the frame, which was taken, and return its length."""
+        """Drop the frame after the sink has taken it; return its length."""
         self.text.consume(self.text.size)
         self._strings_left = -1
         return self._scanned
 
     def reset(self) -> int:
-        """Forget the frame and what was found wrong with it; return 1."""
+        """Drop the frame and its fault; return 1."""
         self.end()
         self.fault = faults.NO_FAULT
         return self.release()
 
     def release(self) -> int:
-        """Give back the memory of the text; return 1."""
+        """Free the memory of the text; return 1."""
         return self.text.release()
 
     def _blame(self, fault: int, value: int, limit: int) -> bool:

@@ -10,11 +10,11 @@ from aeron_media.lumberjack._native.deflater cimport Deflater
 @cython.final
 cdef class WindowEncoder:
     cdef MemoryBudget _budget
-    cdef Deflater _deflater               # None where nothing is deflated
-    cdef readonly ByteQueue block         # windows as they are sent, one behind the other
-    cdef ByteQueue _staged                # J frames not yet deflated: a piece and an event; `block` where none ever are
-    cdef ByteQueue _pieces                # of the event that is to be wrapped
-    cdef AtomicBuffer _wrapping           # what stands before and behind a wrapped payload
+    cdef Deflater _deflater               # None without compression
+    cdef readonly ByteQueue block         # encoded windows, back to back
+    cdef ByteQueue _staged                # J frames not yet deflated: a piece and an event; `block` without compression
+    cdef ByteQueue _pieces                # of the event to be wrapped
+    cdef AtomicBuffer _wrapping           # prefix and suffix of a wrapped payload
     cdef bint _is_deflating
     cdef bint _is_wrapping
     cdef int64_t _max_window_length
@@ -22,11 +22,11 @@ cdef class WindowEncoder:
     cdef readonly bint is_open            # a window has begun
     cdef int64_t _plain_length            # bytes of its J frames
     cdef int64_t _staged_length           # bytes of the event that is being staged, with its header
-    cdef uint8_t _first                   # byte of it that is not blank, 0 so far
-    cdef uint8_t _last                    # byte of it that is not blank
+    cdef uint8_t _first                   # first non-blank byte of it, 0 before there is one
+    cdef uint8_t _last                    # last non-blank byte of it
     cdef readonly int64_t count           # events in the open window
-    cdef readonly int64_t ready           # bytes of the windows that are finished
-    cdef readonly int32_t fault           # why the last call has failed
+    cdef readonly int64_t ready           # bytes of finished windows
+    cdef readonly int32_t fault           # of the last call
     cdef readonly int64_t fault_value
     cdef readonly int64_t fault_limit
 

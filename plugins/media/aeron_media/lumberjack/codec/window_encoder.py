@@ -1,7 +1,8 @@
-"""Builds what a writer sends: windows of version 2, each W and its events, as J frames or as one C frame of them.
+"""Encoder of a writer: windows of version 2, each a W frame and its events as J frames or as one C frame of them.
 
-Not here: when a window is finished, sent and acknowledged. Events are numbered from 1 in each window, and a window is
-one piece of memory, which one write sends: two facts that readers depend on. Events are deflated as they are added.
+Not here: when a window is finished, sent and acknowledged. Readers depend on two properties: events are numbered from
+1 in each window, and a window is contiguous in memory, so that one write sends it. Events are deflated as they are
+added.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from aeron_media.lumberjack.codec.encoder_params import EncoderParams
 
 
 class WindowEncoder:
-    """Encodes one connection; the bytes to send are the first `ready` ones of `block`.
+    """Encodes one connection; the first `ready` bytes of `block` are ready to send.
 
-    What adds an event returns 1, 0 where the window is to be finished first, or a negative number of `faults`. With
-    `NO_JSON_OBJECT` and `EVENT_TOO_LONG` the window is as it was before the event; with any other fault it is lost.
-    Between windows the memory is kept for the next one until `release`.
+    Methods that add an event return 1, 0 if the window must be finished first, or one of `faults`. After
+    `NO_JSON_OBJECT` and `EVENT_TOO_LONG` the window is unchanged; after any other fault it is lost. Memory is kept
+    between windows until `release`.
     """
 
     _deflater: Deflater
@@ -31,7 +32,7 @@ class WindowEncoder:
         self._max_event_length = params.max_event_length
         if self._is_deflating:
             self._deflater = Deflater(params.compression, budget)
-        # Windows that are finished wait for the socket: the budget alone bounds them.
+        # Finished windows wait for the socket; only the budget bounds them.
         self.block = ByteQueue(budget, max(budget.limit, 1))
         self._staged = ByteQueue(budget, max(budget.limit, 1)) if self._is_deflating else self.block
         self._pieces = ByteQueue(budget, params.max_event_length)
@@ -55,7 +56,7 @@ class WindowEncoder:
             is_ready = self._deflater.start() and self._staged.reserve(2 * deflater.STAGED_LENGTH)
         if not is_ready:
             return self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
-        # Their numbers are known at the end.
+        # The count and length fields are filled in by `finish`.
         self.block.write_u8(wire.VERSION_2)
         self.block.write_u8(wire.TYPE_WINDOW)
         self.block.commit(wire.NUMBER_LENGTH)
@@ -82,7 +83,7 @@ class WindowEncoder:
         return self._end_staging()
 
     def begin_event(self, max_length: int) -> int:
-        """Begin an event that comes in pieces, of at most `max_length` bytes; one that has no end is forgotten."""
+        """Begin an event of at most `max_length` bytes in pieces; drop a previous one that was not ended."""
         self.fault = faults.NO_FAULT
         self._forget_event()
         self._first = 0
@@ -95,7 +96,7 @@ class WindowEncoder:
         return answer
 
     def add_piece(self, payload: AtomicBuffer, offset: int, length: int) -> int:
-        """Add what comes next of the event that was begun; with a fault the event is forgotten."""
+        """Add a piece to the event; a fault drops the event."""
         payload.check(offset, length)
         if self._is_wrapping:
             if self._pieces.append(payload, offset, length):
@@ -112,7 +113,7 @@ class WindowEncoder:
         return self._stage(payload, offset, length)
 
     def end_event(self) -> int:
-        """End the event that was begun. Where the window is to be finished first, call this again in the next."""
+        """End the event. If this returns 0, finish the window and call again in the next one."""
         if not self._is_wrapping:
             return self._end_staging()
         answer = self._stage_wrapped(self._pieces.buffer, self._pieces.start, self._pieces.size)
@@ -122,12 +123,12 @@ class WindowEncoder:
         return answer
 
     def finish(self) -> int:
-        """End the window and return its length, 0 where it had no event, or a fault."""
+        """End the window; return its length, 0 if it has no events, or a fault."""
         self.fault = faults.NO_FAULT
         if not self.is_open:
             return 0
         if self._staged_length > 0:
-            # Of an event that was begun and not ended.
+            # An event was begun and not ended.
             self._forget_event()
         if self.count == 0:
             self._abandon()
@@ -146,13 +147,13 @@ class WindowEncoder:
         return length
 
     def consume(self, length: int) -> int:
-        """Forget bytes that were sent; return how many are still to be."""
+        """Remove `length` bytes that were sent; return how many remain."""
         self.ready -= min(length, self.ready)
         self.block.consume(min(length, self.block.size))
         return self.ready
 
     def reset(self) -> int:
-        """Forget all windows and give back all memory; return 1."""
+        """Drop all windows and free all memory; return 1."""
         self._abandon()
         self._forget_event()
         self.block.consume(self.block.size)
@@ -160,7 +161,7 @@ class WindowEncoder:
         return self.release()
 
     def release(self) -> int:
-        """Give back what is not in use, between windows; return whether there was nothing in use."""
+        """Free unused memory between windows; return whether none is in use afterwards."""
         if self.is_open:
             return 0
         if self._is_deflating:
@@ -170,7 +171,7 @@ class WindowEncoder:
         return self.block.release()
 
     def _make_room(self, length: int) -> int:
-        """Return whether the window takes an event of `length` bytes, and begin one where none is open."""
+        """Return whether the window can take an event of `length` bytes; begin a window if none is open."""
         if length > self._max_event_length:
             return self._blame_length(length)
         if not self.is_open and self.begin() < 0:
@@ -182,14 +183,14 @@ class WindowEncoder:
             return 0
         if self._staged.reserve(wire.JSON_PAYLOAD_OFFSET + length):
             return 1
-        # What has been added can be sent, and its memory serves the next window.
+        # Sending the events of this window frees memory for the next.
         return 0 if self.count > 0 else self._fail()
 
     def _stage_header(self) -> int:
         self._staged.write_u8(wire.VERSION_2)
         self._staged.write_u8(wire.TYPE_JSON)
         wire.put_u32(self._staged.buffer, self._staged.start + self._staged.size, self.count + 1)
-        # The length is known at the end.
+        # The length field is filled in by `_end_staging`.
         self._staged.commit(wire.JSON_PAYLOAD_OFFSET - wire.NUMBER_OFFSET)
         self._staged_length = wire.JSON_PAYLOAD_OFFSET
         return 1
@@ -213,7 +214,7 @@ class WindowEncoder:
         return self._end_staging()
 
     def _note_ends(self, payload: AtomicBuffer, offset: int, length: int) -> int:
-        """Note the first byte of the event that is not blank, and the last one so far; return 1."""
+        """Record the first non-blank byte of the event and the last one so far; return 1."""
         begin = offset
         end = offset + length
         while self._first == 0 and begin < end:
@@ -234,7 +235,7 @@ class WindowEncoder:
         if payload_length > self._max_event_length:
             self._forget_event()
             return self._blame_length(payload_length)
-        # What lies between is not looked at: readers say what they make of it.
+        # The content in between is not checked: readers decide about it.
         if self._first != ord("{") or self._last != ord("}"):
             self._forget_event()
             return self._blame(faults.NO_JSON_OBJECT, payload_length, 0)
@@ -257,7 +258,7 @@ class WindowEncoder:
         return 1
 
     def _put_number(self, frame: int, value: int) -> int:
-        """Complete a frame of the open window, `frame` bytes behind its begin."""
+        """Fill in the number of the frame that begins `frame` bytes into the open window."""
         return wire.put_u32(
             self.block.buffer, self.block.start + self.ready + frame + wire.NUMBER_OFFSET, value
         )
@@ -269,7 +270,7 @@ class WindowEncoder:
         return 1
 
     def _abandon(self) -> int:
-        """Forget the open window."""
+        """Drop the open window."""
         self.block.drop(self.block.size - self.ready)
         if self._is_deflating:
             self._staged.consume(self._staged.size)

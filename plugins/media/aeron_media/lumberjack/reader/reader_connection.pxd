@@ -23,17 +23,17 @@ cdef class ReaderConnection(EventSink):
     cdef readonly SocketAddress peer
     cdef readonly int32_t session_id
     cdef readonly int32_t phase
-    cdef readonly int32_t end_reason          # `faults` or `ends`, 0 for the peer's own wish or a failed socket
+    cdef readonly int32_t end_reason          # `faults` or `end_reasons`, 0 if the peer closed or the socket failed
     cdef readonly int64_t end_value
     cdef readonly int64_t end_limit
-    cdef readonly int64_t windows             # as the other counts: of this connection, from its begin
+    cdef readonly int64_t windows             # this and the other counts: of this connection since its start
     cdef readonly int64_t events
     cdef readonly int64_t bytes_received
     cdef readonly int64_t bytes_inflated
     cdef readonly int64_t acks
     cdef readonly int64_t keep_alives
     cdef readonly int64_t acknowledged        # events
-    cdef bint is_watched                      # `has_news` is set whenever there is something to read
+    cdef bint is_watched                      # `has_news` is set whenever the socket is readable
     cdef bint has_news
     cdef ReaderCounters _counters
     cdef int64_t _max_window
@@ -45,29 +45,29 @@ cdef class ReaderConnection(EventSink):
     cdef int64_t _idle_timeout_ns
     cdef int64_t _write_timeout_ns
     cdef MemoryBudget _budget
-    cdef ByteQueue _input                     # what was read and not yet parsed
+    cdef ByteQueue _input                     # bytes read and not yet parsed
     cdef FrameParser _parser
     cdef AckQueue _acks
-    cdef AtomicBuffer _output                 # acknowledgements on their way
+    cdef AtomicBuffer _output                 # acknowledgements that wait for the socket
     cdef int64_t _output_start
     cdef int64_t _output_end
     cdef uint8_t _version                     # of the last W
-    cdef int64_t _window                      # its events
-    cdef int64_t _left                        # of them, still to come
+    cdef int64_t _window                      # its number of events
+    cdef int64_t _left                        # of these, not yet received
     cdef bint _is_explicit                    # the current window was announced by a W
-    cdef bint _was_implicit                   # the newest that is owed was not
-    cdef int64_t _since_owed                  # events that nothing is owed for yet
+    cdef bint _was_implicit                   # the newest entry of `_acks` was not
+    cdef int64_t _since_owed                  # events not yet covered by an entry of `_acks`
     cdef uint32_t _last_sequence
-    cdef int64_t _owed_position               # where the last event ends
+    cdef int64_t _owed_position               # end position of the last event
     cdef int64_t _windows_in_turn
-    cdef int64_t _events                      # not counted yet
+    cdef int64_t _events                      # not yet added to the counters
     cdef int64_t _lingered_length
     cdef int64_t _now_ns
-    cdef int64_t _progress_ns                 # an event or window came, or we were not able to take any
-    cdef int64_t _heard_ns                    # bytes came
-    cdef int64_t _read_length                 # of the next receive call, unless more has come of a frame
-    cdef int64_t _said_ns                     # an acknowledgement was put into the output
-    cdef int64_t _stuck_ns                    # since when the output does not move
+    cdef int64_t _progress_ns                 # time of the last event or window, or of back pressure by this side
+    cdef int64_t _heard_ns                    # time of the last received bytes
+    cdef int64_t _read_length                 # of the next receive call, unless a partial frame is longer
+    cdef int64_t _said_ns                     # time of the last acknowledgement put into the output
+    cdef int64_t _stuck_ns                    # time since when the output makes no progress
     cdef int64_t _phase_ns
 
     cdef int32_t begin(self, int32_t session_id, int64_t now_ns) except -1 nogil

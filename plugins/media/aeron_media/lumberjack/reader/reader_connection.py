@@ -1,17 +1,17 @@
-"""One writer's connection: its events go to images, and acknowledgements come back as subscribers get on.
+"""A writer's connection: events are published to images, acknowledgements follow as subscribers consume them.
 
     FREE ──accepted──► OPEN ──first bytes──► FED ──end or fault──► ENDING ──all acknowledged──► LINGERING ──► FREE
     any ──broken, abandoned──► FREE
 
-A window is W events. Its acknowledgement carries the version of its W and the sequence number of its last event, and
-leaves when all subscribers have passed that event (or when it was appended, with `ack=received`). Where events come
-beyond their window, as from v1 writers that send W once, the next window is as long; of such windows those that are due
-together are acknowledged together. A W that comes before its predecessor is complete ends that one. Of a window of more
-than `max-window` events each so many are acknowledged, too: its length costs nothing.
+A window is the number of events that its W frame announces. Its acknowledgement carries the version of the W and the
+sequence number of the last event, and is sent when all subscribers have consumed that event (or when it was published,
+with `ack=received`). Events beyond their window, as from v1 writers that send W once, begin an implicit window of the
+same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
+that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
 
-Backpressure: while an image has no room, or MAX_OWED windows are owed, nothing is read from the socket.
+Back pressure: while an image has no space, or MAX_OWED windows are unacknowledged, nothing is read from the socket.
 
-Not here: frames (`frame_parser`), and which connections there are (`receive_endpoint`).
+Not here: frames (`frame_parser`), and the set of connections (`receive_endpoint`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ReaderConnection(EventSink):
-    """A slot for one connection, used again and again; all but the constructor runs on the receiver."""
+    """A reusable slot for one connection; all but the constructor runs on the receiver."""
 
     def __init__(self, params: ReaderParams, connection: ByteConnection, feed: Feed) -> None:
         self.connection = connection
@@ -65,7 +65,7 @@ class ReaderConnection(EventSink):
         self.has_news = True
 
     def begin(self, session_id: int, now_ns: int) -> int:
-        """Start with a connection that `connection` was opened for and `peer` made; return 0."""
+        """Start with the connection from `peer` that the listener accepted into `connection`; return 0."""
         self.phase = phases.PHASE_OPEN
         self.session_id = session_id
         self.end_reason = 0
@@ -102,9 +102,9 @@ class ReaderConnection(EventSink):
         return 0
 
     def work(self, now_ns: int) -> int:
-        """Read, acknowledge, and see what is overdue; return the bytes read."""
+        """Read, acknowledge and check deadlines; return the number of bytes read."""
         if self.phase == phases.PHASE_FREE:
-            # Given up since: its slot is taken back now.
+            # Abandoned since the last call: the endpoint takes the slot back.
             return 0
         self._now_ns = now_ns
         self._windows_in_turn = 0
@@ -121,7 +121,7 @@ class ReaderConnection(EventSink):
         return received
 
     def lag(self) -> int:
-        """Return how many events were taken and are not acknowledged."""
+        """Return the number of received events that are not acknowledged."""
         return 0 if self.phase == phases.PHASE_FREE else self.events - self.acknowledged
 
     # Reading
@@ -133,7 +133,7 @@ class ReaderConnection(EventSink):
         if self.is_watched and not self.has_news:
             return 0
         while total < bounds.TURN_LENGTH and self.phase <= phases.PHASE_FED:
-            # What is announced costs nothing: room for as much again as has come, and so on.
+            # An announced length reserves nothing: the buffer doubles as data arrives.
             room = max(
                 min(self._parser.wanted - self._input.size, self._input.size),
                 self._read_length - self._input.size,
@@ -161,7 +161,7 @@ class ReaderConnection(EventSink):
             if not self._parse(now_ns):
                 break
             if received < room:
-                # Nothing more is there, as a rule, and a little later there is more at once.
+                # Usually the socket is empty now, and a little later has more data at once.
                 self._read_length = bounds.READ_LENGTH
                 self.has_news = not self.is_watched
                 break
@@ -171,8 +171,8 @@ class ReaderConnection(EventSink):
         return total
 
     def _on_no_memory(self, room: int, now_ns: int) -> int:
-        """Wait for memory that others have, unless it would never be enough; return 0."""
-        # What there is moves into what is asked for: for a moment both are held.
+        """Wait for memory of other connections unless the frame exceeds the whole budget; return 0."""
+        # Growing copies the old buffer into the new one: both are allocated for a moment.
         if self._input.capacity + self._input.size + room > self._budget.limit:
             wanted = max(self._parser.wanted, self._input.size + room)
             self._end(end_reasons.TOO_LARGE, wanted, self._budget.limit, now_ns)
@@ -180,7 +180,7 @@ class ReaderConnection(EventSink):
 
     def _on_nothing(self, result: int, now_ns: int) -> int:
         if result == connections.CONNECTION_ENDED:
-            # It may still read, and need not send again what has come of a window that it did not fill.
+            # The peer can still read: acknowledge the events of an incomplete window, so that it resends none.
             self._owe_rest()
             self._end(0, 0, 0, now_ns)
         elif result == connections.CONNECTION_FAILED:
@@ -190,7 +190,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def _parse(self, now_ns: int) -> bool:
-        """Parse what there is; return whether more may be read."""
+        """Parse the buffered input; return whether to read more."""
         used = self._parser.parse(self._input.buffer, self._input.start, self._input.size)
         self._input.consume(used)
         self.feed.flush(now_ns)
@@ -212,12 +212,13 @@ class ReaderConnection(EventSink):
 
     def on_window(self, version: int, count: int) -> int:
         """See `EventSink.on_window`."""
-        # Its predecessor may be owed now, too. Windows without events take no room, which would hold them back.
+        # Two entries, because this W can end its predecessor. Windows without events need a limit of their own: they
+        # take no space in an image.
         if self._acks.size + 2 > bounds.MAX_OWED or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
             return 0
         self._windows_in_turn += 1
         if self._acks.size == 0:
-            # Until now it has waited for nothing.
+            # The writer was not waiting before this window.
             self._said_ns = self._now_ns
         self._owe_rest()
         self._counters.windows.increment_release()
@@ -226,7 +227,7 @@ class ReaderConnection(EventSink):
             self._progress_ns = self._now_ns
         self._version = version
         if count == 0:
-            # Nothing to wait for: a question whether somebody is there.
+            # A window without events asks whether the reader is alive: answer at once.
             self._acks.push(version, 0, self._owed_position, self.events)
             self._was_implicit = False
             return 1
@@ -247,7 +248,7 @@ class ReaderConnection(EventSink):
         self._owed_position = self.feed.position
         self._since_owed += 1
         if self._left == 0:
-            # Beyond its window: the next is as long.
+            # An event beyond its window begins an implicit window of the same size.
             self._left = self._window
             self._is_explicit = False
         self._left -= 1
@@ -265,13 +266,13 @@ class ReaderConnection(EventSink):
         return 0
 
     def _owe_rest(self) -> int:
-        """End the window that was begun, if any of its events has come; return 0."""
+        """End the current window if any of its events has arrived; return 0."""
         if self._since_owed > 0 and not self._acks.is_full():
             self._owe(self._is_explicit)
             self._left = 0
         return 0
 
-    # Answering
+    # Acknowledgements
 
     def _acknowledge(self, now_ns: int) -> int:
         consumed = self.feed.consumed_position()
@@ -308,12 +309,12 @@ class ReaderConnection(EventSink):
         if self._acks.size > 0:
             return False
         if self._version == wire.VERSION_1:
-            # W says how many it sends before it waits, not how many it will send.
+            # In v1, W limits the unacknowledged events; the writer need not send that many.
             return now_ns - self._progress_ns > bounds.QUIET_NS
         return self._ack_partial and consumed >= self._owed_position
 
     def _is_keep_alive_due(self, now_ns: int) -> bool:
-        # Only while it is for us that the writer waits: one that is slow itself must not be kept alive.
+        # Only while the writer waits for this side: a writer that is slow itself must not be kept alive.
         return (
             (self._acks.size > 0 or self._parser.is_blocked)
             and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
@@ -342,7 +343,7 @@ class ReaderConnection(EventSink):
                 self._output_end = 0
         return 0
 
-    # The clock
+    # Deadlines
 
     def _look_at_clock(self, now_ns: int) -> int:
         if self._output_end > 0 and now_ns - self._stuck_ns > self._write_timeout_ns:
@@ -351,7 +352,7 @@ class ReaderConnection(EventSink):
             if now_ns - self._phase_ns > bounds.IMAGE_TIMEOUT_NS:
                 self.abandon(end_reasons.NO_IMAGE, now_ns)
         elif self._waits_for_us():
-            # It waits for us.
+            # The writer waits for this side: its own deadlines restart.
             self._progress_ns = now_ns
             self._heard_ns = now_ns
         elif self.phase != phases.PHASE_ENDING:
@@ -374,7 +375,7 @@ class ReaderConnection(EventSink):
     def _is_unfinished(self) -> bool:
         if self._input.size > 0 or not self._parser.is_between_frames:
             return True
-        # A window of v1 may be filled over hours.
+        # A v1 writer can take hours to fill a window.
         return self._left > 0 and self._is_explicit and self._version == wire.VERSION_2
 
     # Ending
@@ -385,7 +386,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def _end(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Read nothing more; what is owed is still said. Return 0."""
+        """Stop reading; acknowledgements that are due are still sent. Return 0."""
         self.end_reason = reason
         self.end_value = value
         self.end_limit = limit
@@ -399,7 +400,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def abandon(self, reason: int, now_ns: int) -> int:
-        """Give the connection up at once: the writer sends again what was not acknowledged. Return 0."""
+        """Close the connection at once: the writer resends unacknowledged events to its next reader. Return 0."""
         if self.end_reason == 0:
             self.end_reason = reason
         if self.phase in (phases.PHASE_FED, phases.PHASE_ENDING):
@@ -409,7 +410,7 @@ class ReaderConnection(EventSink):
         return 0
 
     def _linger(self, now_ns: int) -> int:
-        # Closing with bytes unread would have the kernel throw away acknowledgements that are on their way.
+        # Closing a socket with unread bytes sends a reset, which discards acknowledgements in flight.
         while self._input.reserve(bounds.READ_LENGTH):
             received = self.connection.receive(self._input.buffer, self._input.start, self._input.room())
             if received < 0:

@@ -1,4 +1,4 @@
-"""What a listening endpoint counts, for all of its connections together, and for some of them singly."""
+"""Counters of a listening endpoint: totals, and those of single connections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aeron_core._native.counter import Counter
 from aeron_media.lumberjack.connection_counters import ConnectionCounters
 from aeron_media.lumberjack.tls_counters import TlsCounters
 
-#: Of a connection; the values of a snapshot are in this order.
+#: Counters of a connection, in the order of a snapshot's values.
 OF_CONNECTION = (
     "lumberjack-connection-windows",
     "lumberjack-connection-events",
@@ -21,7 +21,7 @@ OF_CONNECTION = (
 
 
 class ReaderCounters:
-    """Counters by what they count; `new_counter` makes one by its name, `free_counter` frees one."""
+    """`new_counter` allocates a counter by its name, `free_counter` frees one."""
 
     def __init__(
         self,

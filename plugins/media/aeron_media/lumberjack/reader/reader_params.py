@@ -1,4 +1,4 @@
-"""What connections of a listening endpoint are made from."""
+"""Parameters of a reader's connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderParams:
-    """Lengths are bytes; the channel URI names each."""
+    """Lengths are bytes; each is a parameter of the channel URI."""
 
     counters: ReaderCounters
     budget: MemoryBudget
@@ -32,5 +32,5 @@ class ReaderParams:
 
     @property
     def max_input_length(self) -> int:
-        """What a connection holds at most of what it was sent and has not parsed: the longest frame, and one read."""
+        """Maximum of received bytes that are not parsed: the longest frame and one read."""
         return self.limits.max_frame_length + 2 * 65536

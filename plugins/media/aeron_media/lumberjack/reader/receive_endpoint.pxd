@@ -34,7 +34,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef Counter _bytes_received
     cdef EndSlot _ends
     cdef object _tls                    # None for plain connections
-    cdef list _slots                    # keeps what the pointers point to
+    cdef list _slots                    # owns the objects that the pointers refer to
     cdef int32_t _max_connections
     cdef PointerList _unused
     cdef PointerList _active
@@ -44,7 +44,7 @@ cdef class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
     cdef SocketAddress _peer
     cdef int32_t _next_session_id
     cdef bint _is_listener_watched
-    cdef int32_t _next                  # where the walk goes on, after one that raised
+    cdef int32_t _next                  # index at which the walk continues after an exception
     cdef int64_t _now_ns
 
     @cython.locals(accepted=int32_t)

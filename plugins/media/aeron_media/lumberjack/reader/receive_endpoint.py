@@ -1,8 +1,7 @@
-"""Listens for writers: each connection is a session, and feeds an image of each stream that is subscribed to.
+"""Receive endpoint: each connection of a writer is a session, and feeds an image of each subscribed stream.
 
-Not here: what a connection does (`reader_connection`), and opening the listener (`transport`).
-Invariant: nothing is allocated for a connection but the memory for what it has sent and is not parsed, all of which
-comes from one budget.
+Not here: the protocol of a connection (`reader_connection`), and opening the listener (`transport`).
+Invariant: a connection allocates memory for unparsed input only, from one budget shared by all.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from aeron_media.lumberjack.parameters import LumberjackParameters
     from aeron_media.lumberjack.reader.reader_params import ReaderParams
 
-_PACKET_LENGTH = 1 << 17  # of frames that go into an image at once; no less than the greatest mtu
+_PACKET_LENGTH = 1 << 17  # of frames inserted into an image at once; at least the largest mtu
 
 
 def _is_over_limit(reason: int) -> bool:
@@ -58,7 +57,7 @@ def _is_over_limit(reason: int) -> bool:
 
 
 class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
-    """Receives on one address; used by the receiver's thread, but for what `ChannelEndpoint` promises."""
+    """Receives on one address; runs on the receiver except where `ChannelEndpoint` documents otherwise."""
 
     def __init__(
         self,
@@ -69,7 +68,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         tls: TlsConnections | None = None,
     ) -> None:
         if params.dispatcher is None:
-            raise TypeError("a receiving endpoint cannot be without a dispatcher")
+            raise TypeError("a receive endpoint needs a dispatcher")
         self.receiver_id = params.receiver_id
         self._dispatcher = params.dispatcher
         self._listener = listener
@@ -91,7 +90,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._is_listener_watched = descriptor != wire.NO_DESCRIPTOR and self._readiness.add(
             descriptor, cython.NULL
         )
-        # One more than may be taken, to turn those away who come then.
+        # Accepts connections beyond the maximum, to close them at once.
         self._surplus = listener.new_connection()
         self._peer = SocketAddress()
         self._next_session_id = random.getrandbits(31)
@@ -123,9 +122,9 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         self._counters.singly.update(self._snapshots())
 
     def _snapshots(self) -> Iterator[Snapshot]:
-        """Yield what connections have counted; the receiver goes on meanwhile, and each number is one of its own."""
+        """Yield the counts of all connections; the receiver updates them concurrently, each number on its own."""
         left = self._counters.connections.get_acquire()
-        # Those that are used first, which are used again first, are last.
+        # Slots are taken from the end of the list: begin there, and stop after the last open connection.
         for each in reversed(self._slots):
             if left <= 0:
                 return
@@ -144,13 +143,13 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
                 max(each.events - acknowledged, 0),
             )
             label = f"{each.peer} session={session_id}"
-            # Whatever was read of another connection is not said of this one.
+            # Skip the slot if it was reused for another connection while it was read.
             if each.phase in (phases.PHASE_FED, phases.PHASE_ENDING) and each.session_id == session_id:
                 yield Snapshot(session_id, label, values)
 
     def close(self) -> None:
-        """See `ChannelEndpoint.close`; writers send again what was not acknowledged, wherever they find a reader."""
-        # Before the listener, by way of which those with TLS are aborted.
+        """See `ChannelEndpoint.close`; writers resend unacknowledged events to the next reader they find."""
+        # Before the listener, which aborts connections with TLS.
         for slot in self._slots:
             cython.cast(ReaderConnection, slot).connection.close(True)
         self._listener.close()
@@ -167,7 +166,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         if has_callers:
             self._accept(now_ns)
         received = 0
-        # An exception has the walk go on in the next turn: then the sum is one of some connections only.
+        # After an exception the next call continues the walk; its sum covers the remaining connections only.
         lag = 0
         while self._next < self._active.size:
             index = self._next
@@ -219,7 +218,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
             self._next_session_id += 1
         slot.begin(self._next_session_id, now_ns)
         self._sessions.put(self._next_session_id, pointer)
-        # Wraps from the greatest to the least.
+        # Wraps from the largest to the smallest session id.
         self._next_session_id += 1
         descriptor = slot.connection.descriptor()
         slot.is_watched = descriptor != wire.NO_DESCRIPTOR and self._readiness.add(descriptor, pointer)
@@ -255,7 +254,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return 0
 
     def send_status_message(self, sm: StatusMessage, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_status_message`; the writer's stand-in takes it."""
+        """See `ReceiveChannelEndpoint.send_status_message`; goes to the feed, which acts as the sender."""
         found = self._sessions.get(sm.session_id)
         if found == cython.NULL:
             return 0
@@ -263,7 +262,7 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return wire.SM_HEADER_LENGTH
 
     def send_error(self, error: ErrorFrame, control: SocketAddress) -> int:
-        """See `ReceiveChannelEndpoint.send_error`; the writer's connection ends."""
+        """See `ReceiveChannelEndpoint.send_error`; closes the writer's connection."""
         found = self._sessions.get(error.session_id)
         if found == cython.NULL or cython.cast(ReaderConnection, found).phase == phases.PHASE_FREE:
             return 0
@@ -271,13 +270,13 @@ class LumberjackReceiveEndpoint(ReceiveChannelEndpoint):
         return wire.ERR_HEADER_LENGTH
 
     def send_nak(self, nak: Nak, control: SocketAddress) -> int:
-        """Do nothing: a connection loses nothing."""
+        """Do nothing: TCP is reliable."""
         return 0
 
     def send_rttm(self, rttm: Rttm, control: SocketAddress) -> int:
-        """Do nothing: a writer measures no round trips."""
+        """Do nothing: the protocol has no round-trip measurement."""
         return 0
 
     def send_response_setup(self, setup: ResponseSetup, control: SocketAddress) -> int:
-        """Do nothing: a writer takes no responses but acknowledgements."""
+        """Do nothing: a writer accepts acknowledgements only."""
         return 0

@@ -9,8 +9,8 @@ from aeron_core._native.cell cimport AtomicLong
 cdef class ReaderHost:
     cdef readonly str name
     cdef readonly SocketAddress address   # the sender's
-    cdef SocketAddress _known             # the conductor's: what it was told last
-    cdef SocketAddress _found             # on its way from the conductor
+    cdef SocketAddress _known             # the conductor's: the last address that it set
+    cdef SocketAddress _found             # passed from the conductor to the sender
     cdef AtomicLong _has_found            # set by the conductor, cleared by the sender
     cdef AtomicLong _is_asked             # set by the sender, cleared by the conductor
 

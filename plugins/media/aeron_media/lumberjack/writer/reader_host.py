@@ -1,8 +1,8 @@
-"""A reader that a publication may send to: its name, and where that is now.
+"""A reader of a publication: its name and its current address.
 
-The sender asks for the name to be looked up again when a connection was lost; the conductor answers when it can.
-Invariant: the conductor writes a new address only while there is none that waits, the sender takes one only while there
-is, so neither waits.
+The sender requests another name resolution when a connection is lost; the conductor publishes the result later.
+Invariant: the conductor writes a new address only while none is pending, and the sender takes one only while one is,
+so neither waits for the other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from aeron_core._native.cell import AtomicLong
 
 
 class ReaderHost:
-    """`name` is host:port; all streams of an endpoint share it. Without an address nobody can connect yet."""
+    """`name` is host:port; all streams of an endpoint share the object. Without an address no connection is tried."""
 
     def __init__(self, name: str, address: SocketAddress | None) -> None:
         self.name = name
@@ -25,9 +25,9 @@ class ReaderHost:
             self.address.assign(address)
 
     def take_question(self) -> bool:
-        """Return whether the name should be looked up: while it is not known, and once each time that the sender asks.
+        """Return whether to resolve the name: always while the address is unknown, else once per request of the sender.
 
-        For the conductor.
+        Runs on the conductor.
         """
         if not self._known.is_set():
             return True
@@ -37,25 +37,25 @@ class ReaderHost:
         return True
 
     def change(self, address: SocketAddress) -> bool:
-        """Have the next connection go to `address`; return whether that is another one. For the conductor.
+        """Set the address of the next connection; return whether it changed. Runs on the conductor.
 
-        One that comes before its predecessor was taken is dropped: the next lost connection asks again.
+        Dropped while a previous address is pending: the next lost connection requests it again.
         """
         if address == self._known or self._has_found.get_acquire() != 0:
             return False
         self._known.assign(address)
         self._found.assign(address)
-        # Release: who sees that there is an address sees the whole of it.
+        # Release: a reader that sees the flag sees the complete address.
         self._has_found.set_release(1)
         return True
 
     def ask(self) -> int:
-        """Have the name looked up again; return 0."""
+        """Request another resolution of the name; return 0."""
         self._is_asked.set_release(1)
         return 0
 
     def refresh(self) -> bool:
-        """Take the address that was found since; return whether there is one at all."""
+        """Take a pending address; return whether the address is known."""
         if self._has_found.get_acquire() != 0:
             self.address.assign(self._found)
             self._has_found.set_release(0)

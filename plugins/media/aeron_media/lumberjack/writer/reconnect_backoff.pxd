@@ -7,8 +7,8 @@ cdef class ReconnectBackoff:
     cdef int64_t _init_ns
     cdef int64_t _max_ns
     cdef int64_t _round_length
-    cdef int64_t _next_ns             # before the next round but one
-    cdef int64_t _failures            # attempts since something was acknowledged
+    cdef int64_t _next_ns             # delay to apply after the next round
+    cdef int64_t _failures            # failures since the last acknowledgement
     cdef int64_t _retry_ns
     cdef int64_t _chance              # state of a linear congruential generator
 

@@ -1,8 +1,8 @@
-"""When a reader that was lost, or could not be reached, is tried again.
+"""Exponential backoff between attempts to connect to readers.
 
-A round is one attempt at each of `round_length` readers. Within a round nothing is waited for; between rounds passes a
-time that doubles up to a bound, until a reader has acknowledged something. Half of it is left to chance, lest all who
-have lost one reader come back at once.
+A round is one attempt at each of `round_length` readers, without delay. The delay between rounds doubles up to a
+maximum, until a reader acknowledges a window. Half of it is random, so that the writers of a lost reader do not
+reconnect at the same time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 
 
 class ReconnectBackoff:
-    """Used by the sender; durations are nanoseconds."""
+    """Runs on the sender; durations are nanoseconds."""
 
     def __init__(self, init_ns: int, max_ns: int, round_length: int = 1) -> None:
         self._init_ns = init_ns
@@ -27,12 +27,12 @@ class ReconnectBackoff:
         return self._failures == 0 or now_ns >= self._retry_ns
 
     def on_lost(self, now_ns: int) -> int:
-        """Take it that an attempt has failed, or its connection has; return 0."""
+        """Record a failed attempt or a lost connection; return 0."""
         self._failures += 1
         if self._failures % self._round_length != 0:
             self._retry_ns = now_ns
             return 0
-        # Source: C11, 7.22.2.
+        # The generator of the C standard's example for rand(): C11, 7.22.2.
         self._chance = (self._chance * 1103515245 + 12345) & 0x7FFFFFFF
         half = self._next_ns >> 1
         self._retry_ns = now_ns + half + ((half >> 10) * (self._chance >> 8) >> 13)
@@ -40,7 +40,7 @@ class ReconnectBackoff:
         return 0
 
     def on_acknowledged(self) -> int:
-        """Take it that a reader does its work; return 0."""
+        """Record that a reader works, which resets the delay; return 0."""
         self._failures = 0
         self._next_ns = self._init_ns
         return 0

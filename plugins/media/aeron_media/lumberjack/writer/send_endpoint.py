@@ -1,6 +1,6 @@
-"""Sends to readers: each stream has connections of its own.
+"""Send endpoint: each stream has its own connections to the readers.
 
-Not here: which connections a stream has (`writer_stream`).
+Not here: the connections of a stream (`writer_stream`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LumberjackSendEndpoint(SendChannelEndpoint):
-    """The sending end of a channel; used by the sender's thread, but for what `ChannelEndpoint` promises."""
+    """Sends to the readers of a channel; runs on the sender except where `ChannelEndpoint` documents otherwise."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
 
     def take_fault(self) -> Fault | None:
         """See `ChannelEndpoint.take_fault`."""
-        # What TLS says comes first: the connection knows no more than that it is broken.
+        # TLS first: the connection itself only reports that it is broken.
         for tls in self._tls:
             fault = tls.take_fault()
             if fault is not None:
@@ -74,7 +74,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
             tls.close()
 
     def new_stream_state(self) -> WriterStream:
-        """See `SendChannelEndpoint.new_stream_state`: its connections are made once the sender has the stream."""
+        """See `SendChannelEndpoint.new_stream_state`; the sender connects when it has the stream."""
         state = WriterStream(
             self._writer, self._hosts, [new_connection() for new_connection in self._new_connections]
         )
@@ -91,7 +91,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
         self._counters.singly.update(self._snapshots())
 
     def _snapshots(self) -> Iterator[Snapshot]:
-        """Yield what connections have counted; the sender goes on meanwhile, and each number is one of its own."""
+        """Yield the counts of all connections; the sender updates them concurrently, each number on its own."""
         for number, state in self._states:
             for owner, each in enumerate(state.connections):
                 key = (number, owner, each.number)
@@ -106,7 +106,7 @@ class LumberjackSendEndpoint(SendChannelEndpoint):
                     each.keep_alives,
                     max(each.events - acknowledged, 0),
                 )
-                # Whatever was read of another connection is not said of this one.
+                # Skip values that were read while the object began another connection.
                 if each.phase == phases.PHASE_UP and key == (number, owner, each.number):
                     yield Snapshot(key, f"{each.host.name} stream={number}", values)
 

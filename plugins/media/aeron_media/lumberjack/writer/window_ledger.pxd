@@ -7,11 +7,11 @@ from aeron_media.lumberjack._native cimport sentinels
 
 @cython.final
 cdef class WindowLedger:
-    cdef readonly int64_t confirmed       # up to which all was acknowledged
-    cdef readonly int64_t drawn           # up to which all is on its way, or was
+    cdef readonly int64_t confirmed       # position up to which all is acknowledged
+    cdef readonly int64_t drawn           # position up to which all was sent at least once
     cdef int32_t _capacity
     cdef int32_t _size
-    cdef AtomicBuffer _ends               # int64 each, as the owners
+    cdef AtomicBuffer _ends               # end positions, int64 each; the owners likewise
     cdef AtomicBuffer _owners
 
     cpdef int32_t begin(self, int64_t position) except -1 nogil

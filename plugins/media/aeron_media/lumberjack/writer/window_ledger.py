@@ -1,11 +1,11 @@
-"""Which parts of a log are on their way, over which connection, and up to where all of it was acknowledged.
+"""Parts of a log in flight, the connection that each is sent over, and the position up to which all is acknowledged.
 
-    confirmed ── done, sent, lost, sent … ── drawn ── what nobody has looked at
+    confirmed ── done, sent, lost, sent … ── drawn ── not yet sent
 
-Parts adjoin: each begins where its predecessor ends. A part that was lost with its connection is drawn again before
-anything new is. Parts are done in any order, and `confirmed` moves over those that are done from the front on.
+Parts are contiguous: each begins where its predecessor ends. A part that was lost with its connection is sent again
+before anything new. Parts complete in any order; `confirmed` advances over completed parts at the front.
 
-Not here: what is in a part, and what a connection does with it.
+Not here: the content of a part, and sending it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from aeron_media.lumberjack._native import sentinels
 
 
 class WindowLedger:
-    """Positions of one stream; owners are numbers of connections, from 0. Used by the sender."""
+    """Positions of one stream; an owner is the number of a connection, from 0. Runs on the sender."""
 
     def __init__(self, max_owned: int) -> None:
-        """Have room for `max_owned` parts that are on their way at a time."""
-        # Between any two there may be one that is done; those that are lost were on their way.
+        """Reserve space for `max_owned` parts in flight."""
+        # A completed part can lie between any two in flight; lost parts were in flight before.
         self._capacity = 2 * max_owned + 8
         self._ends = AtomicBuffer.allocate(self._capacity * 8)
         self._owners = AtomicBuffer.allocate(self._capacity * 8)
@@ -35,21 +35,21 @@ class WindowLedger:
         return 0
 
     def next_begin(self) -> int:
-        """Return where the next part begins that is to be sent."""
+        """Return the begin position of the next part to send."""
         at = self._first_lost()
         return self.drawn if at < 0 else self._begin_of(at)
 
     def next_end(self) -> int:
-        """Return where that part has to end at the latest, beyond all positions where it need not."""
+        """Return the maximum end position of that part; beyond all positions if it is unlimited."""
         at = self._first_lost()
         return 1 << 62 if at < 0 else self._ends.get_i64(at * 8)
 
     def has_room(self) -> bool:
-        """Return whether one more part can be taken."""
+        """Return whether another part can be taken."""
         return self._size + 2 <= self._capacity
 
     def take(self, end: int, owner: int) -> int:
-        """Note that what lies between `next_begin` and `end` is on its way, or is `sentinels.DONE`; return 0."""
+        """Assign the part from `next_begin` to `end` to `owner`, a connection or `sentinels.DONE`; return 0."""
         at = self._first_lost()
         if at < 0:
             self._put(self._size, end, owner)
@@ -62,7 +62,7 @@ class WindowLedger:
         return self._tidy()
 
     def complete(self, end: int) -> int:
-        """Note that the part which ends there was acknowledged; return 0."""
+        """Mark the part that ends at `end` as acknowledged; return 0."""
         for index in range(self._size):
             if self._ends.get_i64(index * 8) == end:
                 self._owners.put_i64(index * 8, sentinels.DONE)
@@ -70,7 +70,7 @@ class WindowLedger:
         return self._tidy()
 
     def give_back(self, owner: int) -> int:
-        """Note that what a connection had on its way is lost; return 0."""
+        """Mark all parts of a closed connection as lost; return 0."""
         for index in range(self._size):
             if self._owners.get_i64(index * 8) == owner:
                 self._owners.put_i64(index * 8, sentinels.LOST)
@@ -98,7 +98,7 @@ class WindowLedger:
         return 0
 
     def _tidy(self) -> int:
-        """Join neighbours that are done, or lost; let go of both ends where nothing is on its way. Return 0."""
+        """Merge adjacent parts that are done or lost; drop done parts at the front, a lost one at the end; return 0."""
         kept = 0
         for index in range(self._size):
             end = self._ends.get_i64(index * 8)
@@ -112,7 +112,7 @@ class WindowLedger:
                 kept += 1
         self._size = kept
         if kept > 0 and self._owners.get_i64((kept - 1) * 8) == sentinels.LOST:
-            # As if it had never been drawn: what comes behind it may go with it.
+            # As if it had never been sent, so that it can be joined with what follows.
             self.drawn = self._begin_of(kept - 1)
             self._size = kept - 1
         return 0

@@ -22,14 +22,14 @@ from aeron_media.connections.log_message cimport LogMessage
 @cython.final
 cdef class WriterConnection:
     cdef readonly int32_t phase
-    cdef readonly int64_t number        # of the connection: how many there were before it, and itself
-    cdef readonly int64_t windows       # as the other counts: of this connection, from its begin
+    cdef readonly int64_t number        # ordinal of the current connection, from 1
+    cdef readonly int64_t windows       # this and the other counts: of this connection since its start
     cdef readonly int64_t events
     cdef readonly int64_t bytes_sent
     cdef readonly int64_t acks
     cdef readonly int64_t keep_alives
     cdef readonly int64_t acknowledged  # events
-    cdef bint has_ended                 # set whenever it goes down, cleared by who chooses the next one
+    cdef bint has_ended                 # set when the connection goes down, cleared when WriterStream chooses the next one
     cdef readonly ReaderHost host
     cdef ByteConnection _connection
     cdef ReconnectBackoff _backoff
@@ -40,25 +40,25 @@ cdef class WriterConnection:
     cdef MemoryBudget _budget
     cdef WindowEncoder _encoder
     cdef AckParser _acks
-    cdef LogMessage _message            # that is looked at
-    cdef AckQueue _owed                 # windows in flight: where each ends in the log, and its events
-    cdef AtomicBuffer _input            # acknowledgements as they come
+    cdef LogMessage _message            # the message that is being added
+    cdef AckQueue _owed                 # windows in flight: end position in the log and number of events
+    cdef AtomicBuffer _input            # received acknowledgements
     cdef int64_t _input_length
     cdef int64_t _window
-    cdef int64_t _room                  # most events of the next window; fewer while memory is scarce
+    cdef int64_t _room                  # maximum events of the next window; reduced while memory is scarce
     cdef int32_t _pipeline
     cdef bint _is_balanced
     cdef int64_t _timeout_ns
     cdef int64_t _progress_timeout_ns
     cdef int64_t _ttl_ns
-    cdef bint _has_asked                # for the name to be looked up, of a connection that grows old
+    cdef bint _has_asked                # resolution of the name was requested, because the connection will expire
     cdef bint _holds_memory
     cdef int64_t _now_ns
     cdef int64_t _phase_ns
-    cdef int64_t _heard_ns              # of the reader, or it took bytes, or since when something is owed
-    cdef int64_t _progress_ns           # when an event was acknowledged, or since when something is owed
-    cdef int64_t _part                  # events of the oldest window that were acknowledged
-    cdef bint _has_told                 # that there is no progress
+    cdef int64_t _heard_ns              # time of the last bytes in or out, or since when a window is unacknowledged
+    cdef int64_t _progress_ns           # time of the last acknowledged event, or since when a window is unacknowledged
+    cdef int64_t _part                  # acknowledged events of the oldest window
+    cdef bint _has_told                 # lack of progress was reported
     cdef int64_t _next_look_ns
     cdef int64_t _next_window_ns
 

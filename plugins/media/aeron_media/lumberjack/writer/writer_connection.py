@@ -1,13 +1,13 @@
-"""A connection of one stream to one reader: windows of events out, acknowledgements in.
+"""A connection of one stream to one reader: sends windows of events, receives acknowledgements.
 
     DOWN ──connect──► CONNECTING ──► UP ──lost, refused, overdue──► DOWN
 
-What was not acknowledged is still in the log: after a lost connection it is encoded from there again, over this one or
-another, so that each event is delivered at least once. A window is what the log holds, up to `window` events; nothing
-is waited for to fill it.
+Unacknowledged events are still in the log: after a lost connection they are encoded from there again, for this or
+another connection, so that each event is delivered at least once. A window takes the messages that the log has, up to
+`window` events; it never waits to fill up.
 
-Not here: which parts of the log are on their way (`window_ledger`), which connections there are to be
-(`writer_stream`), when one is tried again (`reconnect_backoff`), and the encoding (`window_encoder`).
+Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
+(`reconnect_backoff`), and the encoding (`window_encoder`).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 class WriterConnection:
-    """All but the constructor runs on the sender. `owner` is what its parts of the ledger go by."""
+    """All but the constructor runs on the sender; `owner` identifies its parts in the ledger."""
 
-    def __init__(  # noqa: PLR0913 - what it is between
+    def __init__(  # noqa: PLR0913 - connects these objects
         self,
         params: WriterParams,
         host: ReaderHost,
@@ -77,7 +77,7 @@ class WriterConnection:
         self._now_ns = 0
 
     def work(self, now_ns: int) -> int:
-        """Connect where it is time to, take acknowledgements, and see what is overdue; return 0."""
+        """Connect if it is time to, read acknowledgements and check deadlines; return 0."""
         self._now_ns = now_ns
         if self.phase != phases.PHASE_UP:
             self._go_up(now_ns)
@@ -88,7 +88,7 @@ class WriterConnection:
         return 0
 
     def may_send(self) -> bool:
-        """Return whether one more window can be on its way over this connection."""
+        """Return whether this connection can take another window."""
         return (
             self.phase == phases.PHASE_UP
             and self._owed.size < self._pipeline
@@ -97,11 +97,11 @@ class WriterConnection:
         )
 
     def flush(self) -> int:
-        """Send what there is room for; return 0."""
+        """Send as much as the socket accepts; return 0."""
         return self._send(self._now_ns) if self.phase == phases.PHASE_UP else 0
 
     def close(self) -> int:
-        """Give the connection up, and what it holds; return 0."""
+        """Close the connection and free its memory; return 0."""
         if self.phase == phases.PHASE_UP:
             self._counters.connected.get_and_add(-1)
         self.phase = phases.PHASE_DOWN
@@ -117,7 +117,7 @@ class WriterConnection:
             if not self._backoff.may_try(now_ns):
                 return 0
             if not self.host.refresh():
-                # Who looks the name up says why there is no address. It is another reader's turn, if there is one.
+                # The resolver reports why the address is unknown. Try the next reader, if any.
                 self.has_ended = True
                 return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
             self._counters.attempts.increment_release()
@@ -151,11 +151,11 @@ class WriterConnection:
         return 0
 
     def _lose(self, reason: int, value: int, limit: int, now_ns: int) -> int:
-        """Give the connection up; what was not acknowledged is sent again over the next. Return 0."""
+        """Close a failed connection; the next one resends what was not acknowledged. Return 0."""
         self._ends.keep(reason, value, limit, self._connection.error_code, self.host.address)
         self._counters.lost.increment_release()
         self._go_down()
-        # Whoever is there in its stead may have another address.
+        # A replacement of the reader can have another address.
         self.host.ask()
         return self._backoff.on_lost(now_ns)
 
@@ -178,7 +178,7 @@ class WriterConnection:
 
     def _look_at_clock(self, now_ns: int) -> int:
         if self._ttl_ns > 0 and not self._has_asked and now_ns - self._phase_ns > self._ttl_ns >> 1:
-            # By the time that the connection is old, its successor knows where to go.
+            # Resolve the name early, so that the address is known when the connection expires.
             self._has_asked = True
             self.host.ask()
         if self._owed.size > 0:
@@ -190,16 +190,16 @@ class WriterConnection:
             and self._encoder.ready == 0
             and now_ns - self._heard_ns > bounds.IDLE_MEMORY_NS
         ):
-            # Other streams share it.
+            # Other streams share the memory.
             self._holds_memory = False
             self._encoder.reset()
         if self._is_old(now_ns):
-            # Nothing is owed: the next connection goes on where this one has ended.
+            # Nothing is unacknowledged: the next connection continues where this one ends.
             self._go_down()
         return 0
 
     def _look_for_progress(self, now_ns: int) -> int:
-        """See whether signs of life are all that comes; return 0."""
+        """Check for a reader that sends keep-alives only; return 0."""
         quiet_ns = now_ns - self._progress_ns
         if 0 < self._progress_timeout_ns < quiet_ns:
             return self._lose(end_reasons.NO_PROGRESS, self._owed.size, 0, now_ns)
@@ -210,7 +210,7 @@ class WriterConnection:
         return 0
 
     def _note_progress(self, sequence: int) -> int:
-        """Note that of the oldest window so many events are acknowledged; return 0."""
+        """Record that `sequence` events of the oldest window are acknowledged; return 0."""
         self._part = sequence
         self._progress_ns = self._now_ns
         self._has_told = False
@@ -277,7 +277,7 @@ class WriterConnection:
     # Windows
 
     def build_window(self, log: LogBuffer) -> bool:
-        """Encode what is to be sent next; return whether that was a window."""
+        """Encode the next window; return whether it has any events."""
         begin = self._ledger.next_begin()
         limit = self._ledger.next_end()
         position = begin
@@ -293,14 +293,14 @@ class WriterConnection:
         count = self._encoder.count if self._encoder.is_open else 0
         if count == 0:
             if position > begin:
-                # Nothing of it is sent: padding, above all.
+                # Nothing to send in this part: usually padding.
                 self._ledger.take(position, sentinels.DONE)
             return False
         if self._encoder.finish() < 0:
             return self._shrink(count, position)
         self._room = min(self._room * 2, self._window)
         if self._owed.size == 0:
-            # Nothing was owed until now: its time begins.
+            # The first unacknowledged window: start its timeouts.
             self._heard_ns = self._now_ns
             self._note_progress(0)
         self._ledger.take(position, self._owner)
@@ -312,10 +312,10 @@ class WriterConnection:
         return True
 
     def _shrink(self, count: int, end: int) -> bool:
-        """Have the next window be shorter than one of `count` events up to `end`, which lacks memory; return False.
+        """Shorten the next window after one of `count` events up to `end` ran out of memory; return False.
 
-        One event alone that lacks it where nobody else holds any, or that is longer than all of it, is passed over:
-        there will never be enough.
+        A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
+        would not help.
         """
         self._room = max(count >> 1, 1)
         self._next_window_ns = self._now_ns + bounds.MEMORY_PAUSE_NS
@@ -336,7 +336,7 @@ class WriterConnection:
         return False
 
     def _add_message(self, log: LogBuffer, position: int) -> int:
-        """Add the message at `position`; return its bytes in the log, 0 where none is there, WINDOW_FULL."""
+        """Add the message at `position`; return its length in the log or one of `sentinels`."""
         if not self._message.look(log, position):
             return sentinels.UNFINISHED_MESSAGE
         length = self._message.payload_length
@@ -381,7 +381,7 @@ class WriterConnection:
                 return self._lose(0, 0, 0, now_ns)
             if sent == 0:
                 return 0
-            # A slow way is no silence: for what is under way, time begins when the last of it has left.
+            # A slow connection is not a silent reader: the timeout starts when the last byte is sent.
             self._heard_ns = now_ns
             self._counters.bytes_sent.get_and_add(sent)
             self.bytes_sent += sent

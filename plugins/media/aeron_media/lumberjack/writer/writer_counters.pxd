@@ -5,16 +5,16 @@ from aeron_core._native.counter cimport Counter
 
 @cython.final
 cdef class WriterCounters:
-    cdef readonly Counter connected     # connections that stand
-    cdef readonly Counter attempts      # connections that were begun
-    cdef readonly Counter windows       # windows that were sent
-    cdef readonly Counter events        # events that were sent
-    cdef readonly Counter bytes_sent    # bytes that were sent
-    cdef readonly Counter acks          # windows that were acknowledged
-    cdef readonly Counter keep_alives   # acknowledgements of nothing
-    cdef readonly Counter resends       # windows that are sent again
-    cdef readonly Counter passed_over   # messages that no reader takes
-    cdef readonly Counter lost          # connections that were lost
-    cdef readonly Counter lag           # bytes that were offered and are not acknowledged; of the conductor
+    cdef readonly Counter connected     # open connections
+    cdef readonly Counter attempts      # connection attempts
+    cdef readonly Counter windows       # windows sent
+    cdef readonly Counter events        # events sent
+    cdef readonly Counter bytes_sent    # bytes sent
+    cdef readonly Counter acks          # windows acknowledged
+    cdef readonly Counter keep_alives   # acknowledgements with sequence number 0
+    cdef readonly Counter resends       # windows to be sent again
+    cdef readonly Counter passed_over   # messages that no reader accepts
+    cdef readonly Counter lost          # connections lost
+    cdef readonly Counter lag           # bytes offered and not acknowledged; written by the conductor
     cdef readonly object tls            # None for plain connections
-    cdef readonly object singly         # of single connections
+    cdef readonly object singly         # counters of single connections

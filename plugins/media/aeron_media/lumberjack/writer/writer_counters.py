@@ -1,4 +1,4 @@
-"""What a sending endpoint counts, for all of its connections together, and for some of them singly."""
+"""Counters of a sending endpoint: totals, and those of single connections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aeron_core._native.counter import Counter
 from aeron_media.lumberjack.connection_counters import ConnectionCounters
 from aeron_media.lumberjack.tls_counters import TlsCounters
 
-#: Of a connection; the values of a snapshot are in this order.
+#: Counters of a connection, in the order of a snapshot's values.
 OF_CONNECTION = (
     "lumberjack-writer-connection-windows",
     "lumberjack-writer-connection-events",
@@ -20,7 +20,7 @@ OF_CONNECTION = (
 
 
 class WriterCounters:
-    """Counters by what they count; `new_counter` makes one by its name, `free_counter` frees one."""
+    """`new_counter` allocates a counter by its name, `free_counter` frees one."""
 
     def __init__(
         self,

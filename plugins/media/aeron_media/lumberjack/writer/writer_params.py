@@ -1,4 +1,4 @@
-"""What connections of a sending endpoint are made from."""
+"""Parameters of a writer's connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S: Final = 1_000_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class WriterParams:
-    """Durations are nanoseconds; the channel URI names each."""
+    """Durations are nanoseconds; each is a parameter of the channel URI."""
 
     counters: WriterCounters
     budget: MemoryBudget

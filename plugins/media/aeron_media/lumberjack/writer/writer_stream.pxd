@@ -13,16 +13,16 @@ from aeron_media.lumberjack.writer.writer_connection cimport WriterConnection
 @cython.final
 cdef class WriterStream:
     cdef readonly bint is_closed
-    cdef readonly int64_t lag           # bytes of the log that were offered and are not confirmed
-    cdef readonly list connections      # keeps what the pointers point to
+    cdef readonly int64_t lag           # bytes of the log offered and not confirmed
+    cdef readonly list connections      # owns the objects that the pointers refer to
     cdef WindowLedger _ledger
     cdef PointerList _pointers
     cdef bint _is_balanced
-    cdef int32_t _current               # the connection that there is, without `balance`
-    cdef int32_t _turn                  # the one that takes the next window
+    cdef int32_t _current               # index of the active connection, without `balance`
+    cdef int32_t _turn                  # index of the connection that is offered the next window
     cdef bint _has_begun
     cdef bint _has_been_up
-    cdef int64_t _up_ns                 # when there was a connection last
+    cdef int64_t _up_ns                 # last time that a connection was up
     cdef int64_t _now_ns
 
     cdef bint has_peer(self) noexcept nogil

@@ -1,10 +1,10 @@
-"""One stream on its way to readers: which of its connections are made, and what goes over which.
+"""The connections of one stream, and the distribution of its windows over them.
 
-Without `balance` one connection is there at a time: to the first reader, and to the next one whenever that is lost,
-refuses, or has had its `ttl`. With it, there is one to each reader: each takes the next window when it may, and what
-one had on its way when it was lost goes over another. Windows of different connections have no order among them.
+Without `balance` one connection exists at a time: to the first reader, and to the next one whenever the connection is
+lost, refused, or older than `ttl`. With it, each reader has a connection: each takes the next window when it can, and
+the unacknowledged windows of a lost connection are sent over another. Windows of different connections are unordered.
 
-Not here: what a connection does (`writer_connection`), and what is confirmed (`window_ledger`).
+Not here: the protocol of a connection (`writer_connection`), and the confirmed position (`window_ledger`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class WriterStream:
-    """All but the constructor runs on the sender. `connections` are unconnected, one for each host."""
+    """All but the constructor runs on the sender; `connections` are unconnected, one for each host."""
 
     def __init__(
         self, params: WriterParams, hosts: Sequence[ReaderHost], connections: Sequence[ByteConnection]
@@ -64,7 +64,7 @@ class WriterStream:
         self._now_ns = 0
 
     def has_peer(self) -> bool:
-        """Return whether there is a reader, or was one a moment ago."""
+        """Return whether a reader is connected, or was within PEER_GRACE_NS."""
         return self._has_been_up and self._now_ns - self._up_ns < bounds.PEER_GRACE_NS
 
     def advance(self, log: LogBuffer, position: int, now_ns: int) -> int:
@@ -86,7 +86,7 @@ class WriterStream:
         return self._ledger.confirmed
 
     def close(self) -> int:
-        """Give all connections up; return 0."""
+        """Close all connections; return 0."""
         for index in range(self._pointers.size):
             cython.cast(WriterConnection, self._pointers.at(index)).close()
         self.lag = 0
@@ -101,14 +101,14 @@ class WriterStream:
         return 0
 
     def _choose(self) -> int:
-        """Go on to the next reader where a connection has ended; return 0."""
+        """Switch to the next reader if the connection has ended; return 0."""
         if cython.cast(WriterConnection, self._pointers.at(self._current)).has_ended:
             cython.cast(WriterConnection, self._pointers.at(self._current)).has_ended = False
             self._current = (self._current + 1) % self._pointers.size
         return 0
 
     def _fill(self, log: LogBuffer) -> int:
-        """Have each connection that may send take a window in turn, until none has more; return 0."""
+        """Let the connections take windows in turn until none can send or no messages are left; return 0."""
         idle = 0
         while idle < self._pointers.size and self._ledger.has_room():
             if cython.cast(WriterConnection, self._pointers.at(self._turn)).may_send() and cython.cast(
