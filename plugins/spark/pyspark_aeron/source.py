@@ -1,6 +1,6 @@
-"""The format `aeron`, as Spark asks for it.
+"""Data source of the format `aeron`.
 
-Not here: anything that costs time to import, since Spark imports this in every look-up.
+Imports are lazy throughout: Spark imports this module in every look-up of a format, which must stay fast.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 class AeronDataSource(DataSource):
-    """Recordings of one archive."""
+    """Data source for the recordings of an archive, and sink into one."""
 
     @classmethod
     def name(cls) -> str:
-        """Return what stands in `format(…)`."""
+        """Return the name for `format(…)`."""
         return "aeron"
 
     def schema(self) -> StructType | str:
-        """Return all columns that the options ask for."""
+        """Return the columns that the options select, as DDL."""
         from pyspark_aeron.columns import ddl_of  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
 
         return ddl_of(SourceOptions.parse(self.options))
 
     def reader(self, schema: StructType) -> BatchReader:
-        """Return a reader of the columns of `schema`."""
+        """Return a batch reader of the columns of `schema`."""
         from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
         from pyspark_aeron.reading.batch_reader import BatchReader  # noqa: PLC0415
@@ -43,7 +43,7 @@ class AeronDataSource(DataSource):
         return BatchReader(options, selected_columns(options, schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
-        """Return a reader of the columns of `schema`, as the recordings grow."""
+        """Return a streaming reader of the columns of `schema`."""
         from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
         from pyspark_aeron.reading.stream_reader import StreamReader  # noqa: PLC0415
@@ -52,7 +52,7 @@ class AeronDataSource(DataSource):
         return StreamReader(options, selected_columns(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """Return a writer of the job's rows; nothing is ever overwritten."""
+        """Return a writer for the rows of a job; raises ConfigurationError for overwrite."""
         from aeron_core.errors import ConfigurationError  # noqa: PLC0415
         from pyspark_aeron.writing.sink import BatchWriter  # noqa: PLC0415
 
@@ -63,7 +63,7 @@ class AeronDataSource(DataSource):
         return BatchWriter(self._sink_options(schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        """Return a writer of the batches of a query."""
+        """Return a writer for the batches of a streaming query."""
         from pyspark_aeron.writing.sink import StreamWriter  # noqa: PLC0415
 
         return StreamWriter(self._sink_options(schema))

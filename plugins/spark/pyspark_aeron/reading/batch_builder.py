@@ -1,6 +1,6 @@
-"""Arrow batches out of scanned messages: buffers are lent as they are, never copied.
+"""Builds Arrow batches from scanned messages without copying buffers.
 
-Not here: the columns' names and types (columns). Invariant: memory is written again only when no batch refers to it.
+Not here: names and types of the columns (columns). Invariant: a buffer is reused only when no batch refers to it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 Int64s = npt.NDArray[np.int64]
 
-# Spark holds the first batch of a task to its end, and each other until it has the next.
+# Spark keeps the first batch of a task until the task ends, and each other batch until it has the next.
 _LENT_AT_ONCE: Final = 3
 
 
 class BatchBuilder:
-    """Makes batches of the asked-for columns of one recording."""
+    """Builds batches with the selected columns of one recording."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...], recording: Recording) -> None:
         self._schema = arrow_schema(options, columns)
@@ -41,7 +41,7 @@ class BatchBuilder:
         self._views: list[weakref.ref[memoryview]] = []
 
     def columns(self, capacity: int, payload_capacity: int) -> MessageColumns:
-        """Return empty columns of that room at least: of a batch that is gone, or new ones."""
+        """Return empty columns with at least this capacity: those of a freed batch, or new ones."""
         for index, (rows, views) in enumerate(self._lent):
             is_free = all(view() is None for view in views)
             if is_free and rows.capacity >= capacity and rows.payload.capacity >= payload_capacity:
@@ -51,7 +51,7 @@ class BatchBuilder:
         return MessageColumns(capacity, payload_capacity)
 
     def build(self, rows: MessageColumns) -> pa.RecordBatch:
-        """Return the messages as a batch, which has the memory of `rows` until it is gone."""
+        """Return the messages as a batch, which borrows the memory of `rows` until it is freed."""
         self._views = []
         batch = self._build(rows)
         self._lent.append((rows, self._views))
@@ -88,7 +88,7 @@ class BatchBuilder:
         return makers[name]
 
     def _term_ids(self, rows: MessageColumns) -> Any:
-        # Of the frame that ends there: a message never crosses a term.
+        # The term of the frame that ends at the position: a message never crosses a term.
         counts = (_positions(rows) - 1) >> self._descriptor.position_bits_to_shift
         return pa.array((counts + self._descriptor.initial_term_id).astype(np.int32))
 
@@ -106,7 +106,7 @@ class BatchBuilder:
         return pa.Array.from_buffers(kind, count, [None, self._lend(buffer)])
 
     def _lend(self, buffer: AtomicBuffer) -> pa.Buffer:
-        # Arrow holds the view as long as it needs the memory.
+        # Arrow keeps the view alive while it needs the memory.
         view = memoryview(buffer)
         self._views.append(weakref.ref(view))
         return pa.py_buffer(view)
@@ -131,7 +131,7 @@ class BatchBuilder:
 
 
 class _RecordingTimes:
-    """When the messages of one recording were recorded, by the index of its segments."""
+    """Recording times of the messages of one recording, from the index of its segments."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -150,8 +150,8 @@ class _RecordingTimes:
                 self._load(base)
             segment_end = base + self._recording.descriptor.segment_length
             upto = int(np.searchsorted(positions, segment_end, "right"))
-            # Entries are few, messages many. What was recorded last may not be in the index yet: it is as old as
-            # what was before it, or younger.
+            # Index entries are few compared to messages. The newest messages may not be indexed yet: they get the
+            # time of the last entry, a lower bound.
             borders = at + np.searchsorted(positions[at:upto], self._ends[:-1], "right")
             counts = np.diff(borders, prepend=at, append=upto)
             pieces.append(np.repeat(self._times, counts))

@@ -1,4 +1,4 @@
-"""Reads recordings as they are when the query is planned."""
+"""Batch reader: reads recordings up to their positions when the query is planned."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class BatchReader(DataSourceReader):
-    """Made in a planner process and pickled to the executors; holds no file open."""
+    """Created in a planner process and pickled to the executors; keeps no file open."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options
         self._columns = columns
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return what the tasks read; an empty list where there is nothing."""
+        """Return the partitions of all tasks; an empty list if there is no data."""
         selection = Selection(self._options)
         ranges = selection.ranges(selection.start(), selection.end())
         pieces = split(selection, ranges, self._options.partition_length, self._options.min_partitions)
@@ -32,8 +32,8 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task."""
-        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
+        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
 
-        # Where there are no partitions, Spark makes one of its own.
+        # Spark adds a partition of its own if there are none.
         if isinstance(partition, RangePartition):
             yield from read_batches(self._options, self._columns, partition.piece)

@@ -1,7 +1,7 @@
-"""Records a live stream while a query runs, so that the query reads a recording like any other.
+"""Live spool: records a live stream while a query runs, so that the query reads an ordinary recording.
 
-Runs in the process of the query's runner. What the spool holds is there exactly once; what comes while no query
-runs is not received, and a publisher learns that from flow control.
+Runs in the process of the query's runner. The spool contains each received message exactly once; messages sent while
+no query runs are not received, and flow control shows the publisher that there is no subscriber.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ GUARANTEE: Final = (
     "live stream: received at most once while a query runs, and exactly once from the spool on; a query that is "
     "started again within the driver's client liveness timeout misses nothing"
 )
-# Between two looks while nothing comes, the longer nothing came the longer. Invented numbers: a hundredth of a
-# micro-batch, and what keeps an idle query under a hundredth of a core.
+# Bounds of the growing pause between polls of an idle stream. Invented numbers: a hundredth of a micro-batch, and an
+# idle load below a hundredth of a core.
 _SHORTEST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.01
-# An invented number: the last flush of a healthy disk is long done.
+# An invented number: longer than the last flush of a healthy disk.
 _JOIN_S: Final = 10.0
 
 
 class LiveSpool:
-    """A recorder with a thread of its own; any thread may tell it what was read, and close it."""
+    """A recorder with its own thread; all methods can be called from any thread."""
 
     def __init__(self, options: SourceOptions) -> None:
         assert options.channel is not None
@@ -60,20 +60,20 @@ class LiveSpool:
         atexit.register(self.close)
 
     def note_read(self, positions: Mapping[int, int]) -> None:
-        """Say how far the query has read, by recording id: the stream may go on."""
+        """Set the positions up to which the query has read, by recording id, which releases back pressure."""
         self._read = dict(positions)
 
     def note_needed(self, positions: Mapping[int, int]) -> None:
-        """Say from where on the query may be begun again: what lies before is deleted."""
+        """Set the positions at which the query can restart, by recording id; data before them is deleted."""
         self._needed = dict(positions)
 
     def check(self) -> None:
-        """Raise what has ended the recording, if anything has."""
+        """Raise the error that ended the recording, if any."""
         if self._error is not None:
             raise self._error
 
     def close(self) -> None:
-        """Stop recording; the stream is left to who records it next."""
+        """Stop recording; the next recorder extends the same stream."""
         atexit.unregister(self.close)
         if not self._is_closing.is_set():
             self._is_closing.set()
@@ -84,7 +84,7 @@ class LiveSpool:
             self._record()
         except AeronError as error:
             self._error = error
-        except Exception as error:  # a query that nobody tells would wait for ever
+        except Exception as error:  # without the error the query would wait forever
             self._error = RecordingError(f"live stream: {type(error).__name__}: {error}")
         finally:
             self._recorder.on_close()
@@ -102,7 +102,7 @@ class LiveSpool:
             pause_s = 0 if work else min(max(pause_s * 2, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
 
     def _is_full(self) -> bool:
-        """Return whether so much waits to be read that the stream has to wait."""
+        """Return whether unread data exceeds the spool length."""
         waiting = sum(
             recording.position - max(self._read.get(recording.recording_id, 0), recording.start_position)
             for recording in self._archive.recordings()

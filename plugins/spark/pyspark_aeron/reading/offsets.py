@@ -1,6 +1,6 @@
-"""Offsets: positions of recordings, as they stand in Spark's checkpoint.
+"""Offsets: positions of recordings in the format of Spark's checkpoints.
 
-Spark compares offsets as text, so that they are built here and nowhere else: one order of keys, one way to write.
+Spark compares offsets as text, so only this module creates them, with a fixed order of keys.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """A position of every recording that the query has seen."""
+    """A position for every recording known to the query."""
 
     archive: str  # uuid
     positions: dict[int, int]  # by recording id
 
     def to_json(self) -> dict[str, Any]:
-        """Return what Spark writes down."""
+        """Return the JSON document for the checkpoint."""
         positions = {str(key): self.positions[key] for key in sorted(self.positions)}
         return {"archive": self.archive, "pos": positions, "v": VERSION}
 
     @classmethod
     def parse(cls, document: dict[str, Any], archive: str) -> Offset:
-        """Return what a checkpoint holds; raises RecordingError where it is not one of `archive`, a uuid."""
+        """Parse the document of a checkpoint; raises RecordingError if it is malformed or of another archive."""
         if not isinstance(document, dict) or document.get("v") != VERSION:
             raise RecordingError(
                 f"checkpoint offset {document}: must be one of the format aeron, version {VERSION}; use another "
@@ -47,7 +47,7 @@ class Offset:
         return cls(archive, positions)
 
     def check_not_before(self, start: Offset) -> None:
-        """Raise DataLossError where a recording is behind `start`: its files are not those of the checkpoint."""
+        """Raise DataLossError if a recording ends before `start`: the archive is older than the checkpoint."""
         for recording_id, begin in start.positions.items():
             end = self.positions.get(recording_id, begin)
             if end < begin:

@@ -1,6 +1,6 @@
-"""How much a micro-batch takes, and how it is cut into tasks.
+"""Planning: limits a micro-batch, and splits it into tasks.
 
-A cut is always behind a message, and depends on nothing but what never changes: the terms of a recording, and its
+Cuts are at message boundaries and reproducible: they depend only on immutable data, the terms of a recording and its
 index below its position.
 """
 
@@ -14,9 +14,9 @@ from pyspark_aeron.reading.selection import Range, Selection
 
 
 def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:
-    """Return an offset at most about `max_length` bytes behind `start`, each recording in proportion to its lag.
+    """Return an offset about `max_length` bytes after `start` at most, shared in proportion to the recordings' lags.
 
-    Every recording that is behind moves on by a message at least.
+    Every recording with unread data advances by at least one message.
     """
     ranges = selection.ranges(start, end)
     total = sum(piece.length for piece in ranges)
@@ -33,7 +33,7 @@ def share_out(selection: Selection, start: Offset, end: Offset, max_length: int)
 def split(
     selection: Selection, ranges: Iterable[Range], partition_length: int, min_partitions: int | None
 ) -> list[Range]:
-    """Return `ranges` in pieces of about `partition_length` bytes at most, at least `min_partitions` if possible."""
+    """Split `ranges` into pieces of at most about `partition_length` bytes, at least `min_partitions` if possible."""
     ranges = list(ranges)
     if min_partitions is not None:
         total = sum(piece.length for piece in ranges)
@@ -50,7 +50,7 @@ def split(
 
 
 def _cut(recording: Recording, begin: int, wanted: int, end: int) -> int:
-    """Return a border behind `begin` and near `wanted`, at most `end`."""
+    """Return a message boundary after `begin`, near `wanted`, and at most at `end`."""
     if wanted >= end:
         return end
     before = recording.border_before(wanted, begin)

@@ -1,4 +1,4 @@
-"""What one task reads."""
+"""Input partition of a task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark_aeron.reading.selection import Range
 
 
 class RangePartition(InputPartition):
-    """A piece of a recording, on its way to an executor."""
+    """A piece of a recording, pickled to an executor."""
 
     def __init__(self, piece: Range) -> None:
         super().__init__(piece)

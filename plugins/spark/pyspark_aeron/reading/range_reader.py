@@ -1,6 +1,6 @@
-"""The bytes of a piece of a recording as Arrow batches; runs in the executors.
+"""Reads a piece of a recording as Arrow batches; runs in the executors.
 
-Not here: what is read (planning). A batch is made by compiled code, column by column; no row is ever a Python object.
+Not here: choosing the pieces (planning). Compiled code builds a batch column by column, without Python objects per row.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from aeron_core.recording.message_columns import MessageColumns
     from pyspark_aeron.options import SourceOptions
 
-# Bytes that are read at once, and of payloads in a batch, unless one message is longer. Invented numbers: both
-# within the range where the study found no more gain.
+# Bytes of one read, and payload bytes of a batch, unless a message is longer. Invented numbers: larger values were not
+# faster in measurements.
 _READ_LENGTH: Final = 4 * 1024 * 1024
 _PAYLOAD_LENGTH: Final = 8 * 1024 * 1024
 
-# Of this process, which serves many tasks one after the other.
+# Cache of this process, which runs many tasks one after the other.
 _archives: dict[str, Archive] = {}
 
 
 def open_archive(where: str) -> Archive:
-    """Return an archive that this process has opened before, or opens now."""
+    """Return an archive; open it at the first call in this process."""
     if where not in _archives:
         _archives[where] = Archive.open(where)
     return _archives[where]
 
 
 def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of `piece`; raises where not all of it can be read."""
+    """Yield the messages of `piece`; raises CorruptRecordingError if it cannot be read completely."""
     if TaskContext.get() is not None:
         _spare_the_collector()
     recording = open_archive(options.archive).recording(piece.recording_id)
     window = _Window(recording, piece)
     scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
     builder = BatchBuilder(options, columns, recording)
-    # No more than the piece can hold: zeroing and touching memory is what a small one would cost most.
+    # At most what the piece can contain: for a small piece, zeroing memory would be the largest cost.
     most_rows = min(options.batch_rows, max(piece.length // wire.DATA_HEADER_LENGTH, 1))
     payload_length = min(_PAYLOAD_LENGTH, piece.length)
     rows = builder.columns(most_rows, payload_length)
@@ -69,16 +69,16 @@ def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range)
 
 @functools.cache
 def _spare_the_collector() -> None:
-    """Let the collector of this process pass over everything that is there by now, once.
+    """Exclude all existing objects from garbage collection, once per process.
 
-    Spark has it run in full after every task, for longer than a task of a small micro-batch takes: most of what
-    it looks at are the modules, which never go.
+    Spark runs a full collection after every task, which takes longer than the task of a small micro-batch: most of the
+    objects that it visits belong to modules, which are never freed.
     """
     gc.freeze()
 
 
 class _Window:
-    """The part of a recording that is in memory: `length` bytes from `position` on, at `begin` of the buffer."""
+    """The buffered part of a recording: `length` bytes from `position` on, at offset `begin` of the buffer."""
 
     def __init__(self, recording: Recording, piece: Range) -> None:
         self.position = piece.begin
@@ -89,15 +89,15 @@ class _Window:
         self._buffer = AtomicBuffer.allocate(min(_READ_LENGTH, piece.length))
 
     def scan(self, scanner: MessageScanner, rows: MessageColumns) -> None:
-        """Take messages from the window's beginning, which moves behind them."""
+        """Scan messages from the beginning of the window and advance it."""
         scanned = scanner.scan(self._buffer, self._begin, self.length, self.position, rows)
         self.position += scanned
         self._begin += scanned
-        # Padding may go on behind what was read, and need not be.
+        # A padding frame can extend beyond the buffered bytes; its rest need not be read.
         self.length = max(self.length - scanned, 0)
 
     def fill(self, scanner: MessageScanner) -> bool:
-        """Read more behind what is there; return False at the end of the piece."""
+        """Read more bytes after the buffered ones; return False at the end of the piece."""
         if scanner.frames.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
             raise self._corrupt(f"position {self.position}: {scanner.frames.fault_text()}")
         room = self._buffer.capacity - self.length

@@ -1,4 +1,4 @@
-"""The recordings that a query reads, and where they begin and end now."""
+"""Selection of the recordings of a query, and their current begin and end positions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from aeron_core.recording._native import faults
 from pyspark_aeron.options import EARLIEST_POSITION, LATEST_POSITION, Positions, SourceOptions
 from pyspark_aeron.reading.offsets import Offset
 
-# Between two looks at an archive while nothing comes; the longer nothing came the longer. Invented numbers: what a
-# look costs, against what it adds to the latency.
+# Bounds of the growing pause between polls of an idle archive. Invented numbers: a compromise between the cost of a
+# poll and the latency it adds.
 _SHORTEST_PAUSE_S: Final = 0.001
 _LONGEST_PAUSE_S: Final = 0.04
 
@@ -31,19 +31,19 @@ class Range:
 
     @property
     def length(self) -> int:
-        """Bytes."""
+        """Length in bytes."""
         return self.end - self.begin
 
 
 class Selection:
-    """An archive through the options of a query; one thread uses it."""
+    """View of an archive through the options of a query; used by one thread."""
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
         self.archive = Archive.open(options.archive)
 
     def recordings(self) -> list[Recording]:
-        """Return the recordings that are there now; raises RecordingNotFoundError for an id that is not."""
+        """Return the existing recordings that match; raises RecordingNotFoundError for a missing id."""
         ids = self.options.recordings
         if ids is not None:
             return [self.archive.recording(recording_id) for recording_id in ids]
@@ -54,22 +54,22 @@ class Selection:
         return self.archive.recording(recording_id)
 
     def start(self) -> Offset:
-        """Return where a new query begins."""
+        """Return the offset at which a new query begins."""
         return self._offset(self.options.starting_position)
 
     def end(self) -> Offset:
-        """Return where a batch ends."""
+        """Return the offset at which a batch ends."""
         return self._offset(self.options.ending_position)
 
     def latest(self, start: Offset | None = None) -> Offset:
-        """Return how far everything is recorded; a recording that is gone stays where `start` has it."""
+        """Return the recorded positions; a recording that was deleted keeps its position of `start`."""
         positions = dict(start.positions) if start is not None else {}
         for recording in self.recordings():
             positions[recording.recording_id] = recording.position
         return Offset(self.archive.uuid, positions)
 
     def wait_after(self, start: Offset, timeout_ns: int) -> Offset:
-        """Return the latest offset as soon as it is behind `start`, at the latest after `timeout_ns`."""
+        """Return the latest offset as soon as it differs from `start`, or after `timeout_ns`."""
         deadline_s = time.monotonic() + timeout_ns / 1e9
         pause_s = _SHORTEST_PAUSE_S
         while True:
@@ -81,9 +81,9 @@ class Selection:
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
     def ranges(self, start: Offset, end: Offset) -> list[Range]:
-        """Return what lies between two offsets; recordings that `start` does not know are read from their beginning.
+        """Return the ranges between two offsets; recordings that are not in `start` begin at their first position.
 
-        Raises DataLossError where some of it was purged, unless the options say otherwise: then it is left out.
+        Raises DataLossError if some of it was purged; with failOnDataLoss=false it is skipped with a warning.
         """
         found = []
         for recording_id, end_position in sorted(end.positions.items()):
@@ -154,7 +154,7 @@ def _position_of(recording: Recording, positions: Positions) -> int:
 
 
 def _check_border(recording: Recording, position: int) -> None:
-    """Refuse a position within a frame, where every reader would find a corrupt one."""
+    """Raise ConfigurationError for a position within a frame, which readers would report as corruption."""
     if position == recording.position:
         return
     (_, header), *_ = recording.read(position, position + wire.DATA_HEADER_LENGTH)

@@ -1,6 +1,6 @@
-"""Reads recordings as they grow, in micro-batches.
+"""Streaming reader: reads recordings as they grow, in micro-batches.
 
-Spark makes it in two processes, so that making it opens nothing; what it finds out stays in the process of the
+Spark creates the reader in two processes, so the constructor opens nothing; its state exists only in the process of the
 query's runner.
 """
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from pyspark_aeron.reading.live_spool import LiveSpool
 
 
-# While there is less than `minBytesPerTrigger`. An invented number: as while there is nothing.
+# Pause while there is less than `minBytesPerTrigger`. An invented number: the same as for an idle archive.
 _LONGEST_PAUSE_S: Final = 0.04
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A stream of one query."""
+    """Streaming reader of one query."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options
@@ -52,49 +52,49 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**self.__dict__, "_opened": None, "_spool": None}
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name, as all below
-        """Return where a new query begins."""
+        """Return the offset at which a new query begins."""
         start = self._selection.start()
         self._lease(start)
         return start.to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return how much a micro-batch takes at most."""
+        """Return the maximum size of a micro-batch."""
         most = self._options.max_bytes_per_trigger
         return ReadAllAvailable() if most is None else ReadMaxBytes(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Take note of what is there: the query ends with it."""
+        """Record the current positions, at which the query will end."""
         self._target = self._selection.latest()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """Return how far the next micro-batch goes; waits a little where there is nothing new."""
+        """Return the end of the next micro-batch; wait up to `pollTimeout` for new data."""
         selection = self._selection
         begin = Offset.parse(start, selection.archive.uuid)
         if self._spool is not None:
             self._spool.check()
-            # Asked for what is behind `start`, Spark has run the batches before it.
+            # Spark has completed all batches before `start`.
             self._spool.note_read(begin.positions)
         if self._target is None:
             end = selection.wait_after(begin, self._options.poll_timeout)
         else:
-            # Recordings that are gone since, or that the checkpoint knows alone, stay where they are.
+            # Recordings that were deleted, or exist only in the checkpoint, keep their positions.
             end = Offset(self._target.archive, {**begin.positions, **self._target.positions})
         end.check_not_before(begin)
-        # What was purged is said here, before a task fails.
+        # Computing the ranges here reports purged data before a task fails.
         length = sum(piece.length for piece in selection.ranges(begin, end))
         if self._waits_for_more(length):
-            time.sleep(_LONGEST_PAUSE_S)  # Spark asks again at once
+            time.sleep(_LONGEST_PAUSE_S)  # Spark calls again at once
             return begin.to_json()
         if isinstance(limit, ReadMaxBytes):
             end = share_out(selection, begin, end, limit.max_bytes)
         return end.to_json()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Return how far everything is recorded, which shows how far the query is behind."""
+        """Return the recorded positions, from which Spark's progress shows the lag."""
         return self._selection.latest().to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Return what the tasks of a micro-batch read."""
+        """Return the partitions of a micro-batch."""
         if start == end:
             return []
         selection = self._selection
@@ -108,17 +108,17 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task."""
-        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - needed in the executors alone
+        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
 
         assert isinstance(partition, RangePartition)
         yield from read_batches(self._options, self._columns, partition.piece)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Let go of what was processed; Spark says so a batch later, and never of the last."""
+        """Advance the lease; Spark commits a batch only after the next one, and never the last."""
         self._lease(Offset.parse(end, self._selection.archive.uuid))
 
     def stop(self) -> None:
-        """Forget what was opened; the lease stays, for the query may be started again."""
+        """Close the spool and the archive; the lease stays, because the query can be restarted."""
         self._opened = None
         if self._spool is not None:
             self._spool.close()
@@ -128,7 +128,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _selection(self) -> Selection:
         if self._opened is None:
             if self._options.live:
-                from pyspark_aeron.reading.live_spool import LiveSpool  # noqa: PLC0415 - a client, for this alone
+                from pyspark_aeron.reading.live_spool import LiveSpool  # noqa: PLC0415 - imports a client, for `live` only
 
                 self._spool = LiveSpool(self._options)
             self._opened = Selection(self._options)
@@ -155,7 +155,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _end_quietly_when_told() -> None:
-    """End this process by an exception when Spark terminates it, which it does instead of calling `stop`."""
+    """Exit by an exception on SIGTERM, which Spark sends instead of calling `stop`."""
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

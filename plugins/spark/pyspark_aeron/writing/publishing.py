@@ -1,7 +1,7 @@
-"""Publishes the rows of a batch, at least once, each with what tells it from all others.
+"""Publishes the rows of a batch at least once, each with a unique identifier.
 
-The session id of the publication is that of the query, on every machine and after every restart. Within a session a
-receiver knows a repetition by the reserved value: batch and sequence, of which the greatest that it has seen counts.
+The session id of the publication is derived from the query, on every machine and after every restart. Within a session
+a receiver detects a duplicate by the reserved value, batch and sequence: it is not above the largest received so far.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEADER_LENGTH: Final = 24
 _SENDER_POSITION_TYPE_ID: Final = 2
 _PAUSE_S: Final = 0.001
 
-# Of this process, which commits one batch after the other.
+# Caches of this process, which commits one batch after the other.
 _clients: dict[str | None, Aeron] = {}
 _publications: dict[tuple[str | None, str, int], Publication] = {}
 
@@ -37,8 +37,7 @@ _publications: dict[tuple[str | None, str, int], Publication] = {}
 def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
     """Offer all rows in order, and wait until the driver has sent them.
 
-    Raises NotConnectedError where nobody receives them for `connectTimeout`, ClientError where there is no room for
-    so long.
+    Raises NotConnectedError without a subscriber for `connectTimeout`, ClientError after back pressure for that time.
     """
     timeout_s = options.connect_timeout / 1e9
     publication = _publication(options, query)
@@ -50,7 +49,7 @@ def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id
 
 
 def end_publication(options: SinkOptions, query: str) -> None:
-    """Close what was published on, if anything was; subscribers get what was offered all the same."""
+    """Close the publication, if there is one; the driver still delivers what was offered."""
     if options.channel is not None:
         publication = _publications.pop(_key(options, query), None)
         if publication is not None:
@@ -58,7 +57,7 @@ def end_publication(options: SinkOptions, query: str) -> None:
 
 
 class _Place:
-    """Which rows these are."""
+    """Identity of the rows of a task."""
 
     def __init__(self, query: str, batch_id: int, partition: int) -> None:
         self.reserved_value = batch_id << SEQUENCE_BITS
@@ -69,17 +68,17 @@ class _Place:
         )
 
     def header(self, sequence: int) -> bytes:
-        """Return what stands before a message."""
+        """Return the header of a message."""
         return self._prefix + (sequence & 0xFFFFFFFF).to_bytes(4, "little")
 
 
 def query_hash(query: str) -> int:
-    """Return 64 bits that stand for a query."""
+    """Return a 64-bit hash of a query."""
     return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=8).digest(), "little")
 
 
 def session_id_of(query: str) -> int:
-    """Return the session id under which the messages of a query are published."""
+    """Return the session id of the messages of a query."""
     return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=4).digest(), "little", signed=True)
 
 
@@ -113,7 +112,7 @@ def _publication(options: SinkOptions, query: str) -> Publication:
     key = _key(options, query)
     publication = _publications.get(key)
     if publication is None or publication.is_closed:
-        # Shared: a process that has committed before may be alive, or not missed yet, and the stream goes on.
+        # Not exclusive: another process of the query may still be alive, or not timed out, with the same session.
         publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
         _publications[key] = publication
     return publication
@@ -127,7 +126,7 @@ def _client(aeron_dir: str | None) -> Aeron:
 
 
 def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float) -> None:
-    """Wait until the sender has been everywhere; over shared memory, where there is none, nothing is left to do."""
+    """Wait until the driver's sender has sent everything; over shared memory there is no sender."""
     counters = _client(options.aeron_dir).counters_reader
     record = next(
         (

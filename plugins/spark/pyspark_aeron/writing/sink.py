@@ -1,7 +1,7 @@
-"""Writes what a query gives into a recording, or publishes it.
+"""Sink: writes the rows of a query into a recording, or publishes them.
 
-Tasks stage their rows; a commit, in one process, hands them on in the order of the partitions. Spark may commit a
-batch again after a crash, and calls `abort` after a commit that failed: neither repeats or takes back what is there.
+Tasks stage their rows; a commit, in one process, delivers them in the order of the partitions. Spark can commit a batch
+again after a crash, and calls `abort` after a failed commit: neither repeats nor removes what was recorded.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from pyspark_aeron.writing.staging import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Spark's own types: a message is None for a task that failed.
+# As in Spark's interface: the message of a failed task is None.
 Messages = list[WriterCommitMessage | None]
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """One job: all of its rows are there after the commit, and none before."""
+    """Writer of one job; its rows appear at the commit."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -50,21 +50,21 @@ class BatchWriter(DataSourceArrowWriter):
         return stage(self._options, iterator, Task.current(self._job))
 
     def commit(self, messages: Messages) -> None:
-        """Hand all rows on."""
+        """Record or publish all rows."""
         try:
             _hand_on(self._options, _staged(messages), self._job, 0)
         finally:
-            # The next job has a session of its own, of which a stream has one at a time.
+            # The next job has another session, and a stream has one session at a time.
             end_publication(self._options, self._job)
         discard_all(staging_folder(self._options, self._job))
 
     def abort(self, messages: Messages) -> None:
-        """Delete what was staged."""
+        """Delete the staged rows."""
         discard_all(staging_folder(self._options, self._job))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """The batches of a streaming query."""
+    """Writer of the batches of a streaming query."""
 
     def __init__(self, options: SinkOptions) -> None:
         self._options = options
@@ -74,19 +74,19 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return stage(self._options, iterator, Task.current("query"))
 
     def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Hand the rows of a batch on, unless that has been done."""
+        """Record or publish the rows of a batch, unless that was done before."""
         staged = _staged(messages)
-        for query in {message.task.writer for message in staged}:  # one, or none where no task ran
+        for query in {message.task.writer for message in staged}:  # one, or none if no task ran
             _hand_on(self._options, staged, query, batchId)
             discard_before(staging_folder(self._options, query), batchId)
 
     def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803
-        """Delete what was staged: what a commit has handed on is elsewhere."""
+        """Delete the staged rows; delivered rows are not affected."""
         discard(_staged(messages))
 
 
 def check_target(options: SinkOptions) -> None:
-    """Make the archive where there is none, so that what is wrong with it is said before any row is read."""
+    """Create the archive if necessary, so that errors appear before any row is read."""
     if options.archive:
         _appender(options, "")
 

@@ -1,4 +1,4 @@
-"""Options of the sink, as they are written in `.option(name, value)`."""
+"""Options of the sink, given by `.option(name, value)`."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from pyspark_aeron.options import DurationNs, Size
 
 
 class SinkOptions(Options):
-    """What a writer is told: an archive to record into, or a channel to publish on."""
+    """Options of the writers: an archive to record into, or a channel to publish on."""
 
     archive: Place = Field(
         "",
-        description="Folder of the archive to record into; the argument of `save` and `start` does the same.",
+        description="Folder of the archive to record into; can be given as argument of `save` and `start`.",
     )
     channel: str | None = Field(
         None,
-        description="Without an archive, the channel to publish on; with one, the channel that the recording is "
-        "listed under, `spark:<query>` where unset.",
+        description="Without an archive, the channel to publish on; with one, the channel under which the recording is "
+        "listed, by default `spark:<query>`.",
     )
     stream_id: Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)] = Field(
         0, description="Stream within the channel."
     )
     term_length: Size = Field(
         DEFAULT_TERM_LENGTH,
-        description="Bytes of a term of the recording; a message has an eighth of it at most.",
+        description="Length of a term of the recording in bytes; the maximum message length is an eighth of it.",
     )
     segment_length: Size = Field(
-        DEFAULT_SEGMENT_LENGTH, description="Bytes of a segment file of the recording."
+        DEFAULT_SEGMENT_LENGTH, description="Length of a segment file of the recording in bytes."
     )
     aeron_dir: str | None = Field(
         None, description="Directory of the driver to publish through, on the machine of the Spark driver."
     )
     staging: Place | None = Field(
         None,
-        description="Folder for what tasks have written and no commit has published, reached by all machines; within "
-        "the archive, or a temporary folder of a single machine, where unset.",
+        description="Folder for rows between task and commit, accessible from all machines; default: within the "
+        "archive, or a temporary folder, which works on a single machine only.",
     )
     dedupe: Literal["reserved", "header", "none"] = Field(
         "reserved",
-        description="Where a published message says which row it is, so that a repetition is known: in the reserved "
-        "value (batch and sequence), in 24 bytes before the message (query, batch, partition, sequence), or not.",
+        description="Where a published message carries its identity, to detect duplicates: in the reserved value "
+        "(batch and sequence), in 24 bytes before the message (query, batch, partition, sequence), or not at all.",
     )
     connect_timeout: DurationNs = Field(
-        30_000_000_000, description="How long a commit waits for a subscriber, and for room to publish."
+        30_000_000_000,
+        description="Maximum time that a commit waits for a subscriber, and during back pressure.",
     )
 
     @model_validator(mode="after")

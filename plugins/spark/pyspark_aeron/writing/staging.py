@@ -1,6 +1,6 @@
-"""What tasks write and a commit publishes: one Arrow file a task, in a folder that all machines reach.
+"""Staging of rows between task and commit: one Arrow file per task, in a folder accessible from all machines.
 
-Not here: what a commit does with them. A file that no commit has asked for holds nothing that is promised to anybody.
+Not here: the commit. A file without a commit contains no committed data and can be deleted.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from pyspark_aeron.writing.sink_options import SinkOptions
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-#: Columns that hold the message; the second is what Spark's Kafka connector calls it.
+#: Columns for the message; the second is the name in Spark's Kafka connector.
 PAYLOAD_COLUMNS: Final = ("payload", "value")
 RESERVED_COLUMN: Final = "reserved"
-# Local properties of a task of a streaming query. Not documented, and the same since Spark 2.
+# Local properties of a task of a streaming query; undocumented, but unchanged since Spark 2.
 _BATCH_ID: Final = "streaming.sql.batchId"
 _QUERY_ID: Final = "sql.streaming.queryId"
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Which rows a task writes."""
+    """Identity of a task."""
 
     writer: str  # the streaming query, or the job
     batch_id: int
@@ -47,7 +47,7 @@ class Task:
 
     @classmethod
     def current(cls, job: str) -> Task:
-        """Return the task that this process runs; `job` names it where there is no streaming query."""
+        """Return the task that this process runs; `job` is the writer if there is no streaming query."""
         context = TaskContext.get()
         assert context is not None
         query, batch = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_BATCH_ID)
@@ -56,15 +56,15 @@ class Task:
 
 @dataclass
 class Staged(WriterCommitMessage):
-    """What one task has written."""
+    """Commit message: the file that a task has written."""
 
-    path: str  # empty where the task had no row
+    path: str  # empty if the task had no rows
     rows: int
     task: Task
 
 
 def check_columns(schema: StructType) -> None:
-    """Raise ConfigurationError where a query's rows hold no message, before anything runs."""
+    """Raise ConfigurationError if the columns do not form a message."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     payload = next((name for name in PAYLOAD_COLUMNS if name in types), None)
     if payload is None:
@@ -85,7 +85,7 @@ def check_columns(schema: StructType) -> None:
 
 
 def staging_folder(options: SinkOptions, writer: str) -> Path:
-    """Return where the tasks of a query, or of a job, put their files."""
+    """Return the folder for the files of a query's or job's tasks."""
     if options.staging is not None:
         root = Path(options.staging)
     elif options.archive:
@@ -114,7 +114,7 @@ def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -
 
 
 def _write(path: Path, batches: Iterable[pa.RecordBatch]) -> int:
-    """Return how many rows were written; without any there is no file."""
+    """Return how many rows were written; no file is created without rows."""
     rows = 0
     sink: pa.ipc.RecordBatchFileWriter | None = None
     try:
@@ -145,26 +145,26 @@ def staged_columns(staged: Iterable[Staged]) -> Iterator[tuple[Staged, MessageCo
 
 
 def discard(staged: Iterable[Staged | None]) -> None:
-    """Delete what tasks have written."""
+    """Delete the files of tasks."""
     for message in staged:
         if message is not None and message.path:
             Path(message.path).unlink(missing_ok=True)
 
 
 def discard_before(folder: Path, batch_id: int) -> None:
-    """Delete what tasks of earlier batches have left that died before they could say so."""
+    """Delete files of earlier batches, left by tasks that died before they returned a commit message."""
     for path in folder.glob("*-*-*.arrow"):
         if int(path.name.split("-", 1)[0]) < batch_id:
             path.unlink(missing_ok=True)
 
 
 def discard_all(folder: Path) -> None:
-    """Delete what the tasks of a job have left, those too that died before they could say so."""
+    """Delete all files of a job, including those of tasks that died."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _messages(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the columns that make messages; raises ConfigurationError where one is null."""
+    """Return the columns of the messages; raises ConfigurationError if a message is null."""
     names = batch.schema.names
     payload = next(name for name in PAYLOAD_COLUMNS if name in names)
     messages = batch.column(payload)
