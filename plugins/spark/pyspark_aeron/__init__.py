@@ -2,7 +2,7 @@
 
     spark.readStream.format("aeron").option("archive", "/data/recordings").load()
 
-To resolve a format, Spark imports every module with a name that begins with `pyspark_` and takes its `DefaultSource`. If
+To resolve a format, Spark imports all modules with names that begin with `pyspark_` and takes their `DefaultSource`. If
 one of these imports fails, Spark finds no format at all, so this module never fails and imports little. `register`
 registers the format explicitly.
 """

@@ -39,7 +39,7 @@ def test_an_archive_without_a_message_is_an_empty_table(read):
     assert read().load().count() == 0
 
 
-def test_a_schema_chooses_columns(read, written):
+def test_a_schema_selects_columns(read, written):
     written.append(b"a")
 
     rows = read().schema("payload binary, position bigint").load().collect()
@@ -70,7 +70,7 @@ def test_a_view_in_sql(spark, written):
     ]
 
 
-def test_positions_and_times_limit_what_is_read(read, written):
+def test_positions_and_times_limit_the_rows(read, written):
     for _ in range(4):
         written.fill_term(100)
 
@@ -88,7 +88,7 @@ def test_positions_and_times_limit_what_is_read(read, written):
         ({"recordings": "7"}, "there is 0"),
     ],
 )
-def test_what_is_wrong_reaches_the_user(read, written, options, message):
+def test_errors_reach_the_user(read, written, options, message):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     written.append(b"a")

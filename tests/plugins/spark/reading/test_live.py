@@ -1,4 +1,4 @@
-"""Streams that are read while they come, through a spool."""
+"""Live streams, read through a spool."""
 
 import time
 
@@ -54,7 +54,7 @@ def reader(options):
 
 
 def read_until(reader, offset, count):
-    """Return payloads up to `count` of them, and the offset behind them, as Spark would ask for them."""
+    """Return up to `count` payloads and the offset after them, with the calls that Spark makes."""
     payloads = []
     deadline_s = time.monotonic() + TIMEOUT_S
     while len(payloads) < count and time.monotonic() < deadline_s:
@@ -66,7 +66,7 @@ def read_until(reader, offset, count):
     return payloads, offset
 
 
-def test_what_comes_is_read_once_and_in_order(reader, publication):
+def test_messages_are_read_once_and_in_order(reader, publication):
     live = reader()
     offset = live.initialOffset()
     publication.await_connected(TIMEOUT_S)
@@ -78,7 +78,7 @@ def test_what_comes_is_read_once_and_in_order(reader, publication):
     assert read_until(live, offset, len(sent))[0] == sent
 
 
-def test_a_query_that_is_started_again_goes_on_without_a_gap(reader, publication):
+def test_a_restarted_query_resumes_without_a_gap(reader, publication):
     first = reader()
     offset = first.initialOffset()
     publication.await_connected(TIMEOUT_S)
@@ -94,7 +94,7 @@ def test_a_query_that_is_started_again_goes_on_without_a_gap(reader, publication
     assert (before, after) == ([b"a"], [b"b"])
 
 
-def test_a_spool_that_is_full_makes_the_stream_wait_and_what_was_read_makes_room(reader, publication):
+def test_a_full_spool_applies_back_pressure_until_messages_are_read(reader, publication):
     live = reader(spoollength="128k")
     offset = live.initialOffset()
     publication.await_connected(TIMEOUT_S)
@@ -102,7 +102,7 @@ def test_a_spool_that_is_full_makes_the_stream_wait_and_what_was_read_makes_room
     accepted = 0
     deadline_s = time.monotonic() + TIMEOUT_S
     refused = 0
-    # A publisher that has no room for a while; the spool's thread would have made some within a millisecond.
+    # Back pressure that lasts; the spool's thread would have released it within a millisecond.
     while refused < 3000 and time.monotonic() < deadline_s:
         if publication.offer(payload) > 0:
             accepted, refused = accepted + 1, 0
@@ -116,7 +116,7 @@ def test_a_spool_that_is_full_makes_the_stream_wait_and_what_was_read_makes_room
     assert len(rows) == accepted
 
 
-def test_what_was_read_is_purged(options, publication):
+def test_read_messages_are_purged(options, publication):
     spool = LiveSpool(options())
     try:
         publication.await_connected(TIMEOUT_S)
@@ -146,7 +146,7 @@ def check_until(spool, deadline_s):
         time.sleep(0.01)
 
 
-def test_a_driver_that_is_gone_ends_the_query(options, driver):
+def test_the_end_of_the_driver_ends_the_query(options, driver):
     spool = LiveSpool(options())
     driver.close()
     try:
@@ -156,7 +156,7 @@ def test_a_driver_that_is_gone_ends_the_query(options, driver):
         spool.close()
 
 
-def test_a_fault_that_nobody_has_thought_of_ends_the_query_too(options, monkeypatch):
+def test_an_unexpected_exception_ends_the_query(options, monkeypatch):
     def fail(recorder):
         raise MemoryError("none left")
 
@@ -202,7 +202,7 @@ def test_a_query_over_a_live_stream(spark, options, publication, tmp_path):
         query.stop()
 
 
-def test_an_address_that_another_driver_has_is_said(reader, driver):
+def test_an_address_in_use_is_reported(reader, driver):
     with (
         MediaDriver.launch_embedded() as other,
         connect(other.aeron_dir) as aeron,

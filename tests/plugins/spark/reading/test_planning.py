@@ -1,4 +1,4 @@
-"""What a micro-batch takes, and how it is cut into tasks."""
+"""Limits of micro-batches and their split into tasks."""
 
 import pytest
 from pyspark_aeron.options import SourceOptions
@@ -17,7 +17,7 @@ def offset(selection, **positions):
     return Offset(selection.archive.uuid, {int(key[1:]): value for key, value in positions.items()})
 
 
-def test_what_fits_is_taken_whole(written):
+def test_data_within_the_limit_is_taken_completely(written):
     written.fill_term()
     selection = select(written)
     start, end = offset(selection, r0=0), selection.latest()
@@ -25,7 +25,7 @@ def test_what_fits_is_taken_whole(written):
     assert share_out(selection, start, end, TERM_LENGTH) == end
 
 
-def test_recordings_share_in_proportion_to_what_each_is_behind(written, second):
+def test_recordings_share_the_limit_in_proportion_to_their_lags(written, second):
     for _ in range(6):
         written.fill_term()
     for _ in range(2):
@@ -37,7 +37,7 @@ def test_recordings_share_in_proportion_to_what_each_is_behind(written, second):
     assert shared.positions == {0: 3 * TERM_LENGTH, 1: TERM_LENGTH}
 
 
-def test_a_cut_is_behind_a_message(written):
+def test_a_cut_is_at_a_message_boundary(written):
     for _ in range(100):
         written.append(b"x" * 68)  # frames of 128 bytes
     selection = select(written)
@@ -47,7 +47,7 @@ def test_a_cut_is_behind_a_message(written):
     assert shared.positions == {0: 7 * 128}
 
 
-def test_the_least_share_is_one_message(written):
+def test_the_minimum_share_is_one_message(written):
     for _ in range(10):
         written.append(b"x" * 68)
     selection = select(written)
@@ -57,7 +57,7 @@ def test_the_least_share_is_one_message(written):
     assert shared.positions == {0: 256}
 
 
-def test_a_piece_is_cut_at_the_terms(written):
+def test_a_piece_is_cut_at_term_boundaries(written):
     for _ in range(5):
         written.fill_term()
     selection = select(written)
@@ -72,7 +72,7 @@ def test_a_piece_is_cut_at_the_terms(written):
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 50])
-def test_there_are_as_many_partitions_as_were_asked_for_and_they_join(written, count):
+def test_the_requested_number_of_partitions_covers_the_range(written, count):
     for _ in range(100):
         written.append(b"x" * 68)
     selection = select(written)
@@ -84,7 +84,7 @@ def test_there_are_as_many_partitions_as_were_asked_for_and_they_join(written, c
     assert (pieces[0].begin, pieces[-1].end) == (0, 100 * 128)
 
 
-def test_planning_twice_gives_the_same(written):
+def test_planning_is_reproducible(written):
     for _ in range(40):
         written.append(b"x" * 100)
     selection = select(written)

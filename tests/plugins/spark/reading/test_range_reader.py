@@ -24,7 +24,7 @@ def read(written, columns=tuple(COLUMNS), begin=0, end=None, **options):
     return pa.Table.from_batches(batches, arrow_schema(parsed, columns))
 
 
-def test_rows_are_the_messages_with_where_and_when_they_were_recorded(written):
+def test_rows_are_messages_with_position_and_time(written):
     written.append(b"a", b"bb")
     written.append(b"")
 
@@ -62,7 +62,7 @@ def test_columns_of_the_kafka_connector(written):
 
 
 @pytest.mark.parametrize("kafka", ["true", "false"])
-def test_headers_say_what_the_catalogue_knows(written, kafka):
+def test_headers_contain_the_catalogue_entry(written, kafka):
     written.append(b"a", b"b")
 
     rows = read(written, ("headers",), includeheaders="true", kafkaschema=kafka).to_pylist()
@@ -76,13 +76,13 @@ def test_headers_say_what_the_catalogue_knows(written, kafka):
     }
 
 
-def test_only_the_columns_asked_for_are_there(written):
+def test_only_selected_columns_are_returned(written):
     written.append(b"a")
 
     assert read(written, ("position", "payload")).column_names == ["position", "payload"]
 
 
-def test_many_rows_come_in_batches(written):
+def test_many_rows_are_split_into_batches(written):
     for _ in range(5):
         written.fill_term(100)
     options = SourceOptions.parse({"archive": str(written.store.folder), "batchrows": "100"})
@@ -95,7 +95,7 @@ def test_many_rows_come_in_batches(written):
     assert (np.diff(positions) > 0).all()
 
 
-def test_a_batch_that_is_held_stays_what_it_is_while_others_are_read(written):
+def test_a_batch_in_use_does_not_change_while_others_are_read(written):
     for _ in range(5):
         written.fill_term(100)
     options = SourceOptions.parse({"archive": str(written.store.folder), "batchrows": "100"})
@@ -109,7 +109,7 @@ def test_a_batch_that_is_held_stays_what_it_is_while_others_are_read(written):
     assert first.to_pylist() == copy
 
 
-def test_memory_is_used_again_once_its_batch_is_gone(written):
+def test_memory_is_reused_after_its_batch_is_freed(written):
     for _ in range(5):
         written.fill_term(100)
     options = SourceOptions.parse({"archive": str(written.store.folder), "batchrows": "100"})
@@ -118,11 +118,11 @@ def test_memory_is_used_again_once_its_batch_is_gone(written):
     for batch in read_batches(options, ("payload",), Range(0, 0, written.position)):
         addresses.add(batch.column(0).buffers()[2].address)
 
-    # One is held here, one at the generator's hand.
+    # One is held here, one by the generator.
     assert len(addresses) == 2
 
 
-def test_a_small_piece_takes_little_memory(written):
+def test_a_small_piece_allocates_little_memory(written):
     written.append(b"a")
     options = SourceOptions.parse({"archive": str(written.store.folder)})
 
@@ -131,7 +131,7 @@ def test_a_small_piece_takes_little_memory(written):
     assert batch.column(0).buffers()[2].size <= written.position
 
 
-def test_a_task_has_the_collector_pass_over_what_is_there(written, monkeypatch):
+def test_a_task_freezes_existing_objects_for_the_collector(written, monkeypatch):
     from pyspark import TaskContext  # noqa: PLC0415
 
     written.append(b"a")
@@ -148,7 +148,7 @@ def test_a_task_has_the_collector_pass_over_what_is_there(written, monkeypatch):
     assert within > 0
 
 
-def test_pieces_together_are_the_whole(written):
+def test_pieces_cover_the_recording(written):
     for _ in range(6):
         written.fill_term(100)
     borders = range(0, 7 * TERM_LENGTH, TERM_LENGTH)
@@ -158,7 +158,7 @@ def test_pieces_together_are_the_whole(written):
     assert pa.concat_tables(parts).combine_chunks() == read(written).combine_chunks()
 
 
-def test_fragments_are_put_together_or_not(written):
+def test_fragments_are_assembled_on_request(written):
     written.append_block(
         frame_at(0, b"ab", flags=BEGIN, reserved_value=5)
         + frame_at(64, b"c", flags=END)
@@ -169,7 +169,7 @@ def test_fragments_are_put_together_or_not(written):
     assert read(written, ("payload",), assemble="fragments")["payload"].to_pylist() == [b"ab", b"c", b"d"]
 
 
-def test_a_message_longer_than_what_is_read_at_once_comes_whole(tmp_path):
+def test_a_message_longer_than_a_read_is_complete(tmp_path):
     from aeron_core.testing.recordings import RecordingUnderTest  # noqa: PLC0415
 
     length = 64 * 1024 * 1024
@@ -192,7 +192,7 @@ def test_a_message_longer_than_what_is_read_at_once_comes_whole(tmp_path):
     assert payload == [b"".join(bytes([index]) * size for index in range(count))]
 
 
-def test_padding_is_no_row(written):
+def test_padding_yields_no_row(written):
     written.append(b"a")
     written.append_block(padding_at(64, TERM_LENGTH - 64))
     written.append(b"b")
@@ -200,7 +200,7 @@ def test_padding_is_no_row(written):
     assert read(written, ("payload",))["payload"].to_pylist() == [b"a", b"b"]
 
 
-def test_a_truncated_segment_is_an_error_and_no_end(written):
+def test_a_truncated_segment_is_an_error_not_the_end(written):
     written.append(b"a", b"b")
     os.truncate(written.folder / "0-0.rec", 100)
 
@@ -208,7 +208,7 @@ def test_a_truncated_segment_is_an_error_and_no_end(written):
         read(written)
 
 
-def test_a_corrupt_frame_is_an_error_that_says_where(written):
+def test_a_corrupt_frame_is_an_error_with_its_position(written):
     written.append(b"a", b"b")
     with (written.folder / "0-0.rec").open("r+b") as file:
         file.seek(64 + 12)
@@ -230,7 +230,7 @@ def test_a_piece_that_ends_within_a_message_is_an_error(written):
 @pytest.mark.parametrize(
     "options", [{}, {"includeheaders": "true"}, {"kafkaschema": "true", "includeheaders": "true"}]
 )
-def test_the_schemas_of_spark_and_arrow_are_one(options):
+def test_the_schemas_of_spark_and_arrow_match(options):
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415
 
     parsed = SourceOptions.parse({"archive": "/a", **options})

@@ -1,4 +1,4 @@
-"""Which recordings a query reads, and from where to where."""
+"""Recordings selected by a query, and their positions."""
 
 import pytest
 from pyspark_aeron.options import SourceOptions
@@ -32,16 +32,16 @@ def purge_first_term(written):
         ({"streamid": "99", "channel": "aeron:ipc"}, []),
     ],
 )
-def test_recordings_are_chosen_by_id_channel_and_stream(written, second, options, ids):
+def test_recordings_are_selected_by_id_channel_and_stream(written, second, options, ids):
     assert [recording.recording_id for recording in select(written, **options).recordings()] == ids
 
 
-def test_a_recording_that_is_not_there_is_said(written):
+def test_a_missing_recording_is_reported(written):
     with pytest.raises(RecordingNotFoundError, match="recording 5 in"):
         select(written, recordings="0,5").recordings()
 
 
-def test_a_query_begins_where_it_is_told(written, second):
+def test_a_query_begins_at_its_starting_position(written, second):
     written.append(b"a", b"b")
     second.append(b"c")
 
@@ -51,23 +51,23 @@ def test_a_query_begins_where_it_is_told(written, second):
     assert select(written, startingposition='{"0": 64}').start().positions == {0: 64, 1: 0}
 
 
-def test_a_query_begins_behind_what_was_recorded_before_a_time(written):
+def test_a_query_begins_after_messages_recorded_before_a_time(written):
     for _ in range(3):
         written.append(b"a")
 
-    text = "2023-11-14T22:13:20.002+00:00"  # a millisecond behind the first, at the second
+    text = "2023-11-14T22:13:20.002+00:00"  # a millisecond after the first message, at the time of the second
 
     assert select(written, startingposition=text).start().positions == {0: 64}
 
 
-def test_a_given_position_that_is_not_held_is_refused(written):
+def test_a_given_position_out_of_range_is_refused(written):
     written.append(b"a")
 
     with pytest.raises(DataLossError, match="recording 0 position 128: must be from 0 to 64"):
         select(written, startingposition='{"0": 128}').start()
 
 
-def test_a_given_position_within_a_message_is_refused_with_one_that_is_not(written):
+def test_a_given_position_within_a_message_is_refused_with_a_valid_one(written):
     written.append(b"a" * 100, b"b")
 
     with pytest.raises(
@@ -76,7 +76,7 @@ def test_a_given_position_within_a_message_is_refused_with_one_that_is_not(writt
         select(written, startingposition='{"0": 96}').start()
 
 
-def test_waiting_ends_with_something_new_or_with_time(written):
+def test_waiting_ends_with_new_data_or_the_timeout(written):
     selection = select(written)
     start = selection.latest()
     assert selection.wait_after(start, 1_000_000) == start
@@ -86,7 +86,7 @@ def test_waiting_ends_with_something_new_or_with_time(written):
     assert selection.wait_after(start, 10**12).positions == {0: 64}
 
 
-def test_what_was_purged_is_an_error_that_says_what_to_do(written):
+def test_purged_data_is_an_error_with_a_remedy(written):
     for _ in range(3):
         written.fill_term()
     purge_first_term(written)
@@ -98,7 +98,7 @@ def test_what_was_purged_is_an_error_that_says_what_to_do(written):
         selection.ranges(Offset(selection.archive.uuid, {0: 64}), selection.latest())
 
 
-def test_what_was_purged_is_left_out_with_a_warning_where_that_is_wanted(written, capsys):
+def test_purged_data_is_skipped_with_a_warning_on_request(written, capsys):
     for _ in range(3):
         written.fill_term()
     purge_first_term(written)
@@ -110,7 +110,7 @@ def test_what_was_purged_is_left_out_with_a_warning_where_that_is_wanted(written
     assert "warning: data loss: recording 0 position 64" in capsys.readouterr().out
 
 
-def test_a_recording_that_came_later_is_read_from_its_beginning(written, second):
+def test_a_later_recording_is_read_from_its_beginning(written, second):
     second.append(b"a")
     selection = select(written)
 

@@ -14,7 +14,7 @@ TIMEOUT_S = 60
 
 @pytest.fixture
 def query(spark, written, tmp_path):
-    """Return a function that runs a query over the archive into Parquet, to the end of what is there."""
+    """Return a function that runs a query over the existing data of the archive into Parquet."""
 
     def run(**options):
         reader = spark.readStream.format("aeron").option("archive", str(written.store.folder))
@@ -34,7 +34,7 @@ def query(spark, written, tmp_path):
 
 @pytest.fixture
 def rows(spark, tmp_path):
-    """Return a function that gives (rows, distinct rows, last position) of what was written."""
+    """Return a function that returns (rows, distinct rows, last position) of the output."""
 
     def read():
         frame = spark.read.parquet(str(tmp_path / "out"))
@@ -45,7 +45,7 @@ def rows(spark, tmp_path):
     return read
 
 
-def test_a_query_takes_what_is_there_and_goes_on_where_it_was(query, rows, written):
+def test_a_query_reads_existing_data_and_resumes(query, rows, written):
     written.fill_term(100)
     query()
     written.fill_term(100)
@@ -64,7 +64,7 @@ def test_a_limit_makes_many_batches_with_every_row_once(query, rows, written):
     assert rows() == (4 * 409, 4 * 409, written.position - 96)
 
 
-def test_offsets_in_the_progress_are_positions(query, written):
+def test_offsets_in_the_progress_report_are_positions(query, written):
     written.append(b"a", b"b")
 
     source = query().recentProgress[-1]["sources"][0]
@@ -74,7 +74,7 @@ def test_offsets_in_the_progress_are_positions(query, written):
     assert json.loads(source["latestOffset"])["pos"] == {"0": 128}
 
 
-def test_a_recording_that_appears_is_read_from_its_beginning(query, rows, written, request):
+def test_a_new_recording_is_read_from_its_beginning(query, rows, written, request):
     written.append(b"a")
     query(startingPosition="latest")
     second = request.getfixturevalue("second")
@@ -84,7 +84,7 @@ def test_a_recording_that_appears_is_read_from_its_beginning(query, rows, writte
     assert rows() == (2, 2, 128)
 
 
-def test_a_new_query_begins_where_it_is_told(query, rows, written):
+def test_a_new_query_begins_at_its_starting_position(query, rows, written):
     written.append(b"a", b"b", b"c")
 
     query(startingPosition='{"0": 128}')
@@ -92,7 +92,7 @@ def test_a_new_query_begins_where_it_is_told(query, rows, written):
     assert rows() == (1, 1, 192)
 
 
-def test_a_lease_says_how_far_the_query_is(query, written):
+def test_a_lease_has_the_committed_position(query, written):
     written.append(b"a")
     query(consumerName="billing")
     written.append(b"b")
@@ -101,7 +101,7 @@ def test_a_lease_says_how_far_the_query_is(query, written):
     lease = json.loads((written.store.folder / "consumers/billing.json").read_text())
 
     assert lease["name"] == "billing"
-    assert lease["positions"] == {"0": 64}  # what was committed last, and never the last batch of a run
+    assert lease["positions"] == {"0": 64}  # the last commit, which never covers the last batch of a run
 
 
 def test_the_checkpoint_of_another_archive_is_refused(spark, query, written, tmp_path):
@@ -118,7 +118,7 @@ def test_the_checkpoint_of_another_archive_is_refused(spark, query, written, tmp
         query(archive=str(other.store.folder))
 
 
-def test_an_archive_that_went_back_is_refused(query, written):
+def test_an_archive_restored_from_an_older_copy_is_refused(query, written):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     written.append(b"a", b"b")
@@ -129,7 +129,7 @@ def test_an_archive_that_went_back_is_refused(query, written):
         query()
 
 
-def test_a_purged_position_fails_the_query_or_is_left_out(query, rows, written):
+def test_a_purged_position_fails_the_query_or_is_skipped(query, rows, written):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     from aeron_core.recording.catalogue import update_descriptor  # noqa: PLC0415
@@ -149,7 +149,7 @@ def test_a_purged_position_fails_the_query_or_is_left_out(query, rows, written):
     assert rows() == (1 + 409, 410, written.position - 96)
 
 
-def test_a_running_query_takes_what_comes(spark, written):
+def test_a_running_query_reads_new_messages(spark, written):
     stream = spark.readStream.format("aeron").load(str(written.store.folder))
     running = stream.writeStream.format("memory").queryName("live").start()
     try:
@@ -161,7 +161,7 @@ def test_a_running_query_takes_what_comes(spark, written):
         running.stop()
 
 
-def test_a_query_that_waits_for_more_is_asked_not_too_often(written, monkeypatch):
+def test_a_query_that_waits_for_more_data_polls_slowly(written, monkeypatch):
     options = SourceOptions.parse({"path": str(written.store.folder), "minBytesPerTrigger": "1k"})
     reader = StreamReader(options, ("payload",))
     start = reader.initialOffset()
@@ -173,7 +173,7 @@ def test_a_query_that_waits_for_more_is_asked_not_too_often(written, monkeypatch
     assert pauses == [0.04]
 
 
-def test_little_waits_for_more_or_for_the_delay(spark, written):
+def test_small_batches_wait_for_more_data_or_the_delay(spark, written):
     stream = (
         spark.readStream.format("aeron").option("minBytesPerTrigger", "1k").option("maxTriggerDelay", "1h")
     ).load(str(written.store.folder))

@@ -26,7 +26,7 @@ def out(tmp_path):
 
 @pytest.fixture
 def copy(spark, written, out, tmp_path):
-    """Return a function that copies what is there into a recording, as a streaming query with a checkpoint."""
+    """Return a function that copies the existing data into a recording, by a streaming query with a checkpoint."""
 
     def run(**options):
         stream = (
@@ -51,7 +51,7 @@ def copy(spark, written, out, tmp_path):
 
 @pytest.fixture
 def payloads(spark):
-    """Return a function that gives the payloads of an archive in the order of their positions."""
+    """Return a function that returns the payloads of an archive in the order of positions."""
 
     def read(archive):
         frame = spark.read.format("aeron").load(str(archive)).orderBy("recording_id", "position")
@@ -81,7 +81,7 @@ def test_rows_become_a_recording(spark, out, payloads):
     ] == list(range(100))
 
 
-def test_text_may_be_called_value_as_in_kafka(spark, out, payloads):
+def test_the_message_column_can_be_named_value_as_in_kafka(spark, out, payloads):
     spark.range(3).selectExpr("CAST(id AS STRING) AS value").coalesce(1).write.format("aeron").mode(
         "append"
     ).save(str(out))
@@ -89,7 +89,7 @@ def test_text_may_be_called_value_as_in_kafka(spark, out, payloads):
     assert payloads(out) == [b"0", b"1", b"2"]
 
 
-def test_a_stream_is_copied_once_over_restarts(copy, payloads, written, out):
+def test_a_stream_is_copied_exactly_once_across_restarts(copy, payloads, written, out):
     for _ in range(3):
         written.fill_term(100)
     copy()
@@ -101,7 +101,7 @@ def test_a_stream_is_copied_once_over_restarts(copy, payloads, written, out):
     assert not list((out / "staging").rglob("*.arrow"))
 
 
-def test_a_batch_that_spark_commits_again_is_there_once(copy, payloads, written, out, tmp_path):
+def test_a_batch_committed_twice_is_written_once(copy, payloads, written, out, tmp_path):
     for _ in range(3):
         written.fill_term(100)
     copy()
@@ -126,7 +126,7 @@ def test_a_batch_that_spark_commits_again_is_there_once(copy, payloads, written,
         ("CAST(NULL AS STRING) AS payload", "column payload is null in 2 rows"),
     ],
 )
-def test_rows_that_are_no_messages_are_refused(spark, out, query, message):
+def test_rows_without_a_message_are_refused(spark, out, query, message):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     frame = spark.range(2).selectExpr(*[part.strip() for part in query.split(",")]).coalesce(1)
@@ -143,7 +143,7 @@ def payloads_of(out):
     return Archive.open(out).recordings() if (out / "archive.json").exists() else []
 
 
-def test_overwriting_is_refused(spark, out):
+def test_overwrite_is_refused(spark, out):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     with pytest.raises(PySparkException, match="mode overwrite: must be append"):
@@ -153,7 +153,7 @@ def test_overwriting_is_refused(spark, out):
 
 
 class Query:
-    """The calls that Spark makes for a query, in one process."""
+    """The calls of Spark for a query, in one process."""
 
     def __init__(self, **options):
         self.options = SinkOptions.parse(options)
@@ -172,7 +172,7 @@ def archived(out):
     return Query(archive=str(out))
 
 
-def test_a_commit_that_fails_after_it_has_published_is_not_repeated_or_taken_back(
+def test_a_commit_that_fails_after_writing_is_neither_repeated_nor_undone(
     archived, out, payloads, monkeypatch
 ):
     def fail(staged):
@@ -190,20 +190,20 @@ def test_a_commit_that_fails_after_it_has_published_is_not_repeated_or_taken_bac
     assert payloads(out) == [b"a", b"b", b"c"]
 
 
-def test_partitions_are_appended_in_their_order_and_failed_tasks_left_out(archived, out, payloads):
+def test_partitions_are_appended_in_order_without_failed_tasks(archived, out, payloads):
     archived.commit(0, archived.stage(0, 1, b"b"), None, archived.stage(0, 0, b"a"), archived.stage(0, 2))
 
     assert payloads(out) == [b"a", b"b"]
 
 
-def test_what_tasks_have_left_that_died_goes_with_a_later_batch(archived, out):
+def test_files_of_dead_tasks_are_deleted_with_a_later_batch(archived, out):
     archived.stage(0, 0, b"never asked for")
     archived.commit(1, archived.stage(1, 0, b"a"))
 
     assert not list((out / "staging").rglob("*.arrow"))
 
 
-def test_a_batch_without_rows_is_no_recording(archived, out):
+def test_a_batch_without_rows_creates_no_recording(archived, out):
     archived.commit(0)
 
     assert not out.exists()
@@ -211,7 +211,7 @@ def test_a_batch_without_rows_is_no_recording(archived, out):
 
 @pytest.fixture
 def published(driver):
-    """Return a function that gives a query which publishes, and the messages that a subscription has received."""
+    """Return functions that create a publishing query, and read the messages of a subscription."""
     with connect(driver.aeron_dir) as aeron, aeron.add_subscription("aeron:ipc", 7) as subscription:
 
         def make(**options):
@@ -222,7 +222,7 @@ def published(driver):
                 def take(buffer, header):
                     received.append((bytes(buffer), header.reserved_value, header.session_id))
 
-                # Each job has an image of its own, of which the subscription hears a little later.
+                # Each job has its own image, which appears a little later.
                 deadline_s = time.monotonic() + 10
                 while subscription.poll(take, 100) or len(received) < count:
                     assert time.monotonic() < deadline_s, received
@@ -252,7 +252,7 @@ def test_rows_are_published_with_batch_and_sequence(published):
     ]
 
 
-def test_a_repetition_has_the_same_values(published):
+def test_a_repeated_batch_has_the_same_reserved_values(published):
     query, read = published()
 
     query.commit(3, query.stage(3, 0, b"a", b"b"))
@@ -261,7 +261,7 @@ def test_a_repetition_has_the_same_values(published):
     assert read()[:2] == read()[2:]
 
 
-def test_one_job_after_the_other_publishes_on_a_channel(published):
+def test_consecutive_jobs_publish_on_a_channel(published):
     query, read = published()
 
     for payload in (b"a", b"b"):
@@ -272,7 +272,7 @@ def test_one_job_after_the_other_publishes_on_a_channel(published):
     assert sorted(payload for payload, *_ in read(2)) == [b"a", b"b"]
 
 
-def test_a_query_that_has_run_for_years_goes_on(published):
+def test_a_query_with_a_large_batch_id_continues(published):
     query, read = published()
 
     query.commit(2**31 - 1, query.stage(2**31 - 1, 0, b"a"))
@@ -280,10 +280,10 @@ def test_a_query_that_has_run_for_years_goes_on(published):
     assert read()[0][1] == (2**31 - 1) << 32
 
 
-def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driver):
+def test_another_process_of_the_query_continues_the_same_session(published, driver):
     query, read = published()
     query.commit(3, query.stage(3, 0, b"a"))
-    # What a process knows that Spark has killed, or keeps for other work.
+    # The state of a process that Spark killed, or reuses.
     before = dict(publishing._publications), dict(publishing._clients)
     publishing._publications.clear()
     publishing._clients.clear()
@@ -296,7 +296,7 @@ def test_another_process_of_the_query_goes_on_in_the_same_stream(published, driv
         resource.close()
 
 
-def test_a_header_says_query_batch_partition_and_sequence(published):
+def test_a_header_contains_query_batch_partition_and_sequence(published):
     query, read = published(dedupe="header")
 
     query.commit(3, query.stage(3, 5, b"a"))
@@ -306,7 +306,7 @@ def test_a_header_says_query_batch_partition_and_sequence(published):
     assert (header, payload[24:], reserved_value) == ((publishing.query_hash("query-1"), 3, 5, 0), b"a", 0)
 
 
-def test_nobody_there_is_said_and_nothing_is_lost(driver):
+def test_a_missing_subscriber_is_reported_and_no_row_is_lost(driver):
     query = Query(channel="aeron:ipc", streamid="8", aerondir=str(driver.aeron_dir), connecttimeout="100ms")
     staged = query.stage(0, 0, b"a")
 
@@ -316,7 +316,7 @@ def test_nobody_there_is_said_and_nothing_is_lost(driver):
     assert Path(staged.path).exists()
 
 
-def test_over_udp_a_commit_waits_until_all_was_sent(driver):
+def test_over_udp_a_commit_waits_until_everything_is_sent(driver):
     with (
         connect(driver.aeron_dir) as aeron,
         aeron.add_subscription("aeron:udp?endpoint=127.0.0.1:0", 7) as receiver,
@@ -329,7 +329,7 @@ def test_over_udp_a_commit_waits_until_all_was_sent(driver):
         assert sent == 128
 
 
-def test_a_subscriber_that_does_not_read_ends_the_commit_and_the_rows_stay(driver):
+def test_a_subscriber_that_does_not_read_fails_the_commit_and_the_rows_stay(driver):
     channel = "aeron:ipc?term-length=64k"
     with connect(driver.aeron_dir) as aeron, aeron.add_subscription(channel, 9):
         query = Query(channel=channel, streamid="9", aerondir=str(driver.aeron_dir), connecttimeout="300ms")
@@ -343,7 +343,7 @@ def test_a_subscriber_that_does_not_read_ends_the_commit_and_the_rows_stay(drive
     assert Path(staged.path).exists()
 
 
-def test_what_spark_hands_over_of_its_own_is_no_option():
+def test_options_added_by_spark_are_ignored():
     given = {"path": "/a", "checkpointLocation": "/c", "queryName": "copy"}
 
     assert SinkOptions.parse(given) == SinkOptions.parse({"archive": "/a"})

@@ -1,4 +1,4 @@
-"""Acknowledgements, written and read."""
+"""Encoding and parsing of acknowledgements."""
 
 import plain_codec
 import pytest
@@ -15,7 +15,7 @@ SEQUENCES = [0, 1, 2048, 2**31 - 1, 2**31, 2**32 - 1]
 
 @pytest.mark.parametrize("version", [b"1", b"2"])
 @pytest.mark.parametrize("sequence", SEQUENCES)
-def test_an_acknowledgement_is_written_as_six_bytes(version, sequence):
+def test_an_acknowledgement_is_encoded_in_six_bytes(version, sequence):
     buffer = AtomicBuffer.allocate(8)
 
     assert encode_ack(buffer, 1, version[0], sequence) == 6
@@ -31,7 +31,7 @@ def test_an_acknowledgement_is_never_written_past_the_end():
 
 @pytest.mark.parametrize("version", [b"1", b"2"])
 @pytest.mark.parametrize("sequence", SEQUENCES)
-def test_an_acknowledgement_is_read_once_it_is_whole(version, sequence):
+def test_an_acknowledgement_is_parsed_once_it_is_complete(version, sequence):
     parser = AckParser()
     frame = plain_codec.ack(sequence, version)
 
@@ -43,7 +43,7 @@ def test_an_acknowledgement_is_read_once_it_is_whole(version, sequence):
 
 
 @given(st.lists(st.tuples(st.sampled_from([b"1", b"2"]), st.integers(0, 2**32 - 1))), st.integers(1, 20))
-def test_acknowledgements_are_read_in_their_order_however_they_are_cut(acks, step):
+def test_acknowledgements_are_parsed_in_order_however_they_are_split(acks, step):
     stream = b"".join(plain_codec.ack(sequence, version) for version, sequence in acks)
     parser = AckParser()
     found = []
@@ -64,7 +64,7 @@ def test_acknowledgements_are_read_in_their_order_however_they_are_cut(acks, ste
     (b"2W", "frame type 0x57: not one that this end is sent"),
     (b"1J\0\0\0\1", "frame type 0x4a: not one that this end is sent"),
 ])  # fmt: skip
-def test_anything_else_is_a_fault_as_soon_as_it_is_seen(answer, text):
+def test_anything_else_is_a_fault_at_its_first_wrong_byte(answer, text):
     parser = AckParser()
 
     assert parser.parse(AtomicBuffer(answer), 0, len(answer)) == 0

@@ -1,4 +1,4 @@
-"""Windows and events, taken out of what a writer sends."""
+"""Parsing of windows and events."""
 
 import random
 import zlib
@@ -20,7 +20,7 @@ J3 = json_event(3, b"[]")
 D1 = data_event(1, [(b"line", b'a "b"\n'), (b"line", b""), (b"", b"\xff\xe2\x82\xac")])
 D2 = data_event(2, [])
 
-#: What writers send, and what the reference's probes have sent to readers.
+#: Input as sent by writers, and by the probes that were sent to other readers.
 STREAMS = {
     "plain": window(2) + J1 + J2,
     "compressed": window(2) + compressed(J1 + J2),
@@ -45,7 +45,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_says_the_same_wherever_it_is_cut(new_reader, name):
+def test_the_result_does_not_depend_on_where_input_is_split(new_reader, name):
     stream = STREAMS[name]
     expected = plain_codec.read(stream)
 
@@ -58,7 +58,7 @@ def test_a_stream_says_the_same_wherever_it_is_cut(new_reader, name):
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_stream_may_come_byte_by_byte(new_reader, name):
+def test_input_can_arrive_byte_by_byte(new_reader, name):
     reader = new_reader()
 
     reader.feed_pieces(bytes([byte]) for byte in STREAMS[name])
@@ -67,7 +67,7 @@ def test_a_stream_may_come_byte_by_byte(new_reader, name):
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_a_sink_without_room_is_offered_the_same_again(new_reader, name):
+def test_a_blocked_sink_is_offered_the_same_item_again(new_reader, name):
     stream = STREAMS[name]
     expected = plain_codec.read(stream)
     reader = new_reader()
@@ -86,7 +86,7 @@ def test_a_sink_without_room_is_offered_the_same_again(new_reader, name):
     assert (reader.calls, reader.rest) == (expected, b"")
 
 
-def test_events_that_are_inflated_go_on_without_another_byte(new_reader):
+def test_inflated_events_continue_without_new_input(new_reader):
     reader = new_reader()
     reader.room = 1
     stream = compressed(J1 + J2 + J3)
@@ -117,7 +117,7 @@ def test_events_that_are_inflated_go_on_without_another_byte(new_reader):
         (compressed(J1)[:6], 1),
     ],
 )
-def test_it_says_how_many_bytes_the_next_step_needs_at_least(new_reader, stream, wanted):
+def test_the_minimum_number_of_missing_bytes_is_reported(new_reader, stream, wanted):
     reader = new_reader()
 
     done = reader.feed(stream)
@@ -126,7 +126,7 @@ def test_it_says_how_many_bytes_the_next_step_needs_at_least(new_reader, stream,
     assert done == (6 if stream[1:2] == b"C" and len(stream) >= 6 else 0)
 
 
-def test_what_a_c_frame_holds_is_used_as_it_comes(new_reader):
+def test_the_content_of_a_c_frame_is_parsed_as_it_arrives(new_reader):
     stream = compressed(b"".join(json_event(n, random.Random(n).randbytes(200)) for n in range(100)))
     reader = new_reader()
 
@@ -137,7 +137,7 @@ def test_what_a_c_frame_holds_is_used_as_it_comes(new_reader):
     assert len(reader.calls) == 100
 
 
-def test_a_d_frame_is_scanned_once_however_it_is_cut(new_reader):
+def test_a_d_frame_is_scanned_once_however_it_is_split(new_reader):
     frame = data_event(1, [(b"key%d" % n, b"value") for n in range(1000)])
     reader = new_reader()
 
@@ -147,7 +147,7 @@ def test_a_d_frame_is_scanned_once_however_it_is_cut(new_reader):
 
 
 @pytest.mark.parametrize("junk", [b"\0", b"1234567", bytes(100_000), b"2W\0\0\0\1", zlib.compress(J3)])
-def test_junk_behind_a_zlib_stream_is_passed_and_counted(new_reader, junk):
+def test_junk_after_a_zlib_stream_is_skipped_and_counted(new_reader, junk):
     stream = envelope(zlib.compress(J1) + junk) + J2
 
     for at in {0, 1, 7, len(stream) - len(J2) - len(junk), len(stream) - len(J2) - 1, len(stream)}:
@@ -157,7 +157,7 @@ def test_junk_behind_a_zlib_stream_is_passed_and_counted(new_reader, junk):
         assert reader.parser.junk_length == len(junk)
 
 
-def test_bytes_that_came_out_are_counted(new_reader):
+def test_inflated_bytes_are_counted(new_reader):
     reader = new_reader()
 
     reader.feed(compressed(J1 + J2) + J3 + compressed(J3))
@@ -165,7 +165,7 @@ def test_bytes_that_came_out_are_counted(new_reader):
     assert reader.parser.inflated_length == len(J1 + J2 + J3)
 
 
-def test_nested_c_is_read_where_it_is_allowed(new_reader):
+def test_nested_c_frames_are_parsed_up_to_the_limit(new_reader):
     stream = compressed(J1 + compressed(J2 + compressed(window(1)) + compressed(D1)) + J3)
     expected = plain_codec.read(stream)
 
@@ -176,7 +176,7 @@ def test_nested_c_is_read_where_it_is_allowed(new_reader):
         assert reader.budget.used == 0
 
 
-def test_a_sink_without_room_holds_up_nested_c(new_reader):
+def test_a_blocked_sink_suspends_nested_c_frames(new_reader):
     stream = compressed(J1 + compressed(J2 + compressed(window(1)) + compressed(D1)) + J3)
     reader = new_reader(max_nesting=3)
     reader.room = 0
@@ -236,7 +236,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("stream", "limits", "fault", "text"), FAULTS, ids=[row[3][:40] for row in FAULTS])
-def test_what_cannot_be_is_a_fault_wherever_it_is_cut(new_reader, stream, limits, fault, text):
+def test_malformed_input_is_a_fault_wherever_it_is_split(new_reader, stream, limits, fault, text):
     for at in {0, 1, 2, 6, 7, 10, 11, len(stream) - 1, len(stream)}:
         reader = new_reader(**limits)
         reader.feed_pieces([stream[:at], stream[at:]])
@@ -244,7 +244,7 @@ def test_what_cannot_be_is_a_fault_wherever_it_is_cut(new_reader, stream, limits
         assert reader.text.startswith(text)
 
 
-def test_what_came_before_a_fault_was_handed_on(new_reader):
+def test_events_before_a_fault_are_delivered(new_reader):
     reader = new_reader()
 
     reader.feed(window(2) + J1 + J2 + b"3W\0\0\0\1")
@@ -278,7 +278,7 @@ def test_bytes_outside_of_the_buffer_are_refused(new_reader):
         new_reader().parser.parse(AtomicBuffer(b"2W"), 1, 2)
 
 
-def test_every_fault_has_words():
+def test_every_fault_has_a_message():
     reasons = [value for name, value in vars(faults).items() if name.isupper()]
 
     assert len({fault_text(reason, 3, 2) for reason in reasons}) == len(reasons)
@@ -292,7 +292,7 @@ def test_every_fault_has_words():
         ({"max_ratio": 0}, "max_ratio=0: must be from 1 to 1032"),
     ],
 )
-def test_impossible_limits_are_refused(limits, message):
+def test_limits_out_of_range_are_refused(limits, message):
     with pytest.raises(ValueError, match=message):
         FrameLimits(**limits)
 
@@ -322,7 +322,7 @@ nested = st.recursive(
 @given(
     st.lists(nested, max_size=4).map(b"".join), st.lists(st.integers(1, 50), max_size=30), st.integers(0, 3)
 )
-def test_any_stream_says_what_a_plain_codec_reads(new_reader, stream, cuts, room):
+def test_any_input_yields_the_result_of_the_plain_codec(new_reader, stream, cuts, room):
     reader = new_reader(max_nesting=4)
     reader.room = room
     at = 0

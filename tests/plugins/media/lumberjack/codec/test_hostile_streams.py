@@ -1,4 +1,4 @@
-"""Whatever a writer sends: no crash, no exception, memory bounded, the same outcome however it is cut."""
+"""Hostile input: no crash, no exception, bounded memory, and an outcome independent of splits."""
 
 import os
 import random
@@ -13,12 +13,12 @@ from plain_codec import compressed, data_event, envelope, json_event, window
 
 EXAMPLES = int(os.environ.get("AERON_CORE_FUZZ_EXAMPLES", "200"))
 MIB = 1 << 20
-#: What a C frame may hold beside an event: the state of its zlib stream, a piece, and a spare of each.
+#: Memory of a C frame in addition to an event: the state of its zlib stream, a piece, and a spare of each.
 HELD = 256 * 1024
 
 
 def deflated_zeros(prefix, length):
-    """Return a zlib stream of `prefix` and `length` zeros, without ever holding them."""
+    """Return a zlib stream of `prefix` and `length` zeros, without allocating these."""
     stream = zlib.compressobj(9)
     piece = bytes(MIB)
     pieces = [prefix, *[piece] * (length // MIB), bytes(length % MIB)]
@@ -29,7 +29,7 @@ def event_of_zeros(length):
     return deflated_zeros(b"2J" + struct.pack(">II", 1, length), length)
 
 
-def test_an_event_that_is_inflated_from_next_to_nothing_is_refused_by_its_length(new_reader):
+def test_a_long_event_inflated_from_few_bytes_is_refused_by_its_length(new_reader):
     reader = new_reader()
 
     reader.feed(envelope(event_of_zeros(150 * MIB)))
@@ -47,7 +47,7 @@ def test_an_event_that_is_inflated_from_next_to_nothing_is_refused_by_its_length
         window(1) + data_event(1, [(b"k", bytes(900))])[:-20],
     ],
 )
-def test_a_parser_for_the_next_connection_holds_nothing(new_reader, data):
+def test_a_reset_parser_holds_no_memory(new_reader, data):
     reader = new_reader(max_nesting=2)
     for _ in range(2):
         reader.feed(data)
@@ -58,7 +58,7 @@ def test_a_parser_for_the_next_connection_holds_nothing(new_reader, data):
         assert reader.budget.used == 0
 
 
-def test_a_few_bytes_that_inflate_twice_cost_little(new_reader):
+def test_few_bytes_that_inflate_twice_cost_little(new_reader):
     bomb = compressed(envelope(event_of_zeros(150 * MIB)), level=9)
     assert len(bomb) < 1000
 
@@ -69,7 +69,7 @@ def test_a_few_bytes_that_inflate_twice_cost_little(new_reader):
         assert reader.most_used < MIB
 
 
-def test_many_events_that_inflate_from_next_to_nothing_are_refused_by_their_ratio(new_reader):
+def test_many_events_inflated_from_few_bytes_are_refused_by_their_ratio(new_reader):
     event = json_event(0, bytes(65_526))
     stream = zlib.compressobj(9)
     bomb = b"".join(stream.compress(event) for _ in range(2000)) + stream.flush()
@@ -83,7 +83,7 @@ def test_many_events_that_inflate_from_next_to_nothing_are_refused_by_their_rati
     assert reader.most_used < 2 * HELD
 
 
-def test_what_nested_frames_inflate_to_counts_against_what_came_off_the_wire(new_reader):
+def test_the_ratio_of_nested_frames_is_relative_to_received_bytes(new_reader):
     inner = compressed(json_event(0, bytes(65_000)), level=9)
     bomb = compressed(inner * 5000, level=9)
 
@@ -94,7 +94,7 @@ def test_what_nested_frames_inflate_to_counts_against_what_came_off_the_wire(new
     assert len(reader.calls) < 100
 
 
-def test_what_a_c_frame_inflates_to_is_bounded(new_reader):
+def test_the_inflated_length_of_a_c_frame_is_limited(new_reader):
     lines = [json_event(n, b"%0200d" % n) for n in range(20_000)]
 
     reader = new_reader(max_inflated_length=MIB)
@@ -105,7 +105,7 @@ def test_what_a_c_frame_inflates_to_is_bounded(new_reader):
     assert reader.most_used < HELD
 
 
-def test_no_more_is_inflated_than_a_sink_without_room_needs(new_reader):
+def test_a_blocked_sink_stops_inflation(new_reader):
     stream = compressed(b"".join(json_event(n, b"%0200d" % n) for n in range(50_000)))
     reader = new_reader()
     reader.room = 10
@@ -117,7 +117,7 @@ def test_no_more_is_inflated_than_a_sink_without_room_needs(new_reader):
     assert len(reader.rest) > len(stream) // 2
 
 
-def test_a_long_event_costs_memory_only_as_it_comes(new_reader):
+def test_a_long_event_costs_memory_only_as_it_arrives(new_reader):
     event = random.Random(1).randbytes(4 * MIB)
     stream = compressed(json_event(1, event))
     reader = new_reader()
@@ -130,7 +130,7 @@ def test_a_long_event_costs_memory_only_as_it_comes(new_reader):
     assert reader.budget.used == 0
 
 
-def test_a_writer_that_takes_its_time_within_a_c_frame_costs_little_meanwhile(new_reader):
+def test_a_writer_that_pauses_within_a_c_frame_costs_little_memory(new_reader):
     stream = zlib.compressobj()
     pieces = [
         stream.compress(json_event(n, b"%0200d" % n)) + stream.flush(zlib.Z_SYNC_FLUSH) for n in range(100)
@@ -144,7 +144,7 @@ def test_a_writer_that_takes_its_time_within_a_c_frame_costs_little_meanwhile(ne
         assert reader.budget.used < 100_000
 
 
-def test_junk_behind_a_zlib_stream_costs_no_memory(new_reader):
+def test_junk_after_a_zlib_stream_costs_no_memory(new_reader):
     reader = new_reader()
 
     reader.feed(envelope(zlib.compress(json_event(1, b"{}")) + bytes(100))[:-1])
@@ -153,7 +153,7 @@ def test_junk_behind_a_zlib_stream_costs_no_memory(new_reader):
     assert (reader.rest, reader.budget.used) == (b"", 0)
 
 
-def test_a_declared_length_alone_costs_nothing(new_reader):
+def test_a_declared_length_alone_costs_no_memory(new_reader):
     reader = new_reader(max_event_length=2**31 - 1, max_frame_length=2**31 - 1)
 
     reader.feed(compressed(json_event(1, bytes(2**16)))[:40] + b"")
@@ -166,7 +166,7 @@ def test_a_declared_length_alone_costs_nothing(new_reader):
 
 
 @pytest.mark.parametrize("budget", [0, 50_000, 100_000, 160_000, 400_000])
-def test_a_budget_that_is_spent_ends_the_connection_with_its_number(new_reader, budget):
+def test_an_exhausted_budget_ends_the_connection_with_its_limit(new_reader, budget):
     reader = new_reader(budget=budget)
     long_event = json_event(1, random.Random(1).randbytes(500_000))
 
@@ -177,7 +177,7 @@ def test_a_budget_that_is_spent_ends_the_connection_with_its_number(new_reader, 
     assert reader.most_used <= budget
 
 
-def test_a_parser_that_is_dropped_within_a_frame_gives_its_memory_back(new_reader):
+def test_a_parser_deleted_within_a_frame_frees_its_memory(new_reader):
     reader = new_reader()
     reader.feed(compressed(json_event(1, random.Random(1).randbytes(500_000)))[:300_000])
     budget = reader.budget
@@ -223,7 +223,7 @@ def outcome(reader):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_hostile_mutations_end_the_same_however_they_are_presented(new_reader, seed):
+def test_the_outcome_of_hostile_mutations_does_not_depend_on_splits(new_reader, seed):
     chance = random.Random(seed)
     for _ in range(EXAMPLES // 4):
         data = mutated(chance)
@@ -248,7 +248,7 @@ def test_hostile_mutations_end_the_same_however_they_are_presented(new_reader, s
         if faults.BROKEN_COMPRESSION not in {whole.fault, cut.fault}:
             assert outcome(whole)[:2] == outcome(cut)[:2]
         else:
-            # How much comes out of a broken stream before that is seen depends on how it was cut.
+            # The output of a broken stream before the error depends on the split.
             assert min(whole.fault, cut.fault) != 0 != max(whole.fault, cut.fault)
             common = min(len(whole.calls), len(cut.calls))
             assert whole.calls[:common] == cut.calls[:common]
@@ -260,7 +260,7 @@ def test_hostile_mutations_end_the_same_however_they_are_presented(new_reader, s
         b"".join
     )
 )
-def test_hostile_bytes_are_read_or_refused(new_reader, data):
+def test_hostile_bytes_are_parsed_or_refused(new_reader, data):
     reader = new_reader(budget=MIB, max_nesting=2)
 
     reader.feed(data)

@@ -1,4 +1,4 @@
-"""Bytes as the inside of a JSON string."""
+"""Bytes as the content of a JSON string."""
 
 import json
 
@@ -22,7 +22,7 @@ def expected(source):
 
 
 @pytest.mark.parametrize("value", range(256))
-def test_each_byte_becomes_what_json_writes(value):
+def test_each_byte_is_encoded_as_by_json(value):
     for source in (
         bytes([value]),
         bytes([97, value, 98]),
@@ -33,7 +33,7 @@ def test_each_byte_becomes_what_json_writes(value):
 
 
 @pytest.mark.parametrize("first", range(0xC0, 0x100))
-def test_only_what_is_utf8_stays(first):
+def test_only_valid_utf8_is_copied(first):
     for second in (0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0):
         for tail in (b"", b"\x80", b"\x80\x80", b"\x80\x80\x80", b'"', b"\x80\n", b"\xe2\x82\xac"):
             source = bytes([first, second]) + tail
@@ -41,11 +41,11 @@ def test_only_what_is_utf8_stays(first):
 
 
 @given(st.one_of(st.binary(), st.text().map(str.encode)))
-def test_any_bytes_become_what_json_writes(source):
+def test_any_bytes_are_encoded_as_by_json(source):
     assert escaped(source) == expected(source)
 
 
-def test_a_queue_without_room_is_left_as_it_is():
+def test_a_full_queue_is_not_changed():
     queue = ByteQueue(MemoryBudget(1 << 20), 5)
 
     assert append_json_text(AtomicBuffer(b"\0"), 0, 1, queue) == 0

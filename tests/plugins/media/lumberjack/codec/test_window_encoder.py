@@ -1,4 +1,4 @@
-"""Windows as a writer sends them."""
+"""Encoding of windows."""
 
 import itertools
 import json
@@ -39,7 +39,7 @@ def add_pieces(encoder, pieces):
 
 
 def sent(encoder):
-    """Return what is ready, and take it away."""
+    """Return and consume the bytes that are ready."""
     data = encoder.block.to_bytes()[: encoder.ready]
     encoder.consume(len(data))
     return data
@@ -62,7 +62,7 @@ def events(count, seed=1):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("count", [1, 2, 50, 2048])
-def test_a_window_is_read_as_it_was_written(new_reader, level, count):
+def test_a_window_can_be_parsed_back(new_reader, level, count):
     payloads = events(count)
     encoder = new_encoder(compression=level)
 
@@ -78,7 +78,7 @@ def test_a_window_is_read_as_it_was_written(new_reader, level, count):
     assert reader.calls == window_of(payloads)
 
 
-def test_a_window_without_compression_is_w_and_j_frames():
+def test_an_uncompressed_window_is_w_and_j_frames():
     encoder = new_encoder(compression=0)
     payloads = events(3)
 
@@ -91,7 +91,7 @@ def test_a_window_without_compression_is_w_and_j_frames():
 
 
 @pytest.mark.parametrize("level", LEVELS[1:])
-def test_a_compressed_window_is_w_and_one_c_frame_of_j_frames_alone(level):
+def test_a_compressed_window_is_w_and_one_c_frame_of_j_frames(level):
     encoder = new_encoder(compression=level)
     payloads = events(2000)
 
@@ -108,7 +108,7 @@ def test_a_compressed_window_is_w_and_one_c_frame_of_j_frames_alone(level):
 
 
 @pytest.mark.parametrize("level", [1, 3, 6, 9])
-def test_what_cannot_be_packed_is_read_as_it_was_written_all_the_same(level):
+def test_incompressible_events_can_be_parsed_back(level):
     chance = random.Random(level)
     payloads = [b"{" + chance.randbytes(length) + b"}" for length in [0, 1, 100_000, 3, 70_000, 1_000_000]]
     encoder = new_encoder(compression=level)
@@ -121,7 +121,7 @@ def test_what_cannot_be_packed_is_read_as_it_was_written_all_the_same(level):
 
 
 @pytest.mark.parametrize("level", [0, 3])
-def test_windows_wait_one_behind_the_other_while_the_next_is_built(level):
+def test_finished_windows_queue_while_the_next_is_built(level):
     encoder = new_encoder(compression=level)
     first, second, third = events(10, seed=1), events(20, seed=2), events(700, seed=3)
 
@@ -134,7 +134,7 @@ def test_windows_wait_one_behind_the_other_while_the_next_is_built(level):
     data = b""
     for payload in third:
         add(encoder, payload)
-        # The socket takes a little now and then.
+        # The socket accepts a little now and then.
         taken = min(7, encoder.ready)
         data += encoder.block.to_bytes()[:taken]
         encoder.consume(taken)
@@ -144,7 +144,7 @@ def test_windows_wait_one_behind_the_other_while_the_next_is_built(level):
 
 
 @pytest.mark.parametrize("level", [0, 3])
-def test_a_window_without_events_is_none(level):
+def test_a_window_without_events_is_not_sent(level):
     encoder = new_encoder(compression=level)
     assert encoder.finish() == 0
 
@@ -156,7 +156,7 @@ def test_a_window_without_events_is_none(level):
 @pytest.mark.parametrize("level", [0, 3])
 @pytest.mark.parametrize("is_wrapping", [False, True])
 @given(cuts=st.lists(st.integers(0, 130), max_size=6))
-def test_an_event_may_come_in_pieces(level, is_wrapping, cuts):
+def test_an_event_can_be_added_in_pieces(level, is_wrapping, cuts):
     payload = b' \n{"a":"' + "ä€😀\n".encode() * 8 + b'"} '
     bounds = [0, *sorted(min(cut, len(payload)) for cut in cuts), len(payload)]
     pieces = [payload[begin:end] for begin, end in itertools.pairwise(bounds)]
@@ -187,7 +187,7 @@ def test_any_bytes_are_wrapped_as_a_json_object(payloads):
 
 
 @pytest.mark.parametrize("payload", [b"{}", b' {"a":1}', b'{"a":1}\r\n\t ', b"\n{\n}\n"])
-def test_a_json_object_may_stand_between_blanks(payload):
+def test_a_json_object_can_be_surrounded_by_white_space(payload):
     encoder = new_encoder()
 
     assert add(encoder, payload) == 1
@@ -199,7 +199,7 @@ def test_a_json_object_may_stand_between_blanks(payload):
 @pytest.mark.parametrize(
     "payload", [b"", b" ", b"[]", b"7", b"{", b"}", b'{"a":1},', b"text", b"\0{}", b"{}\0"]
 )
-def test_what_is_no_json_object_is_refused_and_leaves_the_window_as_it_was(level, payload):
+def test_a_payload_that_is_no_json_object_is_refused_without_changing_the_window(level, payload):
     encoder = new_encoder(compression=level)
     add(encoder, b'{"a":1}')
 
@@ -216,7 +216,7 @@ def test_what_is_no_json_object_is_refused_and_leaves_the_window_as_it_was(level
 
 @pytest.mark.parametrize("is_wrapping", [False, True])
 @pytest.mark.parametrize("level", [0, 3])
-def test_an_event_that_is_too_long_is_refused_and_leaves_the_window_as_it_was(level, is_wrapping):
+def test_an_event_that_is_too_long_is_refused_without_changing_the_window(level, is_wrapping):
     encoder = new_encoder(compression=level, is_wrapping=is_wrapping, max_event_length=100)
     add(encoder, b"{}")
     long_event = b"{" + bytes(99 if is_wrapping else 100) + b"}"
@@ -234,7 +234,7 @@ def test_an_event_that_is_too_long_is_refused_and_leaves_the_window_as_it_was(le
 
 @pytest.mark.parametrize("is_wrapping", [False, True])
 @pytest.mark.parametrize("level", [0, 3])
-def test_pieces_that_come_to_more_than_an_event_may_be_are_refused(level, is_wrapping):
+def test_pieces_that_exceed_the_maximum_event_are_refused(level, is_wrapping):
     encoder = new_encoder(compression=level, is_wrapping=is_wrapping, max_event_length=10_000)
     add(encoder, b"{}")
     piece = b"{" + bytes(3000) + b"}"
@@ -250,7 +250,7 @@ def test_pieces_that_come_to_more_than_an_event_may_be_are_refused(level, is_wra
 
 @pytest.mark.parametrize("is_wrapping", [False, True])
 @pytest.mark.parametrize("level", [0, 3])
-def test_an_event_without_an_end_is_forgotten_when_the_next_begins(level, is_wrapping):
+def test_an_unfinished_event_is_dropped_when_the_next_begins(level, is_wrapping):
     encoder = new_encoder(compression=level, is_wrapping=is_wrapping)
 
     encoder.begin_event(100)
@@ -266,7 +266,7 @@ def test_an_event_without_an_end_is_forgotten_when_the_next_begins(level, is_wra
 
 
 @pytest.mark.parametrize("is_wrapping", [False, True])
-def test_a_window_that_is_full_takes_no_more_events(is_wrapping):
+def test_a_full_window_takes_no_more_events(is_wrapping):
     encoder = new_encoder(max_window_length=1000, is_wrapping=is_wrapping)
     payload = b'{"a":"' + bytes(60).hex().encode() + b'"}'
     count = 0
@@ -283,7 +283,7 @@ def test_a_window_that_is_full_takes_no_more_events(is_wrapping):
     assert len(plain_codec.read(sent(encoder))) == count + 1 + 2
 
 
-def test_an_event_longer_than_a_window_has_one_of_its_own():
+def test_an_event_longer_than_a_window_gets_its_own():
     encoder = new_encoder(max_window_length=1000)
     long_event = b"{" + bytes(5000) + b"}"
 
@@ -295,7 +295,7 @@ def test_an_event_longer_than_a_window_has_one_of_its_own():
 
 
 @pytest.mark.parametrize("level", [0, 3])
-def test_an_event_that_was_begun_and_not_ended_is_not_sent(level):
+def test_an_unfinished_event_is_not_sent(level):
     encoder = new_encoder(compression=level)
     add(encoder, b'{"a":1}')
     encoder.begin_event(100)
@@ -307,7 +307,7 @@ def test_an_event_that_was_begun_and_not_ended_is_not_sent(level):
 
 
 @pytest.mark.parametrize("level", [0, 3, 9])
-def test_all_memory_is_given_back_when_nothing_is_to_be_sent(level):
+def test_all_memory_is_freed_when_nothing_is_to_be_sent(level):
     budget = MemoryBudget(1 << 24)
     encoder = WindowEncoder(EncoderParams(compression=level), budget)
     for payload in events(2000):
@@ -326,7 +326,7 @@ def test_all_memory_is_given_back_when_nothing_is_to_be_sent(level):
 
 
 @pytest.mark.parametrize("level", [0, 3])
-def test_a_reset_forgets_everything(level):
+def test_a_reset_drops_everything(level):
     budget = MemoryBudget(1 << 24)
     encoder = WindowEncoder(EncoderParams(compression=level), budget)
     for payload in events(500):
@@ -345,7 +345,7 @@ def test_a_reset_forgets_everything(level):
 
 @pytest.mark.parametrize("level", [0, 3])
 @pytest.mark.parametrize("limit", [0, 1000, 5000, 400_000, 700_000, 1_200_000])
-def test_a_budget_that_is_spent_never_spoils_what_is_sent(level, limit):
+def test_an_exhausted_budget_never_corrupts_sent_data(level, limit):
     budget = MemoryBudget(limit)
     encoder = WindowEncoder(EncoderParams(compression=level, is_wrapping=level == 0), budget)
     payload = b"{" + random.Random(3).randbytes(3000) + b"}"
@@ -372,7 +372,7 @@ def test_a_budget_that_is_spent_never_spoils_what_is_sent(level, limit):
     ({"max_window_length": 0}, "max_window_length=0: must be from 1 to"),
     ({"max_event_length": 1}, "max_event_length=1: must be from 2 to"),
 ])  # fmt: skip
-def test_impossible_params_are_refused(params, message):
+def test_params_out_of_range_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         EncoderParams(**params)
 

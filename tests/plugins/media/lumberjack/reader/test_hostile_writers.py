@@ -1,4 +1,4 @@
-"""Writers that send anything at all to a driver that listens, and what that costs it."""
+"""Hostile writers and the memory that they cost a listening driver."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = "|term-length=256k|max-memory=4m"
 
 
 class Target(Simulation):
-    """A driver with a subscriber that keeps up."""
+    """A driver with a fast subscriber."""
 
     def __init__(self, directory, keys=KEYS):
         super().__init__(directory, busy_step_ns=1 * MS, idle_step_ns=5 * MS)
@@ -39,7 +39,7 @@ class Target(Simulation):
         return self.driver.find_counter(f"lumberjack-{name}:").value
 
     def serves(self):
-        """Return whether a well-behaved writer is still acknowledged."""
+        """Return whether a well-behaved writer still gets acknowledgements."""
         writer = self.streams.dial(ADDRESS)
         writer.send(window(2) + compressed(json_event(1, b"{}") + json_event(2, b"{}")))
         self.run(200 * MS)
@@ -56,7 +56,7 @@ def target(tmp_path):
 
 
 def a_session(chance):
-    """Return what a well-behaved writer could send."""
+    """Return valid input of a writer."""
     frames = []
     for _ in range(chance.randint(1, 4)):
         count = chance.randint(0, 20)
@@ -76,7 +76,7 @@ def a_session(chance):
 
 
 def mutated(data, chance):
-    """Return the data with some bytes changed, gone, doubled or out of place."""
+    """Return the data with some bytes changed, removed, duplicated or moved."""
     damaged = bytearray(data)
     for _ in range(chance.randint(1, 4)):
         at = chance.randrange(len(damaged))
@@ -107,7 +107,7 @@ def test_a_driver_survives_hostile_writers(target):
             try:
                 sent = writer.send(data[:step])
             except OSError:
-                # Sent away, as it deserves.
+                # Disconnected by the driver, as expected.
                 break
             data = data[sent:]
             target.run(5 * MS)
@@ -121,7 +121,7 @@ def test_a_driver_survives_hostile_writers(target):
     assert target.most_memory <= 4 << 20
 
 
-def test_hostile_bombs_cost_no_more_than_a_piece_of_them(target):
+def test_compression_bombs_cost_at_most_one_piece(target):
     # 150 MB of one byte, in 146 kB.
     event = json_event(1, b'"' + bytes(150_000_000) + b'"')
     bomb = window(1) + envelope(zlib.compress(event, 9))
@@ -139,7 +139,7 @@ def test_hostile_bombs_cost_no_more_than_a_piece_of_them(target):
 
 
 @pytest.mark.parametrize("nesting", [1, 2, 4])
-def test_a_nested_hostile_bomb_costs_less_than_a_mebibyte(tmp_path, nesting):
+def test_a_nested_compression_bomb_costs_less_than_a_mebibyte(tmp_path, nesting):
     with Target(tmp_path, f"{KEYS}|max-nesting={nesting}") as target:
         once = envelope(zlib.compress(json_event(1, b'"' + bytes(150_000_000) + b'"'), 9))
         twice = envelope(zlib.compress(once, 9))
@@ -153,9 +153,9 @@ def test_a_nested_hostile_bomb_costs_less_than_a_mebibyte(tmp_path, nesting):
         assert target.serves()
 
 
-def test_what_hostile_writers_announce_costs_no_memory(tmp_path):
+def test_announced_lengths_of_hostile_writers_cost_no_memory(tmp_path):
     with Target(tmp_path, "|term-length=8m|max-memory=4m") as target:
-        # Each announces an event of 500 kB, and sends next to nothing of it.
+        # Each announces an event of 500 kB and sends only its first bytes.
         writers = [target.streams.dial(ADDRESS) for _ in range(20)]
         for writer in writers:
             writer.send(window(1) + b"2J\0\0\0\1\0\7\xa1\x20" + b"x")
@@ -164,7 +164,7 @@ def test_what_hostile_writers_announce_costs_no_memory(tmp_path):
         assert target.serves()
 
 
-def test_a_frame_that_there_is_never_memory_for_is_refused_by_the_limit(tmp_path):
+def test_a_frame_larger_than_the_budget_is_refused(tmp_path):
     with Target(tmp_path, "|max-memory=512k|term-length=8m") as target:
         data = window(1) + json_event(1, b'"' + b"x" * 900_000 + b'"')
         writer = target.streams.dial(ADDRESS)
@@ -184,7 +184,7 @@ def test_a_frame_that_there_is_never_memory_for_is_refused_by_the_limit(tmp_path
 
 
 @pytest.mark.parametrize("length", [450_000, 900_000])
-def test_a_compressed_event_that_there_is_never_memory_for_is_refused_by_the_limit(tmp_path, length):
+def test_a_compressed_event_larger_than_the_budget_is_refused(tmp_path, length):
     with Target(tmp_path, "|max-memory=512k|term-length=8m") as target:
         chance = random.Random(3)
         data = window(1) + compressed(json_event(1, b'"%s"' % chance.randbytes(length // 2).hex().encode()))

@@ -1,4 +1,4 @@
-"""What each probe of the page about the wire is answered, at once and byte by byte."""
+"""Answers to each probe of the wire documentation, sent at once and byte by byte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def nested(depth):
 
 PAIRS = [(b"line", b"l")]
 ONE, TWO = data_event(1, PAIRS), data_event(2, PAIRS)
-#: What each row of the table in docs/wire/lumberjack.md says.
+#: Expected answers: the rows of the table in docs/wire/lumberjack.md.
 TABLE = {
     "W2 J1 J2": (window(2) + events(1, 2), ack(2)),
     "W2 C(J1 J2)": (window(2) + compressed(events(1, 2)), ack(2)),
@@ -90,13 +90,13 @@ TABLE = {
 
 
 @pytest.mark.parametrize("row", TABLE)
-def test_what_writers_send_is_answered(reading, row):
+def test_probes_get_the_documented_answers(reading, row):
     sent, answered = TABLE[row]
     assert reading.say(reading.dial(), sent) == answered
 
 
 @pytest.mark.parametrize("row", TABLE)
-def test_the_page_of_the_wire_says_so(row):
+def test_the_documented_answers_are_those_of_this_table(row):
     page = (Path(__file__).parents[5] / "docs" / "wire" / "lumberjack.md").read_text(encoding="utf-8")
     assert f"| {row} | {_shown(TABLE[row][1])} |" in page
 
@@ -114,12 +114,12 @@ def _shown(answered):
 
 
 @pytest.mark.parametrize("row", [row for row, (_, answered) in TABLE.items() if GONE not in answered])
-def test_the_same_is_answered_however_it_is_cut(reading, row):
+def test_answers_do_not_depend_on_splits(reading, row):
     sent, answered = TABLE[row]
     writer = reading.dial()
     for index in range(len(sent)):
         writer.send(sent[index : index + 1])
         reading.run(3 * MS)
     reading.run()
-    # Later acknowledgements can be on their own then.
+    # Acknowledgements that were combined can be separate then.
     assert heard(writer)[-6:] == answered[-6:]

@@ -1,4 +1,4 @@
-"""Writers and a driver that listens, on a simulated network and a manual clock."""
+"""Writers and a listening driver, on a simulated network and a manual clock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAIRS = [(b"line", b"l")]
 ONE = data_event(1, PAIRS)
 
 
-def test_an_event_is_a_message_as_it_was_sent(reading):
+def test_an_event_becomes_an_identical_message(reading):
     writer = reading.dial()
     reading.say(writer, window(2) + events(41, payload=b'{ "a" : 1 }') + data_event(42, [(b"k", b"v")]))
     first, second = reading.events
@@ -31,7 +31,7 @@ def test_an_event_is_a_message_as_it_was_sent(reading):
     assert (second.payload, second.sequence) == (b'{"k":"v"}', 42)
 
 
-def test_a_connection_is_an_image_while_it_lasts(reading):
+def test_a_connection_has_an_image_while_it_is_open(reading):
     one, other = reading.dial(), reading.dial()
     reading.say(one, window(1) + events(1))
     reading.say(other, window(1) + events(1))
@@ -43,7 +43,7 @@ def test_a_connection_is_an_image_while_it_lasts(reading):
     assert [image.source_identity for image in subscription.images] == [str(other.address)]
 
 
-def test_who_connects_and_leaves_leaves_no_trace(reading):
+def test_a_connection_without_data_leaves_no_trace(reading):
     writer = reading.dial()
     reading.run()
     writer.close()
@@ -54,7 +54,7 @@ def test_who_connects_and_leaves_leaves_no_trace(reading):
     assert reading.counted("accepted") == 1
 
 
-def test_nothing_is_acknowledged_before_subscribers_have_passed_it(reading):
+def test_events_are_acknowledged_after_subscribers_consume_them(reading):
     writer = reading.dial()
     reading.say(writer, window(1) + events(1))
     reading.is_polling = False
@@ -66,7 +66,7 @@ def test_nothing_is_acknowledged_before_subscribers_have_passed_it(reading):
     assert reading.say(writer, b"", 1 * S) == ack(3)
 
 
-def test_the_slowest_of_several_subscribers_counts(reading):
+def test_the_slowest_subscriber_determines_acknowledgements(reading):
     late = reading.subscribe(7, client=reading.driver.connect())
     writer = reading.dial()
     assert reading.say(writer, window(1) + events(1)) == b""
@@ -87,12 +87,12 @@ def test_windows_can_be_acknowledged_in_part(tmp_path):
         assert reading.say(writer, events(2, 3)) == ack(3)
 
 
-def test_of_a_window_that_is_too_large_parts_are_acknowledged(tmp_path):
+def test_a_window_beyond_the_maximum_is_acknowledged_in_parts(tmp_path):
     with Reading(tmp_path, "|max-window=2") as reading:
         assert reading.say(reading.dial(), window(5) + events(1, 2, 3, 4, 5)) == ack(2) + ack(4) + ack(5)
 
 
-def test_a_writer_that_waits_is_told_that_somebody_is_there(reading):
+def test_a_waiting_writer_gets_keep_alives(reading):
     writer = reading.dial()
     reading.is_polling = False
     assert reading.say(writer, window(1) + events(1), 11 * S) == KEEP_ALIVE * 2
@@ -100,7 +100,7 @@ def test_a_writer_that_waits_is_told_that_somebody_is_there(reading):
     assert reading.say(writer, b"") == ack(1)
 
 
-def test_a_writer_is_told_so_only_when_it_has_waited(reading):
+def test_keep_alives_begin_only_after_the_interval(reading):
     writer = reading.dial()
     reading.say(writer, window(1) + events(1))
     reading.say(writer, b"", 30 * S)
@@ -109,21 +109,21 @@ def test_a_writer_is_told_so_only_when_it_has_waited(reading):
     assert reading.say(writer, b"", 2 * S) == KEEP_ALIVE
 
 
-def test_a_window_without_events_is_answered_by_itself(reading):
+def test_a_window_without_events_has_its_own_acknowledgement(reading):
     writer = reading.dial()
     reading.is_polling = False
-    # Of the windows that nothing announced, two and three would be acknowledged together.
+    # Implicit windows, two and three, would share an acknowledgement.
     reading.say(writer, window(1) + events(1, 2) + window(0) + events(3))
     reading.is_polling = True
     assert reading.say(writer, b"") == ack(1) + ack(2) + ack(0) + ack(3)
 
 
-def test_a_writer_of_version_1_is_told_nothing(reading):
+def test_a_writer_of_version_1_gets_no_keep_alives(reading):
     reading.is_polling = False
     assert reading.say(reading.dial(), window(1, b"1") + ONE, 11 * S) == b""
 
 
-def test_a_writer_of_version_1_may_be_told_too(tmp_path):
+def test_a_writer_of_version_1_gets_keep_alives_on_request(tmp_path):
     with Reading(tmp_path, "|keep-alive-v1=true|keep-alive=1s") as reading:
         reading.is_polling = False
         assert reading.say(reading.dial(), window(1, b"1") + ONE, 2500 * MS) == ack(0, b"1") * 2
@@ -136,7 +136,7 @@ def test_one_window_for_a_whole_connection_of_version_1_is_acknowledged_when_it_
     assert reading.say(writer, data_event(6, PAIRS), 1 * S) == ack(6, b"1")
 
 
-def test_what_a_writer_sends_last_is_acknowledged_though_it_has_ended(reading):
+def test_last_events_are_acknowledged_after_the_writer_ends(reading):
     writer = reading.dial()
     reading.is_polling = False
     writer.send(window(2) + compressed(events(1, 2)))
@@ -148,11 +148,11 @@ def test_what_a_writer_sends_last_is_acknowledged_though_it_has_ended(reading):
     assert heard(writer) == ack(2) + GONE
 
 
-def test_what_came_before_a_fault_is_acknowledged(reading):
+def test_events_before_a_fault_are_acknowledged(reading):
     assert reading.say(reading.dial(), window(1) + events(1) + b"2Z\0\0\0\0", 3 * S) == ack(1) + GONE
 
 
-def test_a_fault_is_kept_with_the_address_of_the_writer(reading):
+def test_a_fault_is_reported_with_the_address_of_the_writer(reading):
     writer = reading.dial()
     reading.say(writer, b"2Z\0\0\0\0", 5 * S)
     (error,) = reading.errors()
@@ -160,7 +160,7 @@ def test_a_fault_is_kept_with_the_address_of_the_writer(reading):
     assert reading.counted("rejects-malformed") == 1
 
 
-def test_a_window_that_is_not_gone_on_with_ends_the_connection(reading):
+def test_an_unfinished_window_ends_the_connection_after_the_timeout(reading):
     writer = reading.dial()
     assert reading.say(writer, window(5) + events(1, 2), 29 * S) == b""
     assert reading.say(writer, b"", 8 * S) == GONE
@@ -168,7 +168,7 @@ def test_a_window_that_is_not_gone_on_with_ends_the_connection(reading):
     assert "a window of 5 events lacked 3" in reading.errors()[0]
 
 
-def test_bytes_that_make_no_event_do_not_keep_a_connection_alive(reading):
+def test_bytes_without_a_complete_event_do_not_keep_a_connection_alive(reading):
     writer = reading.dial()
     reading.say(writer, window(1) + events(1, payload=b"x" * 1000)[:10])
     answered = b""
@@ -178,7 +178,7 @@ def test_bytes_that_make_no_event_do_not_keep_a_connection_alive(reading):
     assert answered == GONE
 
 
-def test_a_silent_connection_ends(reading):
+def test_an_idle_connection_is_closed(reading):
     writer = reading.dial()
     assert reading.say(writer, window(1) + events(1)) == ack(1)
     assert reading.say(writer, b"", 58 * S) == b""
@@ -186,7 +186,7 @@ def test_a_silent_connection_ends(reading):
     assert reading.errors() == []
 
 
-def test_a_connection_that_waits_for_its_subscribers_is_not_silent(reading):
+def test_a_connection_that_waits_for_subscribers_is_not_idle(reading):
     writer = reading.dial()
     reading.is_polling = False
     assert GONE not in reading.say(writer, window(1) + events(1), 200 * S)
@@ -194,7 +194,7 @@ def test_a_connection_that_waits_for_its_subscribers_is_not_silent(reading):
     assert reading.say(writer, b"").endswith(ack(1))
 
 
-def test_a_writer_that_reads_no_acknowledgements_is_given_up(reading):
+def test_a_writer_that_reads_no_acknowledgements_is_disconnected(reading):
     writer = reading.dial()
     writer.capacity = 0
     reading.say(writer, window(1) + events(1), 29 * S)
@@ -204,7 +204,7 @@ def test_a_writer_that_reads_no_acknowledgements_is_given_up(reading):
     assert "has not read its acknowledgements" in reading.errors()[0]
 
 
-def test_a_full_image_holds_the_writer_back_and_loses_nothing(tmp_path):
+def test_a_full_image_applies_back_pressure_without_loss(tmp_path):
     with Reading(tmp_path, "|term-length=64k") as reading:
         writer = reading.dial()
         reading.is_polling = False
@@ -223,7 +223,7 @@ def test_a_full_image_holds_the_writer_back_and_loses_nothing(tmp_path):
         assert [event.sequence for event in reading.events] == list(range(1, 2001))
 
 
-def test_an_event_that_is_longer_than_a_frame_comes_in_fragments(tmp_path):
+def test_an_event_longer_than_a_frame_is_fragmented(tmp_path):
     with Reading(tmp_path, "|mtu=1408") as reading:
         payload = b'{"m":"' + b"x" * 5000 + b'"}'
         assert reading.say(reading.dial(), window(1) + events(1, payload=payload)) == ack(1)
@@ -231,21 +231,21 @@ def test_an_event_that_is_longer_than_a_frame_comes_in_fragments(tmp_path):
         assert len(reading.events) == 4
 
 
-def test_an_event_that_no_image_can_hold_is_refused(tmp_path):
+def test_an_event_larger_than_any_image_is_refused(tmp_path):
     with Reading(tmp_path, "|term-length=64k") as reading:
         assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 8193), 5 * S) == GONE
         assert "event of 8193 bytes: at most 8192" in reading.errors()[0]
         assert reading.counted("rejects-limit") == 1
 
 
-def test_an_event_that_the_window_of_an_image_never_has_room_for_is_refused(tmp_path):
+def test_an_event_larger_than_the_receiver_window_is_refused(tmp_path):
     with Reading(tmp_path, "|rcv-wnd=64k") as reading:
         assert reading.say(reading.dial(), window(1) + events(1, payload=b"x" * 32_737), 5 * S) == GONE
         assert "event of 32737 bytes: at most 32736" in reading.errors()[0]
         assert "rcv-wnd= / 2" in reading.errors()[0]
 
 
-def test_the_longest_event_of_a_window_finds_room_wherever_a_term_ends(tmp_path):
+def test_the_longest_event_fits_wherever_a_term_ends(tmp_path):
     with Reading(tmp_path, "|rcv-wnd=8k|term-length=64k|mtu=1408") as reading:
         writer = reading.dial()
         longest = longest_message(65536, 1408, 8192)
@@ -254,7 +254,7 @@ def test_the_longest_event_of_a_window_finds_room_wherever_a_term_ends(tmp_path)
             assert reading.say(writer, window(1) + events(sequence, payload=payload)) == ack(sequence)
 
 
-def test_each_stream_gets_all_events_and_all_are_waited_for(tmp_path):
+def test_each_stream_gets_all_events_and_all_must_consume_them(tmp_path):
     with Reading(tmp_path, stream_ids=(7, 8)) as reading:
         writer = reading.dial()
         assert reading.say(writer, window(2) + events(1, 2)) == ack(2)
@@ -270,7 +270,7 @@ def test_each_stream_gets_all_events_and_all_are_waited_for(tmp_path):
         assert reading.say(writer, b"") == ack(1)
 
 
-def test_a_stream_that_is_subscribed_to_later_joins(reading):
+def test_a_later_subscription_joins(reading):
     writer = reading.dial()
     reading.say(writer, window(1) + events(1))
     reading.subscriptions.append(reading.subscribe(9))
@@ -279,7 +279,7 @@ def test_a_stream_that_is_subscribed_to_later_joins(reading):
     assert [(event.stream_id, event.sequence) for event in reading.events] == [(7, 1), (7, 2), (9, 2)]
 
 
-def test_when_all_subscribers_are_gone_the_writer_is_sent_away_unacknowledged(tmp_path):
+def test_without_subscribers_the_writer_is_disconnected_unacknowledged(tmp_path):
     with Reading(tmp_path, stream_ids=()) as reading:
         keeper = reading.subscribe(5, "|session-id=1")
         client = reading.driver.connect()
@@ -306,7 +306,7 @@ def _until_reset(writer):
     raise AssertionError("the connection was not reset")
 
 
-def test_a_writer_whose_image_is_rejected_is_sent_away(reading):
+def test_rejecting_the_image_disconnects_the_writer(reading):
     writer = reading.dial()
     reading.say(writer, window(1) + events(1))
     image_id = reading.subscriptions[0].images[0].correlation_id
@@ -319,7 +319,7 @@ def test_a_writer_whose_image_is_rejected_is_sent_away(reading):
     assert any("a subscriber has rejected its image" in error for error in reading.errors())
 
 
-def test_more_connections_than_may_be_are_turned_away(tmp_path):
+def test_connections_beyond_the_maximum_are_refused(tmp_path):
     with Reading(tmp_path, "|max-connections=2") as reading:
         writers = [reading.dial() for _ in range(3)]
         reading.run()
@@ -353,19 +353,19 @@ def test_a_slot_that_had_a_fault_serves_the_next_writer(tmp_path):
         *((f"endpoint=127.0.0.1:5044|{key}=0", f"{key}=0 in .*: must be at least 1ms") for key in INTERVALS),
     ],
 )
-def test_a_channel_with_a_fault_is_refused_with_its_key(tmp_path, keys, named):
+def test_a_wrong_channel_is_refused_with_its_key(tmp_path, keys, named):
     with Reading(tmp_path, stream_ids=()) as reading, pytest.raises(RegistrationError, match=named):
         reading.result(reading.client.add_subscription_async(f"aeron:lumberjack?{keys}", 7))
 
 
-def test_an_address_that_is_taken_is_refused(tmp_path):
+def test_an_address_in_use_is_refused(tmp_path):
     with Reading(tmp_path, stream_ids=()) as reading:
         reading.streams.serve(ADDRESS)
         with pytest.raises(RegistrationError, match=r"cannot listen at 127\.0\.0\.1:5044"):
             reading.subscribe(7)
 
 
-def test_windows_without_events_keep_nobody_alive_and_nothing_waiting(reading):
+def test_windows_without_events_neither_extend_timeouts_nor_block(reading):
     writer = reading.dial()
     flood = compressed(window(1) * 100_000)
     assert writer.send(flood) == len(flood)
@@ -391,14 +391,14 @@ def test_windows_without_events_keep_nobody_alive_and_nothing_waiting(reading):
         ("|term-length=1m", "", "term-length=8m in .*: is 1m for those"),
     ],
 )
-def test_who_subscribes_to_an_address_must_want_the_same_of_its_writers(tmp_path, existing, asked, named):
+def test_subscriptions_to_an_address_must_agree_on_parameters(tmp_path, existing, asked, named):
     with Reading(tmp_path, existing) as reading:
         with pytest.raises(RegistrationError, match=named):
             reading.subscribe(8, asked)
         assert reading.subscribe(8, existing + "|window=7|alias=other")
 
 
-def test_more_streams_than_can_get_all_events_are_refused(tmp_path):
+def test_streams_beyond_the_maximum_are_refused(tmp_path):
     with Reading(tmp_path, stream_ids=range(16)) as reading:
         with pytest.raises(RegistrationError, match=r"stream id 16 of .*: 16 other streams .* of at most 16"):
             reading.subscribe(16)
@@ -407,7 +407,7 @@ def test_more_streams_than_can_get_all_events_are_refused(tmp_path):
         assert sorted(event.stream_id for event in reading.events) == [*range(16), 15]
 
 
-def test_a_tag_does_not_have_a_channel_share_an_endpoint_of_other_keys(tmp_path):
+def test_a_tag_cannot_share_an_endpoint_with_other_parameters(tmp_path):
     with Reading(tmp_path, stream_ids=()) as reading:
         channel = "aeron:lumberjack?endpoint=127.0.0.1:5050|tags=3"
         reading.result(reading.client.add_exclusive_publication_async(f"{channel}|window=7", 1))

@@ -1,4 +1,4 @@
-"""Publications that know several readers: one after the other, or all at a time."""
+"""Publications with several readers: one at a time, or all at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVENTS = [b'{"n":%d}' % number for number in range(40)]
 
 
 class Names:
-    """A plugin whose resolver knows where names are now."""
+    """A plugin with a resolver that returns the current addresses."""
 
     def __init__(self):
         self.hosts = {"a": "10.0.0.1", "b": "10.0.0.2"}
@@ -33,7 +33,7 @@ class Names:
 
 
 class Readers(Simulation):
-    """A driver with a publication, and the readers that a test has it find."""
+    """A driver with a publication, and readers controlled by a test."""
 
     def __init__(self, directory):
         self.names = Names()
@@ -100,24 +100,24 @@ def readers(tmp_path):
 BOTH = f"{A},{B}"
 
 
-# One after the other
+# One at a time
 
 
-def test_the_first_reader_is_sent_to_as_long_as_it_is_there(readers):
+def test_the_first_reader_is_used_while_it_is_connected(readers):
     readers.serve(A, B)
     readers.publish(BOTH)
     readers.run(1 * S)
     assert readers.accepted == [A]
 
 
-def test_a_reader_that_refuses_is_passed_at_once(readers):
+def test_a_reader_that_refuses_is_skipped_at_once(readers):
     readers.serve(B)
     readers.publish(BOTH)
     readers.run(10 * MS)
     assert readers.accepted == [B]
 
 
-def test_what_a_lost_reader_has_not_acknowledged_goes_to_the_next(readers):
+def test_unacknowledged_events_of_a_lost_reader_go_to_the_next(readers):
     readers.serve(A, B)
     readers.publish(BOTH, "|window=2|pipeline=8")
     readers.run()
@@ -130,7 +130,7 @@ def test_what_a_lost_reader_has_not_acknowledged_goes_to_the_next(readers):
     assert readers.counted("lost") == 1
 
 
-def test_nothing_is_waited_for_until_all_have_been_tried(readers):
+def test_the_backoff_begins_after_all_readers_were_tried(readers):
     readers.publish(f"{A},{B},{C}", "|backoff-init=10s")
     readers.run(100 * MS)
     assert readers.counted("attempts") == 3
@@ -140,7 +140,7 @@ def test_nothing_is_waited_for_until_all_have_been_tried(readers):
     assert readers.counted("attempts") == 6
 
 
-def test_readers_that_acknowledge_nothing_are_not_tried_for_ever_without_a_pause(readers):
+def test_readers_that_never_acknowledge_are_tried_with_backoff(readers):
     readers.serve(A, B)
     readers.publish(BOTH, "|backoff-init=10s")
     for _ in range(20):
@@ -150,7 +150,7 @@ def test_readers_that_acknowledge_nothing_are_not_tried_for_ever_without_a_pause
     assert readers.accepted == [A, B]
 
 
-def test_a_connection_has_its_time_and_the_next_reader_is_the_next(readers):
+def test_after_its_ttl_a_connection_is_replaced_by_one_to_the_next_reader(readers):
     readers.serve(A, B)
     readers.publish(BOTH, "|ttl=10s")
     for _ in range(3):
@@ -159,7 +159,7 @@ def test_a_connection_has_its_time_and_the_next_reader_is_the_next(readers):
     assert readers.counted("lost") == 0
 
 
-# All at a time
+# All at once
 
 
 def balanced(readers, keys="|window=1"):
@@ -169,14 +169,14 @@ def balanced(readers, keys="|window=1"):
     assert readers.accepted == [A, B]
 
 
-def test_windows_are_spread_over_all_readers(readers):
+def test_windows_are_distributed_over_all_readers(readers):
     balanced(readers)
     readers.offer(*EVENTS[:4])
     assert payloads(readers.heard(A)) == EVENTS[0:4:2]
     assert payloads(readers.heard(B)) == EVENTS[1:4:2]
 
 
-def test_the_confirmed_position_moves_only_over_what_is_acknowledged_in_order(readers):
+def test_the_confirmed_position_advances_only_without_gaps(readers):
     balanced(readers)
     readers.offer(*EVENTS[:4])
     to_a, to_b = readers.heard(A), readers.heard(B)
@@ -188,7 +188,7 @@ def test_the_confirmed_position_moves_only_over_what_is_acknowledged_in_order(re
     assert readers.unacknowledged() == 0
 
 
-def test_a_reader_that_is_slow_leaves_windows_to_the_other(readers):
+def test_a_slow_reader_leaves_windows_to_the_other(readers):
     balanced(readers)
     readers.offer(*EVENTS)
     to_b = []
@@ -212,8 +212,8 @@ def test_the_windows_of_a_lost_connection_go_to_another(readers):
     assert readers.counted("resends") == 2
 
 
-def test_a_window_that_goes_to_another_is_no_longer_than_it_was(readers):
-    # What lies behind it may be acknowledged by now.
+def test_a_resent_window_is_no_longer_than_before(readers):
+    # The part after it can already be acknowledged.
     balanced(readers, "|window=2|pipeline=1")
     readers.driver.is_stalled = True
     readers.offer(*EVENTS[:4])
@@ -225,7 +225,7 @@ def test_a_window_that_goes_to_another_is_no_longer_than_it_was(readers):
     assert payloads(readers.heard(B)) == EVENTS[:2]
 
 
-def test_a_balanced_reader_that_is_lost_is_tried_again_by_itself(readers):
+def test_a_lost_balanced_reader_has_its_own_backoff(readers):
     balanced(readers)
     readers.lose(A, for_good=False)
     readers.run(2 * S)
@@ -233,7 +233,7 @@ def test_a_balanced_reader_that_is_lost_is_tried_again_by_itself(readers):
     assert readers.counted("connected") == 2
 
 
-def test_every_event_arrives_at_a_reader_whatever_is_lost(readers):
+def test_every_event_reaches_a_reader_despite_losses(readers):
     balanced(readers, "|window=3|pipeline=4|backoff-init=10ms|backoff-max=10ms")
     came = set()
     for turn in range(200):
@@ -265,7 +265,7 @@ def test_one_reader_can_have_several_connections(readers):
 # Names
 
 
-def test_each_reader_is_looked_up_again_when_it_was_lost(readers):
+def test_the_name_of_each_lost_reader_is_resolved_again(readers):
     readers.serve(A, B)
     readers.publish("a:5044,b:5044")
     readers.run()
@@ -280,7 +280,7 @@ def test_each_reader_is_looked_up_again_when_it_was_lost(readers):
     assert readers.driver.counted("resolution_changes") == 1
 
 
-def test_a_reader_alone_is_looked_up_again_too(readers):
+def test_the_name_of_a_single_reader_is_resolved_again(readers):
     readers.serve(A)
     readers.publish("a:5044")
     readers.run()
@@ -291,7 +291,7 @@ def test_a_reader_alone_is_looked_up_again_too(readers):
     assert readers.accepted == [A, C]
 
 
-def test_a_reader_is_looked_up_again_before_its_connection_is_old(readers):
+def test_a_name_is_resolved_again_before_its_connection_expires(readers):
     readers.serve(A, C)
     readers.publish("a:5044", "|ttl=10s")
     readers.run()
@@ -300,7 +300,7 @@ def test_a_reader_is_looked_up_again_before_its_connection_is_old(readers):
     assert readers.accepted == [A, C]
 
 
-def test_a_name_that_is_not_known_yet_does_not_keep_the_others_from_being_used(readers):
+def test_an_unresolved_name_does_not_prevent_use_of_the_others(readers):
     readers.serve(B)
     del readers.names.hosts["a"]
     readers.publish("a:5044,b:5044", "|balance=true")
@@ -314,16 +314,16 @@ def test_a_name_that_is_not_known_yet_does_not_keep_the_others_from_being_used(r
     assert any("unknown host 'a'" in error for error in readers.errors())
 
 
-def test_names_of_which_none_is_known_are_refused(readers):
+def test_a_list_without_any_known_name_is_refused(readers):
     readers.names.hosts.clear()
     with pytest.raises(RegistrationError, match="unknown host"):
         readers.publish("a:5044,b:5044")
 
 
-# What the URI says
+# URI parameters
 
 
-def test_publications_that_send_otherwise_do_not_share_an_endpoint(readers):
+def test_publications_with_other_parameters_do_not_share_an_endpoint(readers):
     readers.serve(A)
     readers.publish(str(A), "|compression=0")
     readers.publish(str(A))
@@ -342,6 +342,6 @@ def test_a_list_of_readers_is_checked(readers, endpoint, text):
         readers.publish(endpoint)
 
 
-def test_a_subscription_listens_at_one_address(readers):
+def test_a_subscription_has_one_address(readers):
     with pytest.raises(RegistrationError, match="listens at one address"):
         readers.result(readers.client.add_subscription_async(f"aeron:lumberjack?endpoint={BOTH}", 7))

@@ -1,4 +1,4 @@
-"""The ledger of windows against the simplest model of one: a list of positions and who has each."""
+"""The window ledger compared with a minimal model: a list of units and their owners."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-def test_what_is_confirmed_is_acknowledged_without_a_gap_and_what_is_lost_is_taken_again(steps):
+def test_confirmed_parts_have_no_gap_and_lost_parts_are_taken_again(steps):
     model = Model()
     for kind, *values in steps:
         if kind == "take" and sum(owner == values[0] for owner, *_ in model.on_their_way) < 4:
@@ -93,7 +93,7 @@ def test_a_part_that_was_lost_can_be_taken_in_pieces():
 
 
 @pytest.mark.parametrize("owner", [0, 1])
-def test_what_was_drawn_last_and_is_lost_counts_as_never_drawn(owner):
+def test_a_lost_part_at_the_end_counts_as_never_drawn(owner):
     ledger = WindowLedger(4)
     ledger.begin(0)
     ledger.take(100, 0)

@@ -1,4 +1,4 @@
-"""A driver that sends, and readers that the tests play, on a simulated network and a manual clock."""
+"""A sending driver, and readers played by the tests, on a simulated network and a manual clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_window_is_one_compressed_frame(writing):
     assert struct.unpack(">I", data[8:12])[0] == len(data) - 12
 
 
-def test_a_window_can_be_plain_frames(tmp_path):
+def test_a_window_can_be_uncompressed(tmp_path):
     with Writing(tmp_path, "|compression=0") as writing:
         writing.accept()
         writing.offer(A)
@@ -48,9 +48,9 @@ def test_a_window_can_be_plain_frames(tmp_path):
         assert writing.reader.received() == b"2W\0\0\0\1" + b"2J\0\0\0\1" + struct.pack(">I", len(A)) + A
 
 
-def test_what_waits_goes_into_one_window(writing):
+def test_waiting_messages_are_sent_as_one_window(writing):
     writing.offer_apart(A, B)
-    # Two windows may be on their way: what comes now waits for the first acknowledgement.
+    # Two windows are in flight: further messages wait for the first acknowledgement.
     writing.offer(C, D, A)
     before = writing.heard()
     writing.answer(ack(len(before[0])))
@@ -59,7 +59,7 @@ def test_what_waits_goes_into_one_window(writing):
     assert [[sequence for sequence, _ in window] for window in after] == [[1, 2, 3]]
 
 
-def test_the_sender_position_is_what_was_acknowledged(writing):
+def test_the_sender_position_is_the_acknowledged_position(writing):
     writing.offer_apart(A, B)
     first, second = writing.heard()
     assert writing.unacknowledged() == 128
@@ -70,7 +70,7 @@ def test_the_sender_position_is_what_was_acknowledged(writing):
     assert len(first) == len(second) == 1
 
 
-def test_an_acknowledgement_of_a_part_moves_nothing(tmp_path):
+def test_a_partial_acknowledgement_does_not_advance_the_position(tmp_path):
     with Writing(tmp_path, "|pipeline=1") as writing:
         writing.accept()
         writing.offer(A)
@@ -84,7 +84,7 @@ def test_an_acknowledgement_of_a_part_moves_nothing(tmp_path):
         assert writing.unacknowledged() == 0
 
 
-def test_a_slow_reader_holds_the_publisher_back(tmp_path):
+def test_a_slow_reader_applies_back_pressure(tmp_path):
     with Writing(tmp_path, "|term-length=64k") as writing:
         writing.accept()
         outcomes = set()
@@ -95,7 +95,7 @@ def test_a_slow_reader_holds_the_publisher_back(tmp_path):
         assert writing.unacknowledged() <= 65536
 
 
-def test_no_more_windows_than_allowed_are_on_their_way(tmp_path):
+def test_the_number_of_windows_in_flight_is_limited(tmp_path):
     with Writing(tmp_path, "|pipeline=3|window=1") as writing:
         writing.accept()
         writing.offer(A, A, A, A, A)
@@ -104,7 +104,7 @@ def test_no_more_windows_than_allowed_are_on_their_way(tmp_path):
         assert len(writing.heard()) == 2
 
 
-def test_after_a_lost_connection_all_that_was_not_acknowledged_comes_again(tmp_path):
+def test_unacknowledged_events_are_resent_after_a_lost_connection(tmp_path):
     with Writing(tmp_path, "|window=2|pipeline=8") as writing:
         writing.accept()
         writing.offer(A, B, C, D)
@@ -118,16 +118,16 @@ def test_after_a_lost_connection_all_that_was_not_acknowledged_comes_again(tmp_p
         assert writing.counted("lost") == 1
 
 
-def test_the_time_between_attempts_doubles(tmp_path):
+def test_the_delay_between_attempts_doubles(tmp_path):
     with Writing(tmp_path, listens=False) as writing:
         writing.run(100 * S)
-        # 1, 2, 4, 8, 16, 32 and 60 s, half of each left to chance.
+        # 1, 2, 4, 8, 16, 32 and 60 s, half of each random.
         assert 6 <= writing.counted("attempts") <= 10
         assert any("Connection refused" in error for error in writing.errors())
         assert not writing.publication.is_connected
 
 
-def test_an_acknowledgement_shortens_the_time_again(writing):
+def test_an_acknowledgement_resets_the_delay(writing):
     for _ in range(4):
         writing.offer(A)
         writing.heard()
@@ -138,7 +138,7 @@ def test_an_acknowledgement_shortens_the_time_again(writing):
         assert writing.now_ns - before_ns < 1500 * MS
 
 
-def test_a_reader_that_is_away_for_a_moment_is_still_connected(writing):
+def test_a_publication_stays_connected_during_a_short_outage(writing):
     writing.reader.close()
     writing.run(100 * MS)
     assert writing.publication.is_connected
@@ -147,7 +147,7 @@ def test_a_reader_that_is_away_for_a_moment_is_still_connected(writing):
     assert not writing.publication.is_connected
 
 
-def test_a_reader_that_acknowledges_nothing_is_given_up(writing):
+def test_a_reader_that_acknowledges_nothing_is_disconnected(writing):
     writing.offer(A)
     writing.run(29 * S)
     assert writing.counted("lost") == 0
@@ -156,7 +156,7 @@ def test_a_reader_that_acknowledges_nothing_is_given_up(writing):
     assert "acknowledged nothing for longer than timeout=" in writing.errors()[0]
 
 
-def test_signs_of_life_are_waited_for(writing):
+def test_keep_alives_extend_the_timeout(writing):
     writing.offer(A)
     for _ in range(10):
         writing.run(20 * S)
@@ -165,7 +165,7 @@ def test_signs_of_life_are_waited_for(writing):
     assert writing.counted("keep-alives") == 10
 
 
-def test_a_reader_that_gives_nothing_but_signs_of_life_is_told_after_five_minutes(writing):
+def test_a_reader_that_sends_only_keep_alives_is_reported_after_five_minutes(writing):
     writing.offer(A, B)
     for _ in range(14):
         writing.run(20 * S)
@@ -180,12 +180,12 @@ def test_a_reader_that_gives_nothing_but_signs_of_life_is_told_after_five_minute
     assert writing.counted("lost") == 0
 
 
-def test_a_reader_that_gives_nothing_but_signs_of_life_is_given_up_where_it_is_asked_for(tmp_path):
+def test_a_reader_that_sends_only_keep_alives_is_disconnected_with_a_progress_timeout(tmp_path):
     with Writing(tmp_path, "|progress-timeout=60s") as writing:
         writing.accept()
         writing.offer(A, B, C)
         writing.run(20 * S)
-        # Of the same part again: no progress.
+        # Acknowledges the same part again: no progress.
         writing.answer(ack(1), ack(1))
         writing.run(20 * S)
         writing.answer(ack(1))
@@ -197,7 +197,7 @@ def test_a_reader_that_gives_nothing_but_signs_of_life_is_given_up_where_it_is_a
         assert "for longer than progress-timeout=" in writing.errors()[0]
 
 
-def test_a_window_on_a_slow_way_is_no_silence(tmp_path):
+def test_a_window_on_a_slow_connection_does_not_time_out(tmp_path):
     with Writing(tmp_path, "|compression=0|term-length=8m") as writing:
         writing.accept()
         writing.reader.capacity = 65536
@@ -212,7 +212,7 @@ def test_a_window_on_a_slow_way_is_no_silence(tmp_path):
             data += writing.reader.receive(3000) or b""
         assert writing.counted("lost") == 0
         assert len(data) == 300_000
-        # The rest of it is on its way, and nothing more comes of the reader.
+        # The rest of the window is in flight, and the reader sends nothing more.
         writing.reader.capacity = 1 << 20
         writing.run(29 * S)
         assert writing.counted("lost") == 0
@@ -221,7 +221,7 @@ def test_a_window_on_a_slow_way_is_no_silence(tmp_path):
 
 
 @pytest.mark.parametrize("answer", [ack(2), ack(1, b"1"), b"2J\0\0\0\1", b"HTTP/1.1 400"])
-def test_what_is_no_acknowledgement_of_the_window_ends_the_connection(writing, answer):
+def test_an_invalid_acknowledgement_ends_the_connection(writing, answer):
     writing.offer(A)
     writing.heard()
     writing.answer(answer)
@@ -238,7 +238,7 @@ def test_any_bytes_can_be_wrapped(tmp_path):
         assert json.loads(payload) == {"message": 'a "line"\n\ufffd'}
 
 
-def test_what_no_reader_takes_is_passed_over_and_told(writing):
+def test_messages_that_no_reader_accepts_are_skipped_and_reported(writing):
     writing.offer(b"no JSON", A)
     assert [payload for window in writing.heard() for _, payload in window] == [A]
     writing.answer(ack(1))
@@ -256,7 +256,7 @@ def test_a_message_of_several_fragments_is_one_event(tmp_path):
         assert writing.heard() == [[(1, payload)]]
 
 
-def test_the_end_of_a_term_is_no_event(tmp_path):
+def test_padding_is_not_an_event(tmp_path):
     with Writing(tmp_path, "|term-length=64k") as writing:
         writing.accept()
         sent, came = [], []
@@ -269,7 +269,7 @@ def test_the_end_of_a_term_is_no_event(tmp_path):
         assert came == sent
 
 
-def test_a_connection_is_made_anew_after_its_time(tmp_path):
+def test_a_connection_is_replaced_after_its_ttl(tmp_path):
     with Writing(tmp_path, "|ttl=10s") as writing:
         writing.accept()
         writing.offer(A)
@@ -284,7 +284,7 @@ def test_a_connection_is_made_anew_after_its_time(tmp_path):
         assert writing.counted("lost") == 0
 
 
-def test_a_closed_publication_waits_until_all_was_acknowledged(writing):
+def test_a_closed_publication_waits_for_acknowledgements(writing):
     writing.offer(A)
     writing.heard()
     writing.publication.close()
@@ -296,7 +296,7 @@ def test_a_closed_publication_waits_until_all_was_acknowledged(writing):
     assert writing.errors() == []
 
 
-def test_what_is_lost_with_a_closed_publication_is_told(writing):
+def test_unacknowledged_events_of_a_closed_publication_are_reported(writing):
     writing.offer(A)
     writing.heard()
     writing.listener.close()
@@ -307,7 +307,7 @@ def test_what_is_lost_with_a_closed_publication_is_told(writing):
     assert any("was closed with 64 bytes that no peer has confirmed" in error for error in writing.errors())
 
 
-def test_each_stream_has_a_connection_of_its_own(writing):
+def test_each_stream_has_its_own_connection(writing):
     other = writing.result(writing.client.add_exclusive_publication_async(CHANNEL, 8))
     first = writing.reader
     writing.accept()
@@ -319,12 +319,12 @@ def test_each_stream_has_a_connection_of_its_own(writing):
 
 
 def random_event(chance, length):
-    """Return an event that cannot be deflated to much less than half."""
+    """Return an event that compresses to about half of its length."""
     return b'{"m":"%s"}' % chance.randbytes(length // 2).hex().encode()
 
 
 def acknowledged(writing):
-    """Acknowledge all windows until all is; return the payloads."""
+    """Acknowledge windows until all are acknowledged; return the payloads."""
     came = []
     for _ in range(400):
         found = writing.heard(10 * MS)
@@ -335,12 +335,12 @@ def acknowledged(writing):
     raise AssertionError(f"{writing.unacknowledged()} bytes are not acknowledged; {writing.errors()}")
 
 
-def test_a_window_that_there_is_no_memory_for_is_sent_as_several(tmp_path):
+def test_a_window_that_exceeds_the_memory_is_sent_as_several(tmp_path):
     with Writing(tmp_path, "|max-memory=512k|term-length=2m") as writing:
         writing.accept()
         chance = random.Random(1)
         sent = [random_event(chance, 6000) for _ in range(100)]
-        # All of it is there when the first window is built: some of it goes in before the memory is spent.
+        # All messages are in the log when the first window is built: only some fit into the memory.
         writing.driver.is_stalled = True
         for event in sent:
             assert writing.publication.offer(event) > 0
@@ -351,7 +351,7 @@ def test_a_window_that_there_is_no_memory_for_is_sent_as_several(tmp_path):
 
 
 @pytest.mark.parametrize("keys", ["", "|compression=0", "|wrap=true"])
-def test_an_event_that_there_is_never_memory_for_is_passed_over_and_told(tmp_path, keys):
+def test_an_event_larger_than_the_budget_is_skipped_and_reported(tmp_path, keys):
     with Writing(tmp_path, f"|max-memory=512k|term-length=16m{keys}") as writing:
         writing.accept()
         chance = random.Random(1)
@@ -364,11 +364,11 @@ def test_an_event_that_there_is_never_memory_for_is_passed_over_and_told(tmp_pat
         assert "max-memory=" in writing.errors()[0]
 
 
-def test_an_event_longer_than_all_memory_does_not_wait_for_a_stream_that_holds_some(tmp_path):
+def test_an_event_larger_than_the_budget_does_not_wait_for_other_streams(tmp_path):
     keys = "|max-memory=512k|term-length=16m|compression=0"
     with Writing(tmp_path, keys) as writing:
         writing.accept()
-        # What this one's reader does not take is held.
+        # Its reader does not read, so its window holds memory.
         writing.reader.capacity = 0
         writing.offer(random_event(random.Random(1), 100_000))
         writing.publication = writing.result(
@@ -380,7 +380,7 @@ def test_an_event_longer_than_all_memory_does_not_wait_for_a_stream_that_holds_s
         assert writing.counted("passed-over") == 1
 
 
-def test_a_stream_that_is_idle_keeps_no_memory_from_another(tmp_path):
+def test_an_idle_stream_frees_its_memory_for_others(tmp_path):
     with Writing(tmp_path, "|max-memory=1m|term-length=8m|compression=0") as writing:
         writing.accept()
         chance = random.Random(1)
@@ -405,7 +405,7 @@ def test_a_stream_that_is_idle_keeps_no_memory_from_another(tmp_path):
         assert writing.counted("passed-over") == 0
 
 
-def test_a_reader_that_has_sent_nonsense_is_understood_when_it_is_back(writing):
+def test_a_reader_is_usable_again_after_a_fault(writing):
     writing.offer(A)
     writing.heard()
     writing.answer(b"HTTP/1.1 400")
@@ -415,14 +415,14 @@ def test_a_reader_that_has_sent_nonsense_is_understood_when_it_is_back(writing):
 
 
 def cut(writing, begin, end):
-    """Have a publisher be dead that had claimed this part of the log and not written it."""
+    """Simulate a publisher that died after it claimed this part of the log."""
     (path,) = writing.driver.log_files()
     with path.open("r+b") as log:
         log.seek(begin)
         log.write(bytes(end - begin))
 
 
-def test_a_message_whose_publisher_died_in_the_middle_of_it_is_passed_over_and_holds_nobody_up(tmp_path):
+def test_a_message_of_a_publisher_that_died_while_writing_is_skipped_without_blocking(tmp_path):
     keys = "|wrap=true|mtu=1408"
     with Writing(tmp_path, keys, is_exclusive=False) as writing:
         writing.accept()
@@ -443,7 +443,7 @@ def test_a_message_whose_publisher_died_in_the_middle_of_it_is_passed_over_and_h
         assert writing.driver.counted("unblocked_publications") == 1
 
 
-def test_a_message_that_is_being_written_while_a_reader_takes_its_time_is_left_alone(tmp_path):
+def test_a_message_being_written_is_not_unblocked_while_a_reader_is_slow(tmp_path):
     with Writing(tmp_path, is_exclusive=False) as writing:
         writing.accept()
         writing.offer(A)
@@ -458,7 +458,7 @@ def test_a_message_that_is_being_written_while_a_reader_takes_its_time_is_left_a
         assert writing.driver.counted("unblocked_publications") == 0
 
 
-def test_a_publication_that_ends_in_the_middle_of_a_message_leaves_no_log_behind(tmp_path):
+def test_a_publication_closed_within_a_message_leaves_no_log_file(tmp_path):
     with Writing(tmp_path, "|mtu=1408") as writing:
         writing.accept()
         writing.driver.is_stalled = True
