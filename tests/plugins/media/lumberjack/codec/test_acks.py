@@ -61,8 +61,8 @@ def test_acknowledgements_are_parsed_in_order_however_they_are_split(acks, step)
 @pytest.mark.parametrize(("answer", "text"), [
     (b"3A\0\0\0\1", "version 0x33: must be 0x31 ('1') or 0x32 ('2')"),
     (b"H", "version 0x48: must be 0x31 ('1') or 0x32 ('2')"),
-    (b"2W", "frame type 0x57: not one that this end is sent"),
-    (b"1J\0\0\0\1", "frame type 0x4a: not one that this end is sent"),
+    (b"2W", "frame type 0x57: this side never receives it"),
+    (b"1J\0\0\0\1", "frame type 0x4a: this side never receives it"),
 ])  # fmt: skip
 def test_anything_else_is_a_fault_at_its_first_wrong_byte(answer, text):
     parser = AckParser()

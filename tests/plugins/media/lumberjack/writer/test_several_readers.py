@@ -343,5 +343,5 @@ def test_a_list_of_readers_is_checked(readers, endpoint, text):
 
 
 def test_a_subscription_has_one_address(readers):
-    with pytest.raises(RegistrationError, match="listens at one address"):
+    with pytest.raises(RegistrationError, match="listens on one address"):
         readers.result(readers.client.add_subscription_async(f"aeron:lumberjack?endpoint={BOTH}", 7))
