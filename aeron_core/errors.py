@@ -140,6 +140,10 @@ class ArchiveInUseError(RecordingError):
     """Another recorder is writing to the archive."""
 
 
+class PipelineError(AeronError):
+    """A query of a Spark pipeline failed; its commits stay, and the next run continues after them."""
+
+
 class ClientError(AeronError):
     """A client operation failed."""
 

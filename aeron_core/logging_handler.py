@@ -1,11 +1,11 @@
-"""A handler of `logging` that publishes records to any channel, and never has the program wait for it.
+"""A `logging` handler that publishes records to any channel without blocking the program.
 
     logging.getLogger().addHandler(
         PublishingHandler("aeron:lumberjack?endpoint=logstash:5044", embedded=True)
     )
 
-Not here: what is in an event (shipping.record_events). A thread of its own connects and publishes.
-Invariant: a record is published, or waits in the queue, or is counted in `dropped`.
+Not here: the content of an event (shipping.record_events). A background thread connects and publishes.
+Invariant: a record is published, queued, or counted in `dropped`.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-# Before what is registered here: at exit, records go before the clients and drivers that carry them.
+# Imported first, so that at exit the handlers close before the clients and drivers that they use.
 import aeron_core.agent.at_exit  # noqa: F401
 from aeron_core.client.connecting import connect
 from aeron_core.errors import ConfigurationError
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.record_events import RecordEvents
-from aeron_core.shipping.record_publisher import Link, RecordPublisher
+from aeron_core.shipping.record_publisher import PublicationLink, RecordPublisher
 from aeron_core.shipping.record_queue import RecordQueue, WhenFull
 from aeron_core.shipping.shipper import confirmed_position
 
 _PAUSE_S: Final = 0.01
 _handlers: weakref.WeakSet[PublishingHandler] = weakref.WeakSet()
-# Links of the process that this one is forked from: not to be closed here.
+# Publishers of the parent of a forked process: kept, because closing them here would close the parent's links.
 _inherited: list[object] = []
 
 
 class PublishingHandler(logging.Handler):
-    """Publishes each record as a JSON event, or with `raw` as the text that its formatter makes.
+    """Publishes each record as a JSON event, or with `raw` as the text of its formatter.
 
-    Where there is no driver, or nobody takes them, records wait in the queue; `dropped` says how many found no
-    room, and an event tells it as soon as there is some.
+    Without a driver or a subscriber, records wait in the queue; `dropped` counts the records lost to a full queue,
+    and an event reports them as soon as possible.
     """
 
-    def __init__(  # noqa: PLR0913 - what `dictConfig` can give
+    def __init__(  # noqa: PLR0913 - keyword arguments of `dictConfig`
         self,
         channel: str,
         stream_id: int = 1,
@@ -61,12 +61,12 @@ class PublishingHandler(logging.Handler):
         raw: bool = False,
         level: int | str = logging.NOTSET,
     ) -> None:
-        """Publish to `channel`, by the driver of `aeron_dir` or an `embedded` one.
+        """Publish to `channel` through the driver of `aeron_dir` or an `embedded` one.
 
-        What goes wrong in an embedded driver, such as readers that refuse, is said on stderr, as `logging` does.
-        `capacity`: records that may wait. `when_full`: "drop-newest", "drop-oldest", or "block" for `block_timeout`
-        seconds. `close_timeout`: seconds that the end of the program waits for what is queued. `fields`: added to
-        each event. Raises ConfigurationError.
+        Errors of an embedded driver, such as readers that refuse connections, are printed to stderr, as `logging`
+        prints its own. `capacity`: maximum number of queued records. `when_full`: "drop-newest", "drop-oldest", or
+        "block" for `block_timeout` seconds. `close_timeout`: seconds that program exit waits for queued records.
+        `fields`: added to each event. Raises ConfigurationError.
         """
         super().__init__(level)
         if capacity < 1:
@@ -95,28 +95,28 @@ class PublishingHandler(logging.Handler):
 
     @property
     def dropped(self) -> int:
-        """Records that were dropped."""
+        """Number of dropped records."""
         return self._queue.dropped
 
     def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:
-        """Pass over what the thread of this handler logs itself: it would have no end."""
+        """Reject records of the handler's own thread, which would recurse without end."""
         if threading.current_thread() is self._thread:
             return False
         return super().filter(record)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Queue the event of a record."""
+        """Queue the event for a record."""
         try:
             self._queue.put(self._event_of(record))
             if self._thread is None and not self._queue.is_closed:
-                # Not before, so that servers which fork after their configuration have one in each process.
+                # Started lazily, so that a server that forks after configuration has a thread in each process.
                 self._thread = threading.Thread(target=self._run, name="aeron-logging", daemon=True)
                 self._thread.start()
         except Exception:
             self.handleError(record)
 
     def flush(self) -> None:
-        """Wait until everything has arrived as far as the medium tells, `close_timeout` seconds at most."""
+        """Wait until all records are confirmed, as far as the medium confirms; at most `close_timeout` seconds."""
         deadline_s = time.monotonic() + self._close_timeout
         while self._thread is not None and self._thread.is_alive() and time.monotonic() < deadline_s:
             if self._publisher.is_drained:
@@ -124,7 +124,7 @@ class PublishingHandler(logging.Handler):
             time.sleep(_PAUSE_S)
 
     def close(self) -> None:
-        """Wait as `flush` does, then end; closing twice does nothing."""
+        """Wait as `flush` does, then stop; closing twice has no effect."""
         self._queue.close()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -132,7 +132,7 @@ class PublishingHandler(logging.Handler):
         super().close()
 
     def start_in_child(self) -> None:
-        """Begin anew in a process that was forked: what was queued is the parent's."""
+        """Start with an empty queue in a forked process: the parent publishes what was queued."""
         _inherited.append(self._publisher)
         self._driver_errors = None
         self._thread = None
@@ -146,19 +146,19 @@ class PublishingHandler(logging.Handler):
         return self.format(record).encode(errors="replace") if self._is_raw else self._events(record)
 
     def _report_of(self, dropped: int) -> bytes:
-        text = f"{dropped} log records were dropped: {self._capacity} may wait, and no longer than a message"
+        text = f"{dropped} log records were dropped: at most {self._capacity} can wait, each no longer than a message"
         report = logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None)
         report.dropped = dropped
         try:
             return self._event_of(report)
-        except Exception:  # of a formatter: records that it cannot make have been told by `emit`
+        except Exception:  # the formatter failed; `emit` reports such errors for records
             return self._events(report)
 
-    def _open_link(self) -> Link:
+    def _open_link(self) -> PublicationLink:
         with ExitStack() as stack:
             aeron_dir = self._aeron_dir
             if self._is_embedded:
-                from aeron_core.driver.media_driver import MediaDriver  # noqa: PLC0415 - few need it
+                from aeron_core.driver.media_driver import MediaDriver  # noqa: PLC0415 - slow to import, for `embedded` only
 
                 settings: dict[str, object] = {"threading_mode": "SHARED"}
                 if aeron_dir is not None:
@@ -167,7 +167,7 @@ class PublishingHandler(logging.Handler):
                 self._driver_errors = DriverErrors(aeron_dir, _say)
             aeron = stack.enter_context(connect(aeron_dir))
             publication = aeron.add_exclusive_publication(self._channel, self._stream_id)
-            return Link(publication, confirmed_position(aeron, publication), stack.pop_all().close)
+            return PublicationLink(publication, confirmed_position(aeron, publication), stack.pop_all().close)
 
     def _run(self) -> None:
         queue, publisher = self._queue, self._publisher
@@ -197,7 +197,7 @@ def _say_error(error: Exception) -> None:
 
 
 def _say(text: str) -> None:
-    # Where `logging` says what goes wrong with it.
+    # As `logging` reports its own errors.
     if logging.raiseExceptions and sys.stderr is not None:
         print(f"{__name__}: {' '.join(text.split())}", file=sys.stderr)
 

@@ -15,11 +15,11 @@ from functools import partial
 
 from aeron_media._native.byte_queue import MemoryBudget
 from aeron_media.lumberjack._native.inflater import LIBRARY
-from aeron_media.lumberjack.encoder_params import EncoderParams
-from aeron_media.lumberjack.event_sink import CountingSink
-from aeron_media.lumberjack.frame_limits import FrameLimits
-from aeron_media.lumberjack.frame_parser import FrameParser
-from aeron_media.lumberjack.window_encoder import WindowEncoder
+from aeron_media.lumberjack.codec.encoder_params import EncoderParams
+from aeron_media.lumberjack.codec.event_sink import CountingSink
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
+from aeron_media.lumberjack.codec.frame_parser import FrameParser
+from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
 
 from aeron_core._native.buffer import AtomicBuffer
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aeron_media.connections.connection_parameters import ConnectionParameters, uri_text
-from aeron_media.lumberjack import reader_counters, writer_counters
 from aeron_media.lumberjack.parameters import LumberjackParameters
-from aeron_media.lumberjack.reader_counters import ReaderCounters
-from aeron_media.lumberjack.writer_counters import WriterCounters
+from aeron_media.lumberjack.reader import reader_counters
+from aeron_media.lumberjack.reader.reader_counters import ReaderCounters
+from aeron_media.lumberjack.writer import writer_counters
+from aeron_media.lumberjack.writer.writer_counters import WriterCounters
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 

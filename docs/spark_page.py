@@ -15,8 +15,8 @@ from pyspark_aeron import decoders
 from pyspark_aeron.columns import COLUMNS, HEADERS, KAFKA_COLUMNS, KAFKA_HEADERS, Column
 from pyspark_aeron.options import Positions, SourceOptions
 from pyspark_aeron.pipeline.commands import pipeline_app
-from pyspark_aeron.pipeline.definition import Pipeline, Sink, Source, Step, Watermark
-from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, Watermark
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 #: What Spark's Kafka connector has, and what stands for it here, or why nothing does.
 KAFKA_ROWS = [
@@ -91,7 +91,7 @@ def spark_page() -> Iterator[str]:
         ("`[sources.NAME]`", Source),
         ("`[[steps]]`", Step),
         ("`watermark`", Watermark),
-        ("`[[sinks]]`", Sink),
+        ("`[[sinks]]`", QuerySink),
     ):
         if title:
             yield f"### {title}\n"

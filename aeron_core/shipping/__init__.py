@@ -1,6 +1,6 @@
-"""Files that grow, line by line, to a publication, and how far each has come.
+"""Ships growing files, line by line, to a publication, and saves the confirmed offset of each.
 
     FileWatcher ─finds→ FollowedFile ─lines→ Shipper ─events→ publication ─confirmed position→ OffsetRegistry
 
-Not here: the command (`aeron_core.cli.ship`). Nothing here has a thread or a clock: who calls says how late it is.
+Not here: the command (`aeron_core.cli.ship`). Nothing here has a thread or a clock: the caller passes the time.
 """

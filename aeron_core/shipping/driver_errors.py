@@ -1,4 +1,4 @@
-"""What goes wrong in a driver that whoever ships has started; nobody else looks, as its directory is its own."""
+"""Errors of an embedded driver, whose private error log no other program reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTERVAL_S: Final = 1.0
 
 
 class DriverErrors:
-    """Says each distinct error of a driver once."""
+    """Reports each distinct error of a driver once."""
 
     def __init__(self, aeron_dir: Path, say: Callable[[str], object]) -> None:
         self._error_log = CncFile.open(aeron_dir / CNC_FILE, read_only=True).error_log
@@ -23,7 +23,7 @@ class DriverErrors:
         self._look_s = time.monotonic()
 
     def look(self) -> None:
-        """Say what is new, if it is time to look; cheap enough for every cycle."""
+        """Report new errors if the interval has passed; cheap enough for every duty cycle."""
         if time.monotonic() < self._look_s:
             return
         self._look_s = time.monotonic() + _INTERVAL_S

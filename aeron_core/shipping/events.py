@@ -1,4 +1,4 @@
-"""Lines as messages: JSON events as log collectors know them, or the bytes of the line."""
+"""Messages from lines: JSON events in the format of log collectors, or the bytes of the line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 from aeron_core.errors import ConfigurationError
 from aeron_core.shipping.line_splitter import Line
 
-#: Returns the message of a line of the file at a path, read at a time in ns since the epoch.
+#: Returns the message for a line, the path of its file, and the time of reading in ns since the epoch.
 EventMaker = Callable[[Line, str, int], bytes]
 
 _NS_PER_MS: Final = 1_000_000
-#: White space of JSON. Source: RFC 8259, section 2.
+#: JSON white space. Source: RFC 8259, section 2.
 _BLANK: Final = b" \t\r\n"
 
 
@@ -30,12 +30,12 @@ def raw_event(line: Line, _path: str, _time_ns: int) -> bytes:
 
 
 def raw_object(line: Line, path: str, _time_ns: int) -> bytes:
-    """Return the bytes of the line, which must be a JSON object as far as its ends say; raises ConfigurationError."""
+    """Return the bytes of the line; raises ConfigurationError unless it begins and ends as a JSON object."""
     payload = line.payload.strip(_BLANK)
     if not (payload.startswith(b"{") and payload.endswith(b"}")):
         raise ConfigurationError(
-            f"the line at {line.offset} of {path} is no JSON object, which is all that the channel takes: "
-            "with wrap=true in it any line becomes one"
+            f"the line at {line.offset} of {path} is no JSON object: the channel accepts only these; "
+            "add wrap=true to the channel to send any line"
         )
     return line.payload
 
@@ -49,7 +49,7 @@ class JsonEvents:
         self._path = ("", "")
 
     def __call__(self, line: Line, path: str, time_ns: int) -> bytes:
-        """Return the message of a line; what is no UTF-8 becomes U+FFFD."""
+        """Return the message for a line; invalid UTF-8 becomes U+FFFD."""
         if self._time[0] != time_ns // _NS_PER_MS:
             self._time = (time_ns // _NS_PER_MS, timestamp_of(time_ns))
         if self._path[0] != path:

@@ -1,7 +1,7 @@
-"""Which files there are to follow: those of patterns, however they are renamed, and what became of those followed.
+"""The set of files to follow: files that match patterns, also after they are renamed.
 
-A new name of a file that is followed changes nothing. A copy of a file that was then emptied (rotation by copy and
-truncation) is taken up where the file was confirmed to be.
+Renaming a followed file changes nothing. A copy of a file that was truncated afterwards (log rotation by copytruncate)
+is continued at the confirmed offset of the file.
 
 Invariant: no file is followed twice.
 """
@@ -19,17 +19,17 @@ from aeron_core.shipping.followed_file import FileKey, FollowedFile, Progress, e
 from aeron_core.shipping.offset_registry import Entry, OffsetRegistry
 
 _NS_PER_S: Final = 1_000_000_000
-#: A file that has no name any more is read for so long after it has last grown. An invented number: programs that
-#: are told to open their log anew do so within seconds.
+#: A deleted file is read until it has not grown for this long. An invented number: programs reopen their log within
+#: seconds of a rotation.
 CLOSE_TIMEOUT_NS: Final = 30 * _NS_PER_S
-#: Copies of files that were emptied are looked for so long. An invented number: both happen in one go.
+#: How long to search for a copy of a truncated file. An invented number: truncation follows the copy at once.
 _COPY_TIMEOUT_NS: Final = 60 * _NS_PER_S
-#: Shorter places may look alike by chance.
+#: Shorter tails can be equal by chance.
 _COPY_TAIL_LENGTH: Final = 32
 
 
 class FileWatcher:
-    """Looks when it is told to."""
+    """Scans for files when called; has no thread."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class FileWatcher:
         max_line_length: int,
         on_error: Callable[[OSError], object],
     ) -> None:
-        """Take patterns as of `glob`, `**` included; `from_end` is for files that are there from the start."""
+        """Follow files that match glob `patterns`, `**` included; `from_end` skips the content at the first scan."""
         self.files: dict[FileKey, FollowedFile] = {}
         self._patterns = patterns
         self._registry = registry
@@ -48,11 +48,11 @@ class FileWatcher:
         self._max_line_length = max_line_length
         self._on_error = on_error
         self._told: set[str] = set()
-        self._rewritten: list[tuple[int, Progress]] = []  # with when it happened
+        self._rewritten: list[tuple[int, Progress]] = []  # with the time of truncation
         self._is_first = True
 
     def look(self, now_ns: int) -> int:
-        """Look for files; return how many are new, or were renamed."""
+        """Scan for files; return how many are new or renamed."""
         found = dict(self._found())
         self._rewritten = [item for item in self._rewritten if now_ns - item[0] < _COPY_TIMEOUT_NS]
         if self._is_first:
@@ -73,23 +73,23 @@ class FileWatcher:
         return changes
 
     def note_rewritten(self, progress: Progress, now_ns: int) -> None:
-        """Look for a copy of a file that was emptied."""
+        """Search for a copy of a truncated file in the next scans."""
         self._rewritten.append((now_ns, progress))
 
     def tell(self, path: str, error: OSError) -> None:
-        """Tell what is wrong with a file, once until it could be opened again."""
+        """Report an error of a file, once until the file can be opened again."""
         if path not in self._told:
             self._told.add(path)
             self._on_error(OSError(error.errno, error.strerror, path))
 
     def is_over(self, file: FollowedFile, now_ns: int) -> bool:
-        """Return whether a file has no name any more, and has not grown for a while."""
+        """Return whether a file was deleted and has not grown for CLOSE_TIMEOUT_NS."""
         if file.missing_since_ns is None:
             return False
         return now_ns - max(file.missing_since_ns, file.read_ns) >= CLOSE_TIMEOUT_NS
 
     def drop(self, file: FollowedFile) -> None:
-        """Follow a file no more."""
+        """Stop following a file."""
         file.close()
         del self.files[file.key]
 
@@ -107,14 +107,14 @@ class FileWatcher:
             try:
                 status = os.stat(path)
             except OSError:
-                continue  # gone since, or a link that leads nowhere
+                continue  # deleted meanwhile, or a dangling link
             if stat.S_ISREG(status.st_mode):
                 found.append((status.st_mtime_ns, path, FileKey.of(status)))
-        # The oldest first, so that lines come in their order as far as files tell it.
+        # Oldest first, so that lines are shipped in order across files as far as modification times allow.
         return ((key, path) for _, path, key in sorted(found, key=lambda item: item[:2]))
 
     def _moved(self, found: dict[FileKey, str]) -> Iterator[tuple[FileKey, str]]:
-        """Yield files that were renamed while nobody looked, to names that no pattern has."""
+        """Yield files that were renamed to names outside of the patterns while no shipper ran."""
         for key, entry in self._registry.entries.items():
             if key in found or not _is_wanted(entry.path, self._patterns):
                 continue
@@ -151,19 +151,19 @@ class FileWatcher:
         return 1
 
     def _progress_of(self, key: FileKey, path: str, found: dict[FileKey, str]) -> Progress | None:
-        """Return where to begin; None where that will be known only later."""
+        """Return where to begin; None if that cannot be decided yet."""
         entry = self._registry.entries.get(key)
         if entry is not None:
             progress = entry.progress_of(path) or Progress(path)
             if not _is_wanted(path, self._patterns):
-                progress.path = entry.path  # by which the next one finds it again
+                progress.path = entry.path  # the name by which the next shipper finds it
             return progress
         for item in self._rewritten:
             if (copied := _same_place(item[1], path)) is not None:
                 self._rewritten.remove(item)
                 return copied
         if not self._is_first and any(_same_place(file.progress, path) for file in self.files.values()):
-            return None  # a copy: the file that it is of may be emptied next, or go on and differ
+            return None  # a copy: its original may be truncated next, or grow and differ
         if self._is_first:
             copied = self._copied(path, found)
             if copied is not None:
@@ -173,7 +173,7 @@ class FileWatcher:
         return Progress(path)
 
     def _copied(self, path: str, found: dict[FileKey, str]) -> Progress | None:
-        """Return the progress of a file that was copied and emptied, or deleted, while nobody looked."""
+        """Return the progress of a file that was copied and then truncated or deleted while no shipper ran."""
         for key, entry in self._registry.entries.items():
             if entry.tail_length < _COPY_TAIL_LENGTH or (progress := entry.progress_of(path)) is None:
                 continue
@@ -190,12 +190,12 @@ def _same_place(progress: Progress, path: str) -> Progress | None:
 
 
 def _matches(pattern: str) -> list[str]:
-    # A name that is there is that name, whatever characters it has.
+    # An existing file name is used literally, even if it contains pattern characters.
     return [pattern] if os.path.lexists(pattern) else glob.glob(pattern, recursive=True)
 
 
 def _is_wanted(path: str, patterns: Sequence[str]) -> bool:
-    """Return whether a path is one of these patterns."""
+    """Return whether a path matches one of the patterns."""
     return any(
         fnmatch(path, os.path.abspath(pattern)) or path == os.path.abspath(pattern) for pattern in patterns
     )

@@ -1,9 +1,9 @@
-"""One file that is read as it grows, by whatever name: a file that is renamed stays the same.
+"""A file that is read as it grows; it is identified by device and inode, so that renaming does not matter.
 
-    following -> rewritten    it is shorter than it was, or other bytes stand before where it was read to
-    rewritten -> following    from its beginning, with a progress of its own
+    following -> rewritten    the file became shorter, or the bytes before the read offset changed
+    rewritten -> following    from the beginning, with a new progress
 
-Invariant: bytes are returned once for each time that they were written, as far as they are still there to be read.
+Invariant: bytes are returned once each time they were written, unless they were overwritten before they were read.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 
 from aeron_core.shipping.line_splitter import TAIL_LENGTH, Line, LineSplitter
 
-#: Of a file behind whose last line a reader begins; a longer line is taken for one that begins there.
+#: Bytes to search backwards for the last line end; in a longer line reading begins at the end of the file.
 _LAST_LINE_SEARCH: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class FileKey:
-    """What a file is, whatever its name."""
+    """Identity of a file, independent of its name."""
 
     device: int
     inode: int
@@ -33,27 +33,27 @@ class FileKey:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a file, as it was between two times that it was rewritten, is confirmed to have arrived."""
+    """Confirmed offset of a file between two rewrites."""
 
     path: str
     offset: int = 0
-    tail: bytes = b""  # that stands before `offset`, see Line
+    tail: bytes = b""  # bytes before `offset`, see Line
 
     def confirm(self, line: Line) -> None:
-        """Note that a line has arrived."""
+        """Record that a line is confirmed."""
         self.offset = line.end
         self.tail = line.tail
 
 
 class FollowedFile:
-    """Reads on from a progress; holds the file open until it is closed."""
+    """Reads from a progress on; keeps the file open until `close`."""
 
     def __init__(self, path: str, progress: Progress, max_line_length: int) -> None:
         """Open the file; raises OSError."""
         self.path = path
         self.progress = progress
-        self.missing_since_ns: int | None = None  # when it was first not found under any name that is watched
-        self.read_ns = 0  # when something was last read
+        self.missing_since_ns: int | None = None  # time of the first scan that did not find it
+        self.read_ns = 0  # time of the last successful read
         self._max_line_length = max_line_length
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         self.key = FileKey.of(os.fstat(self._fd))
@@ -63,21 +63,21 @@ class FollowedFile:
 
     @property
     def read_offset(self) -> int:
-        """How far it was read."""
+        """Offset up to which the file was read."""
         return self._read_offset
 
     @property
     def unread_length(self) -> int:
-        """How many bytes are there to be read, and those that are held back."""
+        """Bytes not yet read, and bytes of an incomplete line."""
         try:
             size = os.fstat(self._fd).st_size
         except OSError:
-            # Who reads on is told.
+            # The next read reports the error.
             size = 0
         return max(size - self._read_offset, 0) + self._splitter.held
 
     def read(self, max_length: int) -> list[Line] | None:
-        """Return the lines of the next bytes, None where there are no bytes; raises OSError."""
+        """Return the lines of the next bytes, None if there are no bytes; raises OSError."""
         size = os.fstat(self._fd).st_size
         before = len(self._before)
         data = os.pread(self._fd, before + max_length, self._read_offset - before)
@@ -91,7 +91,7 @@ class FollowedFile:
         return self._splitter.feed(data)
 
     def finish(self) -> list[Line]:
-        """Return what has no line end as a line."""
+        """Return the last bytes without a line end as a line."""
         return self._splitter.finish()
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class FollowedFile:
             self._fd = -1
 
     def _begin_anew(self) -> list[Line]:
-        # The end of a line that was held back went with what was there.
+        # The rest of an incomplete line was lost with the old content.
         lines = self._splitter.finish()
         self.progress = Progress(self.path)
         self._read_offset = 0
@@ -111,7 +111,7 @@ class FollowedFile:
 
 
 def stands_before(path: str, offset: int, tail_length: int) -> bytes:
-    """Return the `tail_length` bytes of a file before `offset`, fewer where they are not there; raises OSError."""
+    """Return the `tail_length` bytes of a file before `offset`, fewer if the file is shorter; raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         return os.pread(fd, tail_length, offset - tail_length)
@@ -120,7 +120,7 @@ def stands_before(path: str, offset: int, tail_length: int) -> bytes:
 
 
 def end_of_last_line(path: str) -> Progress:
-    """Return the progress behind the last whole line of a file; raises OSError."""
+    """Return the progress after the last complete line of a file; raises OSError."""
     size = os.stat(path).st_size
     searched = stands_before(path, size, min(size, _LAST_LINE_SEARCH))
     offset = size - len(searched) + searched.rfind(b"\n") + 1 if b"\n" in searched else size

@@ -1,6 +1,6 @@
-"""Cuts what is read of a file into lines, each with where it ends and what stands before that.
+"""Splits the bytes of a file into lines, each with its end offset and the bytes before that.
 
-Invariant: the lines that were returned and `held` are, in order, all bytes that were fed.
+Invariant: the returned lines followed by the held bytes are exactly the bytes that were fed.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-#: Bytes before a place by which it is known again. An invented number: a line with its time, or two.
+#: Bytes before an offset that identify it later. An invented number: one or two lines with a timestamp.
 TAIL_LENGTH: Final = 256
 
 _LINE_END: Final = b"\n"
@@ -20,13 +20,13 @@ class Line:
     """One line of a file, or a piece of one that is too long."""
 
     offset: int  # of its first byte in the file
-    end: int  # offset behind it and its line end
+    end: int  # offset after the line and its line end
     payload: bytes  # without its line end
     tail: bytes  # up to TAIL_LENGTH bytes of the file before `end`
 
 
 class LineSplitter:
-    """Holds a line back until its end has come; one longer than `max_length` is cut into pieces."""
+    """Holds an incomplete line until its end is read; splits a line longer than `max_length`."""
 
     def __init__(self, offset: int, tail: bytes, max_length: int) -> None:
         self._offset = offset  # of the held bytes
@@ -36,11 +36,11 @@ class LineSplitter:
 
     @property
     def held(self) -> int:
-        """Bytes of a line whose end has not come."""
+        """Number of bytes of an incomplete line."""
         return len(self._held)
 
     def feed(self, data: bytes) -> list[Line]:
-        """Return the lines that have become whole by the next bytes of the file."""
+        """Return the lines that the next bytes of the file complete."""
         search_begin = len(self._held)
         self._held += data
         lines: list[Line] = []
@@ -56,7 +56,7 @@ class LineSplitter:
         return lines
 
     def finish(self) -> list[Line]:
-        """Return what is held as the last line of a file that will not grow any more."""
+        """Return the held bytes as the last line of a file that will not grow."""
         if not self._held:
             return []
         line = self._line(bytes(self._held), 0)
@@ -78,7 +78,7 @@ class LineSplitter:
 
 
 def _piece_length(data: bytes | bytearray, max_length: int) -> int:
-    """Return how much to cut off, at most `max_length`, without cutting a character of UTF-8 in two."""
+    """Return the length of the next piece, at most `max_length`, without splitting a UTF-8 character."""
     length = max_length
     for _ in range(_UTF8_MAX_LENGTH - 1):
         if length <= 1 or data[length] & 0xC0 != 0x80:

@@ -1,6 +1,6 @@
-"""How far each file was shipped, in a folder: read when a shipper starts, replaced as a whole while it goes on.
+"""Registry of confirmed offsets in a folder: read when a shipper starts, replaced atomically while it runs.
 
-Invariant: what the file says was confirmed; it is never half written, and one process has it at a time.
+Invariant: all offsets in the file were confirmed; the file is never partially written, and one process owns it.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ _NAME: Final = "registry.json"
 _LOCK: Final = "lock"
 _VERSION: Final = 1
 _NS_PER_S: Final = 1_000_000_000
-#: How long a file that is nowhere to be found is remembered. An invented number: longer than any rotation takes.
+#: How long the entry of a missing file is kept. An invented number: longer than any rotation takes.
 _MEMORY_NS: Final = 30 * 24 * 3600 * _NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How far one file has come, and by what that place is known again."""
+    """Confirmed offset of a file, and a digest of the bytes before it."""
 
     device: int
     inode: int
     path: str
     offset: int
     tail_length: int
-    tail_sha256: str  # of so many bytes before `offset`: no text of the file lies in the registry
-    seen_ns: int  # when it was last followed, since the epoch
+    tail_sha256: str  # of these bytes: the registry contains no text of the file
+    seen_ns: int  # last time that the file was followed, since the epoch
 
     @property
     def key(self) -> FileKey:
-        """The file."""
+        """The identity of the file."""
         return FileKey(self.device, self.inode)
 
     @classmethod
     def of(cls, key: FileKey, progress: Progress, now_ns: int) -> Entry:
-        """Return the entry for a file that is followed."""
+        """Return the entry of a followed file."""
         digest = hashlib.sha256(progress.tail).hexdigest()
         return cls(key.device, key.inode, progress.path, progress.offset, len(progress.tail), digest, now_ns)
 
     def progress_of(self, path: str) -> Progress | None:
-        """Return the progress of the file at `path` where it stands there, None where it does not; raises OSError."""
+        """Return the progress if the file at `path` has these bytes before the offset, else None; raises OSError."""
         tail = stands_before(path, self.offset, self.tail_length)
         if len(tail) != self.tail_length or hashlib.sha256(tail).hexdigest() != self.tail_sha256:
             return None
@@ -56,10 +56,10 @@ class Entry:
 
 
 class OffsetRegistry:
-    """The entries of a folder, which is made if it is not there."""
+    """The entries of a folder, which is created if it does not exist."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the folder; raises ConfigurationError where another process has it or it is damaged, OSError."""
+        """Lock the folder; raises OSError, or ConfigurationError if it is damaged or another process uses it."""
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -76,7 +76,7 @@ class OffsetRegistry:
             raise
 
     def save(self, entries: dict[FileKey, Entry], now_ns: int) -> None:
-        """Remember these entries, and those of other files for a while; returns once the disk has them."""
+        """Write these entries, and recent entries of other files; return after they are synced to disk."""
         kept = {key: entry for key, entry in self.entries.items() if now_ns - entry.seen_ns < _MEMORY_NS}
         self.entries = kept | entries
         document = {"version": _VERSION, "files": [asdict(entry) for entry in self.entries.values()]}
@@ -94,7 +94,7 @@ class OffsetRegistry:
             os.close(fd)
 
     def close(self) -> None:
-        """Leave the folder to others; closing twice does nothing."""
+        """Release the folder; closing twice has no effect."""
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -104,9 +104,7 @@ def _read(path: Path) -> dict[FileKey, Entry]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["version"] != _VERSION:
-            raise ConfigurationError(
-                f"{path}: is of version {document['version']}, this program knows {_VERSION}"
-            )
+            raise ConfigurationError(f"{path}: is of version {document['version']}, must be {_VERSION}")
         entries = [Entry(**row) for row in document["files"]]
     except FileNotFoundError:
         return {}

@@ -1,4 +1,4 @@
-"""Log records as JSON events, with all that was given to them."""
+"""JSON events from log records, with all their attributes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from aeron_core.shipping.events import timestamp_of
 
 _US_PER_S: Final = 1_000_000
 _NS_PER_US: Final = 1_000
-#: What every record has; everything else came by `extra`.
+#: Attributes of every record; all others were passed as `extra`.
 _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class RecordEvents:
-    """Makes events; `fields` are added to each, and win over what it has."""
+    """Creates events; `fields` are added to each and override its own."""
 
     def __init__(self, host: str, fields: Mapping[str, object]) -> None:
-        """Raise ValueError or TypeError for fields that are no JSON."""
+        """Raise ValueError or TypeError if `fields` cannot be encoded as JSON."""
         json.dumps(fields, allow_nan=False)
         self._host = host
         self._fields = dict(fields)
@@ -75,7 +75,7 @@ def _encoded(event: dict[str, object], extra: Mapping[str, object]) -> bytes:
     try:
         text = json.dumps(event, ensure_ascii=False, allow_nan=False, default=str)
     except (ValueError, TypeError):
-        # Not a number, or a thing that contains itself, or a key that is none: as a person would see it.
+        # NaN, a cyclic structure or an invalid key: fall back to repr.
         event["extra"] = {str(key): repr(value) for key, value in extra.items()}
         text = json.dumps(event, ensure_ascii=False, allow_nan=False)
     return text.encode(errors="replace")

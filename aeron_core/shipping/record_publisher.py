@@ -1,9 +1,9 @@
-"""Publishes what is in a queue, by a link that is made when it is needed, and made again when it was lost.
+"""Publishes the messages of a queue over a link that is opened on demand and reopened after a loss.
 
-    unlinked -> linked      the link could be made
-    linked -> unlinked      the publication was closed: the driver has ended, or has given the client up
+    unlinked -> linked      the link was opened
+    linked -> unlinked      the publication was closed: the driver stopped, or timed the client out
 
-Invariant: a message leaves the queue's side only when it was published, or counted as dropped.
+Invariant: a message is discarded only after it was published or counted as dropped.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from aeron_core.client.publications.exclusive_publication import ExclusivePublication
     from aeron_core.shipping.record_queue import RecordQueue
 
-#: Between two attempts to make the link. An invented number: drivers are back within seconds.
+#: Between two attempts to open the link. An invented number: drivers restart within seconds.
 _RETRY_INTERVAL_NS: Final = 1_000_000_000
-#: Messages of one duty cycle.
+#: Maximum number of messages per duty cycle.
 _LIMIT: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A publication, and what holds it."""
+class PublicationLink:
+    """A publication and the function that closes it with its client."""
 
     publication: ExclusivePublication
     confirmed_position: Callable[[], int]
@@ -34,34 +34,34 @@ class Link:
 
 
 class RecordPublisher:
-    """One thread, which calls `do_work` again and again."""
+    """Used by one thread, which calls `do_work` repeatedly."""
 
     def __init__(
         self,
         queue: RecordQueue,
-        open_link: Callable[[], Link],
+        open_link: Callable[[], PublicationLink],
         report_of: Callable[[int], bytes],
         on_error: Callable[[Exception], object],
     ) -> None:
-        """Tell of dropped messages by what `report_of` makes of their number; hear of links that fail, once each."""
+        """Publish `report_of(count)` after messages were dropped; call `on_error` once per series of failed links."""
         self._queue = queue
         self._open_link = open_link
         self._report_of = report_of
         self._on_error = on_error
-        self._link: Link | None = None
+        self._link: PublicationLink | None = None
         self._retry_ns: int | None = None
-        self._message: bytes | None = None  # that is to be published next
-        self._is_report = False  # of messages that were dropped
+        self._message: bytes | None = None  # next message to publish
+        self._is_report = False  # `_message` reports dropped messages
         self._has_told = False
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to be published."""
+        """Whether no message is waiting."""
         return self._message is None and not len(self._queue)
 
     @property
     def is_drained(self) -> bool:
-        """Whether everything was published, and has arrived as far as the medium tells."""
+        """Whether everything was published and confirmed, as far as the medium confirms."""
         if not self.is_idle:
             return False
         if self._link is None or self._link.publication.is_closed:
@@ -69,7 +69,7 @@ class RecordPublisher:
         return self._link.confirmed_position() >= self._link.publication.position
 
     def do_work(self, now_ns: int) -> int:
-        """Publish what there is room for; return how many messages that were."""
+        """Publish messages until back pressure; return how many."""
         count = 0
         while count < _LIMIT and self._has_message() and self._is_linked(now_ns) and self._publish(now_ns):
             count += 1
@@ -82,7 +82,7 @@ class RecordPublisher:
             return
         try:
             link.close()
-        except Exception as error:  # what is left of it is of no use
+        except Exception as error:  # the link is unusable either way
             self._on_error(error)
 
     def _has_message(self) -> bool:
@@ -100,7 +100,7 @@ class RecordPublisher:
         self._retry_ns = now_ns + _RETRY_INTERVAL_NS
         try:
             self._link = self._open_link()
-        except Exception as error:  # whatever it is, the program that logs goes on, and so does the attempt
+        except Exception as error:  # an error must not reach the program that logs; retry later
             if not self._has_told:
                 self._has_told = True
                 self._on_error(error)
@@ -115,7 +115,7 @@ class RecordPublisher:
         if len(self._message) > publication.max_message_length:
             self._message = None
             if not self._is_report:
-                # A report that is too long itself would have no end.
+                # A report that is too long must not cause another report.
                 self._queue.drop()
             return True
         result = publication.offer(self._message)

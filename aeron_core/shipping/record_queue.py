@@ -1,6 +1,6 @@
-"""Messages on their way from the threads that log to the one that publishes.
+"""Queue of messages from the threads that log to the thread that publishes.
 
-Invariant: never more than `capacity` of them; each was either given to the publisher or counted as dropped.
+Invariant: at most `capacity` messages; each is either passed to the publisher or counted as dropped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class WhenFull(Enum):
-    """What becomes of a message for which there is no room."""
+    """Policy for a message when the queue is full."""
 
     DROP_NEWEST = "drop-newest"
     DROP_OLDEST = "drop-oldest"
@@ -19,10 +19,10 @@ class WhenFull(Enum):
 
 
 class RecordQueue:
-    """Any thread puts, one gets."""
+    """Multiple producers, one consumer."""
 
     def __init__(self, capacity: int, when_full: WhenFull, block_timeout: float) -> None:
-        """Wait for room for `block_timeout` seconds, with WhenFull.BLOCK."""
+        """With WhenFull.BLOCK, `put` waits up to `block_timeout` seconds."""
         self.capacity = capacity
         self.dropped = 0  # since the beginning
         self._when_full = when_full
@@ -37,7 +37,7 @@ class RecordQueue:
         return len(self._messages)
 
     def put(self, message: bytes) -> None:
-        """Add a message, or drop one."""
+        """Add a message; drop this or another one if the queue is full."""
         with self._condition:
             if self._is_closed or not self._make_room():
                 self._count_dropped()
@@ -46,7 +46,7 @@ class RecordQueue:
             self._condition.notify_all()
 
     def get(self) -> bytes | None:
-        """Take the oldest message, None where there is none."""
+        """Remove and return the oldest message, None if the queue is empty."""
         with self._condition:
             if not self._messages:
                 return None
@@ -68,19 +68,19 @@ class RecordQueue:
             return count
 
     def wait(self) -> None:
-        """Wait for a message, or the end."""
+        """Wait for a message or `close`."""
         with self._condition:
             self._condition.wait_for(lambda: self._messages or self._is_closed)
 
     def close(self) -> None:
-        """Take no more, and wake who waits; what is there can still be got."""
+        """Refuse further messages and wake waiting threads; queued messages can still be taken."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()
 
     @property
     def is_closed(self) -> bool:
-        """Whether it takes no more."""
+        """Whether the queue refuses messages."""
         return self._is_closed
 
     def _has_room(self) -> bool:
@@ -93,7 +93,7 @@ class RecordQueue:
             self._messages.popleft()
             self._count_dropped()
             return True
-        # Who has waited in vain has done so for all until something moves: they wait one after the other.
+        # After one thread timed out, others do not wait until a message is taken: they would time out one by one.
         if self._when_full is WhenFull.BLOCK and not self._has_waited_in_vain:
             self._condition.wait_for(lambda: self._has_room() or self._is_closed, self._block_timeout)
             self._has_waited_in_vain = not self._has_room()

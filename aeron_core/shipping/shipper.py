@@ -1,10 +1,10 @@
-"""Reads files, publishes their lines, and saves how far they are confirmed to have arrived.
+"""Reads files, publishes their lines, and saves the offsets that are confirmed.
 
     read ──────── offered ──────── confirmed ──────── saved
          pending          in flight           dirty
 
-Invariant: what is offered is never more than the window ahead of what is saved: so much comes twice, at most, when the
-process is killed. What is saved was confirmed.
+Invariant: offered data is never further ahead of saved offsets than the window: the maximum that is shipped twice when
+the process is killed. Saved offsets were confirmed.
 """
 
 from __future__ import annotations
@@ -41,20 +41,22 @@ def _ignore(_: OSError) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShipperParams:
-    """What is shipped, and how."""
+    """Parameters of a shipper."""
 
     patterns: Sequence[str]
     state_folder: Path
     from_end: bool = False
     is_raw: bool = False
-    needs_objects: bool = False  # with `is_raw`: the channel takes nothing else
-    follows: bool = True  # else what is there, and no more
+    needs_objects: bool = False  # with `is_raw`: the channel accepts JSON objects only
+    follows: bool = True  # if false, stop at the end of the existing files
     host: str = field(default_factory=socket.gethostname)
-    max_line_length: int = 64 * 1024  # an invented number: stack traces in one line are longer, and are cut
-    window_length: int = 1024 * 1024  # an invented number: some thousand lines may come twice
-    read_length: int = 64 * 1024  # of one file, before it is another's turn
-    look_interval_ns: int = 1000 * _NS_PER_MS  # for files that are new
-    read_interval_ns: int = 100 * _NS_PER_MS  # for more of a file that had none
+    max_line_length: int = (
+        64 * 1024
+    )  # an invented number; longer lines, such as stack traces in one line, are split
+    window_length: int = 1024 * 1024  # an invented number: some thousand lines can be shipped twice
+    read_length: int = 64 * 1024  # of one file, before the next file is read
+    look_interval_ns: int = 1000 * _NS_PER_MS  # between scans for new files
+    read_interval_ns: int = 100 * _NS_PER_MS  # between reads of files without new data
     save_interval_ns: int = 500 * _NS_PER_MS
     on_error: Callable[[OSError], object] = _ignore
     epoch_ns: Callable[[], int] = time.time_ns
@@ -76,7 +78,7 @@ class _InFlight:
 
 
 class Shipper:
-    """One publication and the files that go to it. One thread, which calls `do_work` again and again."""
+    """One publication and its files; used by one thread, which calls `do_work` repeatedly."""
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class Shipper:
         confirmed_position: Callable[[], int],
         params: ShipperParams,
     ) -> None:
-        """Take the state folder; raises ConfigurationError where another shipper has it."""
+        """Lock the state folder; raises ConfigurationError if another shipper uses it."""
         self.lines = 0
         self.bytes = 0
         self._publication = publication
@@ -112,27 +114,27 @@ class Shipper:
 
     @property
     def is_done(self) -> bool:
-        """Whether all that there was has arrived; while it follows files, as of the last look."""
+        """Whether all data is confirmed; while following files, as of the last read."""
         return self._is_read_to_end and not self._pending and not self._in_flight
 
     @property
     def file_count(self) -> int:
-        """Files that are followed."""
+        """Number of followed files."""
         return len(self._watcher.files)
 
     @property
     def in_flight(self) -> int:
-        """Lines that were offered and are not confirmed."""
+        """Number of lines offered and not confirmed."""
         return len(self._in_flight)
 
     @property
     def unread_length(self) -> int:
-        """Bytes of all files that are still to be read, or were read and not yet published."""
+        """Bytes of all files that are not yet read, or read and not yet published."""
         pending = sum(item.lines[-1].end - item.lines[0].offset for item in self._pending if item.lines)
         return pending + sum(file.unread_length for file in self._watcher.files.values())
 
     def do_work(self, now_ns: int) -> int:
-        """Do what there is to do without waiting; return how much that was. Raises ClosedError, OSError."""
+        """Run one duty cycle without waiting; return the work count. Raises ClosedError, OSError."""
         work = self._take_confirmations(now_ns)
         if self._look_ns is None or (self._params.follows and now_ns >= self._look_ns):
             self._look_ns = now_ns + self._params.look_interval_ns
@@ -144,12 +146,12 @@ class Shipper:
         return work + self._offer()
 
     def settle(self, now_ns: int) -> bool:
-        """Read and offer no more; return whether all that was offered has arrived, which is saved."""
+        """Process confirmations only; return whether all offered lines are confirmed."""
         self._take_confirmations(now_ns)
         return not self._in_flight
 
     def close(self) -> None:
-        """Save what has arrived, and close all files."""
+        """Save confirmed offsets and close all files."""
         try:
             if self._is_dirty:
                 self._save(self._saved_ns)
@@ -187,7 +189,7 @@ class Shipper:
         self._is_dirty = False
 
     def _read(self, now_ns: int) -> int:
-        """Read on in every file once; return the number of lines."""
+        """Read from every file once; return the number of lines."""
         count = 0
         is_at_end = True
         for file in list(self._watcher.files.values()):
@@ -195,7 +197,7 @@ class Shipper:
             try:
                 lines = file.read(self._params.read_length)
             except OSError as error:
-                # It is tried again with the others, which it does not hold up.
+                # The next cycle tries again; the other files are not delayed.
                 self._watcher.tell(file.path, error)
                 continue
             if file.progress is not progress:
@@ -214,7 +216,7 @@ class Shipper:
         return count
 
     def _end_of(self, file: FollowedFile, now_ns: int) -> list[Line]:
-        """Return what is left of a file that will not be read on, closing it."""
+        """Return the remaining bytes of a file that is complete; stop following it once they are confirmed."""
         if not self._params.follows:
             return file.finish()
         if not self._watcher.is_over(file, now_ns):
@@ -241,13 +243,13 @@ class Shipper:
         return offered
 
     def _offer_line(self, pending: _Pending, line: Line) -> bool:
-        """Return whether it was accepted; one that is too long as a message is put there in halves, to be tried."""
+        """Offer a line, in halves if it exceeds a message; return whether it was accepted."""
         event = self._event(line, pending.path, self._params.epoch_ns())
         if len(event) > self._publication.max_message_length:
             pending.lines.popleft()
             pending.lines.extendleft(reversed(_halves(line, self._publication)))
             return self._offer_line(pending, pending.lines[0])
-        # The first one goes whatever its length.
+        # A message longer than the window is sent alone.
         ahead = self._publication.position - self._saved_position
         if ahead and ahead + wire.DATA_HEADER_LENGTH + len(event) > self._params.window_length:
             return False
@@ -266,29 +268,29 @@ def _halves(line: Line, publication: ExclusivePublication) -> list[Line]:
     half = len(line.payload) // 2
     if half == 0:
         raise ConfigurationError(
-            f"{publication.channel}: its longest message of {publication.max_message_length} bytes has no room for "
-            "a line and the path of its file; give it a longer term-length"
+            f"{publication.channel}: the maximum message of {publication.max_message_length} bytes is too short for "
+            "a line and the path of its file; set a longer term-length"
         )
-    # Only the second half has the end of the line: with the first one alone, nothing of it counts.
+    # Only the second half advances the offset: if the first alone is confirmed, the line is sent again.
     first = Line(line.offset, line.offset, line.payload[:half], b"")
     return [first, replace(line, offset=line.offset + half, payload=line.payload[half:])]
 
 
 def confirmed_position(aeron: Aeron, publication: ExclusivePublication) -> Callable[[], int]:
-    """Return what says up to which position a publication has done its part.
+    """Return a function that returns the confirmed position of a publication.
 
-    That is the sender position of the driver, which for a medium with acknowledgements is what the peer has, and for
-    others what was sent; and the publication's own position where there is no sender, as for IPC.
+    This is the driver's sender position: the acknowledged position for a medium with acknowledgements, else the sent
+    position. Without a sender, as for IPC, it is the publication's own position.
     """
     found = _SenderPosition.find(aeron.counters_reader, publication)
     return (lambda: publication.position) if found is None else found.get
 
 
 class _SenderPosition:
-    """The counter of a publication, for as long as it is that.
+    """The sender position counter of a publication, while it belongs to that.
 
-    A driver that takes a client for dead, one that was stopped for a while, say, gives its counters to others before
-    the client knows.
+    When a driver times a client out, for example one that was suspended, it reuses the client's counters before the
+    client notices.
     """
 
     def __init__(self, counters: CountersReader, counter_id: int, key: bytes) -> None:
@@ -299,7 +301,7 @@ class _SenderPosition:
 
     @classmethod
     def find(cls, counters: CountersReader, publication: ExclusivePublication) -> _SenderPosition | None:
-        # By the key, which drivers of any version write.
+        # Identify the counter by its key, which drivers of all versions write.
         key = publication.original_registration_id.to_bytes(_REGISTRATION_ID_LENGTH, "little", signed=True)
         for record in counters:
             if record.type_id == SENDER_POSITION and record.key.startswith(key):
@@ -308,7 +310,7 @@ class _SenderPosition:
 
     def get(self) -> int:
         position = self._counters.value(self._id)
-        # The key is looked at last: it goes before the counter can be another one's.
+        # Check the key after reading the value: the driver clears it before it reuses the counter.
         if self._counters.key(self._id).startswith(self._key):
             self._position = position
         return self._position

@@ -1,4 +1,4 @@
-"""Files that are shipped by steps to a publication that the tests confirm."""
+"""A shipper driven step by step, with a publication that is confirmed by the tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ S = 1000 * MS
 
 
 class Stream:
-    """A publication that takes as much as it has room for, and a peer that confirms when it is told to."""
+    """A publication with limited space, and a peer that confirms on request."""
 
     channel = "aeron:lumberjack?endpoint=127.0.0.1:5044"
 
@@ -35,7 +35,7 @@ class Stream:
         return self.position
 
     def confirm(self, messages=None):
-        """Confirm all messages, or so many of those that are not yet confirmed."""
+        """Confirm all messages, or the next `count` unconfirmed ones."""
         if messages is None:
             self.confirmed = self.position
         else:
@@ -48,7 +48,7 @@ class Stream:
 
 
 class Shipping:
-    """One shipper after the other, as a process that is killed or restarted."""
+    """Consecutive shippers, as in a process that is killed or restarted."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -80,12 +80,12 @@ class Shipping:
             self.shipper = None
 
     def kill(self):
-        """End without a word: nothing more is saved."""
+        """Stop without saving, as a killed process."""
         self.shipper._is_dirty = False
         self.end()
 
     def run(self, seconds=2.0, *, confirms=True):
-        """Let time pass; return the messages that came."""
+        """Advance the time; return the new messages."""
         before = len(self.stream.messages)
         for _ in range(int(seconds * 20)):
             self.shipper.do_work(self.now_ns)

@@ -1,4 +1,4 @@
-"""Lines of a file, whatever the pieces it is read in."""
+"""Splitting of a file into lines, independent of the sizes of reads."""
 
 import pytest
 
@@ -8,7 +8,7 @@ TEXT = b"one\r\ntwo\n\nthree\xc3\xa4\nfour"
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 100])
-def test_lines_are_the_same_however_they_come(length):
+def test_lines_do_not_depend_on_the_split_of_reads(length):
     splitter = LineSplitter(0, b"", 100)
 
     lines = [
@@ -20,7 +20,7 @@ def test_lines_are_the_same_however_they_come(length):
     assert [line.tail for line in lines] == [TEXT[: line.end] for line in lines]
 
 
-def test_a_line_without_its_end_is_held_back():
+def test_an_incomplete_line_is_held():
     splitter = LineSplitter(10, b"", 100)
 
     assert splitter.feed(b"begun") == []
@@ -30,7 +30,7 @@ def test_a_line_without_its_end_is_held_back():
     assert splitter.finish() == []
 
 
-def test_a_long_line_is_cut_into_pieces_that_have_all_of_it():
+def test_a_long_line_is_split_without_loss():
     splitter = LineSplitter(0, b"", 4)
 
     lines = splitter.feed(b"0123456789\n")
@@ -39,14 +39,14 @@ def test_a_long_line_is_cut_into_pieces_that_have_all_of_it():
     assert [line.end for line in lines] == [4, 8, 11]
 
 
-def test_a_long_line_whose_end_does_not_come_is_not_held_for_ever():
+def test_an_incomplete_long_line_is_split_before_its_end():
     splitter = LineSplitter(0, b"", 4)
 
     assert [line.payload for line in splitter.feed(b"012345678")] == [b"0123", b"4567"]
     assert splitter.held == 1
 
 
-def test_no_character_is_cut_in_two():
+def test_no_utf8_character_is_split():
     splitter = LineSplitter(0, b"", 5)
 
     lines = splitter.feed("ääää\n".encode()) + splitter.feed("€€€€".encode()) + splitter.finish()
@@ -54,7 +54,7 @@ def test_no_character_is_cut_in_two():
     assert [line.payload.decode() for line in lines] == ["ää", "ää", "€", "€", "€", "€"]
 
 
-def test_what_is_no_text_is_cut_anywhere():
+def test_invalid_utf8_is_split_at_the_maximum_length():
     splitter = LineSplitter(0, b"", 4)
 
     assert [line.payload for line in splitter.feed(b"\x80" * 9 + b"\n")] == [
@@ -64,7 +64,7 @@ def test_what_is_no_text_is_cut_anywhere():
     ]
 
 
-def test_a_tail_has_its_length_at_most():
+def test_a_tail_is_limited_to_its_length():
     splitter = LineSplitter(300, b"x" * TAIL_LENGTH, 100)
 
     (line,) = splitter.feed(b"a\n")

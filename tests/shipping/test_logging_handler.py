@@ -1,4 +1,4 @@
-"""The handler of `logging`, with its thread and a driver."""
+"""The logging handler with its thread and a driver."""
 
 import json
 import logging
@@ -61,7 +61,7 @@ def test_records_are_published(listener, logger):
     )
 
 
-def test_it_can_be_configured(listener, logger):
+def test_the_handler_can_be_configured_by_dict_config(listener, logger):
     logging.config.dictConfig(
         {
             "version": 1,
@@ -88,7 +88,7 @@ def test_it_can_be_configured(listener, logger):
     assert listener.heard(1) == [{"text": "hello"}]
 
 
-def test_closing_waits_for_what_is_queued(listener, logger):
+def test_closing_waits_for_queued_records(listener, logger):
     handler = PublishingHandler("aeron:ipc", aeron_dir=listener.aeron_dir, close_timeout=30)
     logger.addHandler(handler)
     for number in range(1000):
@@ -101,7 +101,7 @@ def test_closing_waits_for_what_is_queued(listener, logger):
     assert handler.dropped == 1
 
 
-def test_a_program_without_a_driver_goes_on(tmp_path, logger):
+def test_a_program_without_a_driver_continues(tmp_path, logger):
     handler = PublishingHandler("aeron:ipc", aeron_dir=tmp_path, capacity=2, close_timeout=0)
     logger.addHandler(handler)
 
@@ -119,7 +119,7 @@ def test_a_program_without_a_driver_goes_on(tmp_path, logger):
         ({"fields": {"a": object()}}, "fields must be JSON"),
     ],
 )
-def test_what_is_configured_wrongly_is_told(wrong, message):
+def test_wrong_arguments_are_refused(wrong, message):
     with pytest.raises(ConfigurationError, match=message):
         PublishingHandler("aeron:ipc", **wrong)
 
@@ -143,7 +143,7 @@ if sys.argv[2] == "fork":
 
 @pytest.mark.system
 @pytest.mark.parametrize(("how", "messages"), [("alone", ["parent"]), ("fork", ["parent", "child"])])
-def test_the_end_of_a_program_loses_nothing(listener, how, messages):
+def test_the_end_of_a_program_loses_no_records(listener, how, messages):
     subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM, str(listener.aeron_dir), how],
         check=True,
@@ -155,7 +155,7 @@ def test_the_end_of_a_program_loses_nothing(listener, how, messages):
 
 
 @pytest.mark.system
-def test_it_can_carry_a_driver_and_log_to_lumberjack(listener, logger):
+def test_an_embedded_driver_can_log_to_lumberjack(listener, logger):
     with aeron_core.connect(listener.aeron_dir) as aeron:
         listener.subscription = aeron.add_subscription("aeron:lumberjack?endpoint=127.0.0.1:0", 1)
         while not (addresses := listener.subscription.local_addresses()):
@@ -173,7 +173,7 @@ def test_it_can_carry_a_driver_and_log_to_lumberjack(listener, logger):
 
 
 @pytest.mark.system
-def test_it_says_what_goes_wrong_in_the_driver_that_it_carries(logger, capfd):
+def test_errors_of_an_embedded_driver_are_printed(logger, capfd):
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         channel = f"aeron:lumberjack?endpoint=127.0.0.1:{nobody.getsockname()[1]}|backoff-init=10ms"

@@ -1,4 +1,4 @@
-"""Log records on their way, by steps."""
+"""Log records: events, queue and publisher, driven step by step."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ import pytest
 
 from aeron_core.logbuffer import results
 from aeron_core.shipping.record_events import RecordEvents
-from aeron_core.shipping.record_publisher import Link, RecordPublisher
+from aeron_core.shipping.record_publisher import PublicationLink, RecordPublisher
 from aeron_core.shipping.record_queue import RecordQueue, WhenFull
 
 S = 1_000_000_000
@@ -26,7 +26,7 @@ def all_of(queue):
         (WhenFull.BLOCK, [b"1", b"2"]),
     ],
 )
-def test_what_has_no_room_is_dropped_and_counted(when_full, kept):
+def test_messages_beyond_the_capacity_are_dropped_and_counted(when_full, kept):
     queue = RecordQueue(2, when_full, 0)
     for message in (b"1", b"2", b"3"):
         queue.put(message)
@@ -36,7 +36,7 @@ def test_what_has_no_room_is_dropped_and_counted(when_full, kept):
     assert (queue.take_unreported(), queue.take_unreported()) == (1, 0)
 
 
-def test_a_closed_queue_takes_no_more():
+def test_a_closed_queue_refuses_messages():
     queue = RecordQueue(2, WhenFull.BLOCK, 100)
     queue.put(b"1")
     queue.close()
@@ -75,11 +75,11 @@ def test_a_record_is_an_event():
     assert "error" not in event
 
 
-def test_what_was_given_as_extra_is_in_the_event():
+def test_extra_attributes_are_in_the_event():
     assert event_of(record("x", user=7, path=b"\xff"))["extra"] == {"user": 7, "path": "b'\\xff'"}
 
 
-def test_what_is_no_json_is_there_as_people_see_it():
+def test_values_that_are_not_json_appear_as_repr():
     circle = []
     circle.append(circle)
 
@@ -100,11 +100,11 @@ def test_an_exception_is_in_the_event():
     assert "test_records.py" in event["error"]["stack_trace"]
 
 
-def test_text_that_has_no_encoding_is_no_fault():
+def test_text_that_cannot_be_encoded_is_replaced():
     assert event_of(record("\ud800"))["message"] == "?"
 
 
-def test_fields_that_are_no_json_are_refused():
+def test_fields_that_are_not_json_are_refused():
     with pytest.raises(TypeError):
         RecordEvents("here", {"a": object()})
 
@@ -124,7 +124,7 @@ class Publishing:
         if self.fault is not None:
             raise self.fault
         self.opened += 1
-        return Link(self.stream, lambda: self.stream.confirmed, self.close)
+        return PublicationLink(self.stream, lambda: self.stream.confirmed, self.close)
 
     def close(self):
         self.closed += 1
@@ -139,7 +139,7 @@ def publishing(shipping):
     return Publishing(type(shipping.stream))
 
 
-def test_messages_are_published_in_their_order(publishing):
+def test_messages_are_published_in_order(publishing):
     publishing.put(b"1", b"2")
 
     assert publishing.publisher.do_work(0) == 2
@@ -150,13 +150,13 @@ def test_messages_are_published_in_their_order(publishing):
     assert publishing.publisher.is_drained
 
 
-def test_nothing_is_opened_for_nothing(publishing):
+def test_no_link_is_opened_without_a_message(publishing):
     assert publishing.publisher.do_work(0) == 0
     assert publishing.opened == 0
     assert publishing.publisher.is_drained
 
 
-def test_messages_wait_for_room_and_what_was_dropped_is_told(publishing):
+def test_messages_wait_during_back_pressure_and_drops_are_reported(publishing):
     publishing.stream.room = 0
     for number in range(6):
         publishing.put(b"%d" % number)
@@ -164,11 +164,11 @@ def test_messages_wait_for_room_and_what_was_dropped_is_told(publishing):
     publishing.stream.room = 1000
     publishing.publisher.do_work(0)
 
-    # One waits outside of the queue, and three in it.
+    # The publisher holds one message, the queue three.
     assert publishing.stream.messages == [b"0", b"2 dropped", b"1", b"2", b"3"]
 
 
-def test_a_link_that_cannot_be_made_is_tried_again_and_told_once(publishing):
+def test_a_link_that_fails_to_open_is_retried_and_reported_once(publishing):
     publishing.fault = OSError("no driver")
     publishing.put(b"1")
     for now_ns in range(0, 3 * S, S // 10):
@@ -179,7 +179,7 @@ def test_a_link_that_cannot_be_made_is_tried_again_and_told_once(publishing):
     assert [str(error) for error in publishing.errors] == ["no driver"]
 
 
-def test_a_link_that_is_lost_is_made_again_without_losing_what_waits(publishing):
+def test_a_lost_link_is_reopened_without_losing_queued_messages(publishing):
     publishing.put(b"1")
     publishing.publisher.do_work(0)
     publishing.stream.offer = lambda message: results.CLOSED
@@ -200,7 +200,7 @@ def test_a_message_that_is_too_long_is_dropped(publishing):
     assert publishing.stream.messages == [b"1 dropped", b"1"]
 
 
-def test_a_report_that_is_too_long_itself_is_not_reported(publishing):
+def test_a_report_that_is_too_long_is_dropped_silently(publishing):
     publishing.stream.max_message_length = 5
     publishing.put(b"x" * 6, b"1")
 

@@ -1,4 +1,4 @@
-"""Files that are shipped: what comes, what is saved, what comes twice."""
+"""Shipping of files: messages, saved offsets, and duplicates after a restart."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from aeron_core.testing.pair import S, Simulation
 LONG = "a line that is long enough to be known again "
 
 
-def test_lines_come_as_they_are_written(shipping):
+def test_lines_are_shipped_as_they_are_written(shipping):
     shipping.write("one\ntwo\n")
     shipping.start()
 
@@ -39,7 +39,7 @@ def test_a_line_is_an_event(shipping):
     }
 
 
-def test_files_of_patterns_are_followed_the_oldest_first(shipping):
+def test_files_that_match_patterns_are_followed_oldest_first(shipping):
     for number, name in enumerate(["b.log", "a.log", "c.txt"]):
         shipping.write(f"{name}\n", name)
         os.utime(shipping.path(name), (number, number))
@@ -51,7 +51,7 @@ def test_files_of_patterns_are_followed_the_oldest_first(shipping):
     assert shipping.shipper.file_count == 3
 
 
-def test_a_file_that_is_no_file_is_passed_over(shipping):
+def test_a_path_that_is_not_a_regular_file_is_ignored(shipping):
     shipping.path("app.log").mkdir()
     os.mkfifo(shipping.path("b.log"))
     shipping.start("*.log")
@@ -59,7 +59,7 @@ def test_a_file_that_is_no_file_is_passed_over(shipping):
     assert shipping.run() == []
 
 
-def test_what_was_there_can_be_left_out(shipping):
+def test_existing_content_can_be_skipped(shipping):
     shipping.write("one\nbeg")
     shipping.start("*.log", from_end=True)
     shipping.run()
@@ -69,7 +69,7 @@ def test_what_was_there_can_be_left_out(shipping):
     assert sorted(shipping.run()) == [b"begun", b"new"]
 
 
-def test_only_what_is_confirmed_is_saved(shipping):
+def test_only_confirmed_offsets_are_saved(shipping):
     shipping.write("one\ntwo\nthree\n")
     shipping.start()
     shipping.run(confirms=False)
@@ -83,7 +83,7 @@ def test_only_what_is_confirmed_is_saved(shipping):
     assert shipping.run() == [b"three"]
 
 
-def test_nothing_comes_again_after_an_end_in_order(shipping):
+def test_nothing_is_shipped_twice_after_a_clean_close(shipping):
     shipping.write("one\ntwo\n")
     shipping.start()
     shipping.run()
@@ -94,7 +94,7 @@ def test_nothing_comes_again_after_an_end_in_order(shipping):
     assert shipping.run() == [b"three"]
 
 
-def test_no_more_than_a_window_comes_twice(shipping):
+def test_at_most_a_window_is_shipped_twice(shipping):
     lines = [b"%06d" % number for number in range(5000)]
     shipping.write(b"\n".join(lines) + b"\n")
     came, most = set(), 0
@@ -113,7 +113,7 @@ def test_no_more_than_a_window_comes_twice(shipping):
     assert most <= 10_000
 
 
-def test_a_stream_without_room_is_waited_for(shipping):
+def test_back_pressure_delays_shipping(shipping):
     shipping.write("".join(f"{number}\n" for number in range(100)))
     shipping.stream.room = 0
     shipping.start()
@@ -124,7 +124,7 @@ def test_a_stream_without_room_is_waited_for(shipping):
     assert [*shipping.stream.messages, *shipping.run(10)] == [b"%d" % number for number in range(100)]
 
 
-def test_what_is_behind_is_told(shipping):
+def test_the_unread_length_is_reported(shipping):
     shipping.write("one\ntwo\nthr")
     shipping.start(read_length=6)
     shipping.stream.room = 0
@@ -151,7 +151,7 @@ def test_a_renamed_file_is_read_to_its_end(shipping):
     assert shipping.shipper.file_count == 1
 
 
-def test_a_renamed_file_that_a_pattern_finds_is_the_same_file(shipping):
+def test_a_renamed_file_that_matches_a_pattern_is_the_same_file(shipping):
     shipping.write("one\n")
     shipping.start("app.log*")
     shipping.run()
@@ -162,7 +162,7 @@ def test_a_renamed_file_that_a_pattern_finds_is_the_same_file(shipping):
     assert shipping.saved() == {"app.log": 4, "app.log.1": 4}
 
 
-def test_what_was_renamed_while_nobody_looked_is_found(shipping):
+def test_a_file_renamed_while_no_shipper_ran_is_found(shipping):
     shipping.write("one\n")
     shipping.start()
     shipping.run()
@@ -180,7 +180,7 @@ def test_what_was_renamed_while_nobody_looked_is_found(shipping):
 
 
 @pytest.mark.parametrize("size", ["shorter", "longer"])
-def test_a_file_that_was_emptied_begins_anew(shipping, size):
+def test_a_truncated_file_is_read_from_its_beginning(shipping, size):
     shipping.write("one\ntwo\nthr")
     shipping.start()
     shipping.run()
@@ -191,7 +191,7 @@ def test_a_file_that_was_emptied_begins_anew(shipping, size):
     assert shipping.saved() == {"app.log": 4 * len(new)}
 
 
-def test_a_file_that_was_emptied_while_nobody_looked_begins_anew(shipping):
+def test_a_file_truncated_while_no_shipper_ran_is_read_from_its_beginning(shipping):
     shipping.write(f"{LONG}1\n")
     shipping.start()
     shipping.run()
@@ -203,7 +203,7 @@ def test_a_file_that_was_emptied_while_nobody_looked_begins_anew(shipping):
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
-def test_a_file_that_was_copied_and_emptied_is_read_on_in_the_copy(shipping, is_watched):
+def test_after_copy_and_truncation_the_rest_is_read_from_the_copy(shipping, is_watched):
     shipping.write(f"{LONG}1\n")
     shipping.start("app.log*")
     shipping.run()
@@ -218,7 +218,7 @@ def test_a_file_that_was_copied_and_emptied_is_read_on_in_the_copy(shipping, is_
     assert sorted(shipping.run()) == [f"{LONG}{number}".encode() for number in (2, 3)]
 
 
-def test_a_copy_waits_until_it_is_known_what_it_is(shipping):
+def test_a_copy_is_not_read_until_its_original_changes(shipping):
     shipping.write(f"{LONG}1\n")
     shipping.start("app.log*")
     shipping.run()
@@ -231,7 +231,7 @@ def test_a_copy_waits_until_it_is_known_what_it_is(shipping):
     assert shipping.saved()["app.log.1"] == len(LONG) + 2
 
 
-def test_a_new_file_in_the_place_of_an_old_one_begins_at_its_beginning(shipping):
+def test_a_file_that_replaces_another_is_read_from_its_beginning(shipping):
     shipping.write("one\n")
     shipping.start()
     shipping.run()
@@ -241,7 +241,7 @@ def test_a_new_file_in_the_place_of_an_old_one_begins_at_its_beginning(shipping)
     assert shipping.run() == [b"two"]
 
 
-def test_once_ships_what_is_there_with_a_last_line_that_has_no_end(shipping):
+def test_without_following_existing_lines_and_the_incomplete_last_line_are_shipped(shipping):
     shipping.write("one\ntwo")
     shipping.start(follows=False)
 
@@ -253,7 +253,7 @@ def test_once_ships_what_is_there_with_a_last_line_that_has_no_end(shipping):
     assert shipping.shipper.is_done
 
 
-def test_a_line_that_is_too_long_for_a_message_comes_in_pieces(shipping):
+def test_a_line_longer_than_a_message_is_shipped_in_pieces(shipping):
     shipping.write("0123456789" * 10 + "\nnext\n")
     shipping.start()
     shipping.stream.max_message_length = 30
@@ -265,7 +265,7 @@ def test_a_line_that_is_too_long_for_a_message_comes_in_pieces(shipping):
     assert shipping.saved() == {"app.log": 106}
 
 
-def test_half_a_line_is_never_saved(shipping):
+def test_the_offset_of_half_a_line_is_never_saved(shipping):
     shipping.write("one\n" + "0123456789" * 10 + "\n")
     shipping.start()
     shipping.stream.max_message_length = 30
@@ -276,16 +276,16 @@ def test_half_a_line_is_never_saved(shipping):
     assert shipping.saved() == {"app.log": 4}
 
 
-def test_a_message_that_has_no_room_for_anything_is_refused(shipping):
+def test_a_maximum_message_too_short_for_any_line_is_refused(shipping):
     shipping.write("one\n")
     shipping.start(is_raw=False)
     shipping.stream.max_message_length = 20
 
-    with pytest.raises(ConfigurationError, match="longest message of 20 bytes"):
+    with pytest.raises(ConfigurationError, match="maximum message of 20 bytes"):
         shipping.run()
 
 
-def test_two_shippers_do_not_share_a_state(shipping):
+def test_two_shippers_cannot_share_a_state_folder(shipping):
     shipping.start()
 
     with pytest.raises(ConfigurationError, match="in use by another shipper"):
@@ -296,7 +296,7 @@ def test_two_shippers_do_not_share_a_state(shipping):
         )
 
 
-def test_a_damaged_registry_is_told(shipping):
+def test_a_damaged_registry_is_reported(shipping):
     shipping.path("state").mkdir()
     (shipping.path("state") / "registry.json").write_text("{")
 
@@ -304,15 +304,15 @@ def test_a_damaged_registry_is_told(shipping):
         shipping.start()
 
 
-def test_a_registry_of_another_version_is_told(shipping):
+def test_a_registry_of_another_version_is_refused(shipping):
     shipping.path("state").mkdir()
     (shipping.path("state") / "registry.json").write_text('{"version": 2}')
 
-    with pytest.raises(ConfigurationError, match="of version 2, this program knows 1"):
+    with pytest.raises(ConfigurationError, match="of version 2, must be 1"):
         shipping.start()
 
 
-def test_a_registry_holds_no_text_of_files(shipping):
+def test_a_registry_contains_no_text_of_files(shipping):
     shipping.write("secret\n")
     shipping.start()
     shipping.run()
@@ -320,7 +320,7 @@ def test_a_registry_holds_no_text_of_files(shipping):
     assert "secret" not in (shipping.path("state") / "registry.json").read_text()
 
 
-def test_the_end_of_the_publication_is_told(shipping):
+def test_a_closed_publication_raises(shipping):
     shipping.start()
     shipping.stream.is_closed = True
 
@@ -328,7 +328,7 @@ def test_the_end_of_the_publication_is_told(shipping):
         shipping.run()
 
 
-def test_a_counter_that_was_given_to_others_confirms_nothing(tmp_path):
+def test_a_counter_reused_by_another_client_confirms_nothing(tmp_path):
     with Simulation(tmp_path) as simulation:
         driver = simulation.add_driver()
         client, other = driver.connect(), driver.connect()
@@ -338,7 +338,7 @@ def test_a_counter_that_was_given_to_others_confirms_nothing(tmp_path):
         confirmed = confirmed_position(client, publication)
         before = confirmed()
         (position,) = driver.find_counters("snd-pos")
-        # As a process that is stopped and goes on when its driver has taken it for dead.
+        # As a process that is suspended until its driver has timed it out.
         driver.forsake(client)
         simulation.run_for(30 * S)
         taken = [simulation.result(other.add_counter_async(1000, b"", "taken")) for _ in range(30)]
@@ -349,7 +349,7 @@ def test_a_counter_that_was_given_to_others_confirms_nothing(tmp_path):
         assert confirmed() == before
 
 
-def test_a_file_that_cannot_be_read_is_told_once_and_holds_no_other_up(shipping):
+def test_an_unreadable_file_is_reported_once_and_delays_no_other(shipping):
     shipping.write("one\n")
     shipping.start("/proc/self/mem", "app.log")
 

@@ -1,1 +1,1 @@
-"""Congestion controls that come with aeron-core."""
+"""Built-in congestion-control strategies."""

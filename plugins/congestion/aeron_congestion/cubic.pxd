@@ -23,12 +23,12 @@ cdef class CubicCongestionControl(CongestionControl):
     cdef int32_t _max_window              # datagrams
     cdef int32_t _window                  # datagrams
     cdef int32_t _window_at_loss          # datagrams
-    cdef double _time_to_recover_s        # from the last loss until the window is what it was
+    cdef double _time_to_recover_s        # from the last loss until the window has its former size
     cdef int64_t _time_of_loss_ns
     cdef int64_t _time_of_update_ns
     cdef int64_t _initial_rtt_ns
     cdef int64_t _rtt_ns                  # last measured
-    cdef int64_t _rtt_timeout_ns          # from a question to the next one
+    cdef int64_t _rtt_timeout_ns          # between two measurements
     cdef int64_t _rtt_deadline_ns
     cdef Counter _rtt_counter
     cdef Counter _window_counter

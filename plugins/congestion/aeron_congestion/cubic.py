@@ -1,14 +1,14 @@
-"""The window of CUBIC: after a loss it shrinks by a fifth, then grows back along a cubic curve.
+"""CUBIC congestion control: after a loss the window shrinks by a fifth, then grows along a cubic curve.
 
     W(t) = C * (t - K)^3 + W_max,  K = cbrt(W_max * B / C),  t in seconds since the last loss
 
-W counts datagrams of the sender's mtu, and W_max is what it was at the last loss: the curve is steep at first, flat
+W counts datagrams of the sender's mtu, and W_max is its value at the last loss: the curve is steep at first, flat
 around W_max, which it reaches after K, and steep again beyond. Before the first loss W_max is the largest window.
-It moves on once in the initial round-trip time, whatever is measured. TCP mode takes a line where that is higher:
+It is updated once per initial round-trip time, independent of measurements. TCP mode uses a line while that is higher:
 
     W_tcp(t) = W_max * (1 - B) + 3 * B / (2 - B) * t / rtt
 
-Measured round trips are shown, and only TCP mode reckons with them.
+Measured round-trip times are published in a counter; only TCP mode uses them.
 
 Source: aeron_congestion_control.c, aeron_cubic_congestion_control_strategy; RFC 8312.
 """
@@ -24,7 +24,7 @@ from aeron_core._native import wire
 from aeron_core.errors import ChannelUriError
 from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams, RebuildState
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 # Source: aeron_congestion_control.c.
@@ -39,14 +39,14 @@ _RTT_COUNTER_NAME: Final = "rcv-cc-cubic-rtt"
 _WINDOW_COUNTER_NAME: Final = "rcv-cc-cubic-wnd"
 
 _NS_OF_SECOND = 1e9
-# Invented: nobody waits longer for an image that is silent.
+# Invented: longer than any plausible round trip, as long as the default image liveness timeout.
 _LONGEST_RTT_NS = 10_000_000_000
-# Invented: who does not answer is asked once in a second in the end. The reference goes on as fast as it began.
+# Invented: an unanswered measurement is repeated at least once per second. The reference never slows down.
 _LONGEST_RTT_TIMEOUT_NS = 1_000_000_000
 
 
 class CubicCongestionControl(CongestionControl):
-    """Takes no options in `cc=`; whether round trips are measured, the first one, and TCP mode are settings."""
+    """Takes no options in `cc=`; settings control round-trip measurement, the initial value and TCP mode."""
 
     def __init__(self, params: CongestionControlParams) -> None:
         if params.options:
@@ -66,7 +66,7 @@ class CubicCongestionControl(CongestionControl):
         self._time_of_loss_ns = params.now_ns
         self._time_of_update_ns = params.now_ns
         self._rtt_ns = self._initial_rtt_ns
-        # Due at once: nothing was measured yet.
+        # Due at once: no measurement exists yet.
         self._rtt_timeout_ns = self._initial_rtt_ns * _RTT_TIMEOUT_MULTIPLE
         self._rtt_deadline_ns = params.now_ns
         self._rtt_counter = params.new_counter(_COUNTER_TYPE, _RTT_COUNTER_NAME)
@@ -74,7 +74,7 @@ class CubicCongestionControl(CongestionControl):
         self._window_counter.set_release(self._initial_window_length)
 
     def on_track_rebuild(self, state: RebuildState) -> int:
-        """Return what the curve says now."""
+        """Return the window at this time, in bytes."""
         if state.loss_occurred:
             self._shrink(state.now_ns)
             state.force_status_message = True
@@ -83,7 +83,7 @@ class CubicCongestionControl(CongestionControl):
         ):
             self._grow(state.now_ns)
         elif self._window == 1 and state.consumption_position > state.last_sm_position:
-            # With one datagram under way, each that was consumed is the last that the sender may send.
+            # With a window of one datagram the sender waits for a status message after each.
             state.force_status_message = True
         length = self._window * self._mtu
         self._window_counter.set_release(length)
@@ -103,7 +103,7 @@ class CubicCongestionControl(CongestionControl):
         if self._is_tcp_mode and window < self._window_at_loss:
             round_trips = since_loss_s / (self._rtt_ns / _NS_OF_SECOND)
             window = max(window, self._window_at_loss * (1.0 - _B) + 3.0 * _B / (2.0 - _B) * round_trips)
-        # Compared as it is: after a long time it is more than any integer holds.
+        # Compared as a double: after a long time the value exceeds any integer type.
         if window >= self._max_window:
             self._window = self._max_window
         else:
@@ -112,17 +112,17 @@ class CubicCongestionControl(CongestionControl):
         return 0
 
     def should_measure_rtt(self, now_ns: int) -> bool:
-        """Return whether the last answer, or the last question without one, is old enough."""
+        """Return whether the next round-trip measurement is due."""
         return self._measures_rtt and now_ns >= self._rtt_deadline_ns
 
     def on_rtt_measurement_sent(self, now_ns: int) -> int:
-        """Wait for the answer, twice as long as for the one before if that never came."""
+        """Schedule a repetition, and double the interval until a reply arrives."""
         self._rtt_deadline_ns = now_ns + self._rtt_timeout_ns
         self._rtt_timeout_ns = min(self._rtt_timeout_ns * 2, _LONGEST_RTT_TIMEOUT_NS)
         return 0
 
     def on_rtt_measurement(self, now_ns: int, rtt_ns: int) -> int:
-        """Show the round trip, and measure again after some more of them."""
+        """Publish the round-trip time; schedule the next measurement after a multiple of it."""
         self._rtt_ns = min(max(rtt_ns, 1), _LONGEST_RTT_NS)
         self._rtt_counter.set_release(self._rtt_ns)
         self._rtt_timeout_ns = max(self._rtt_ns, self._initial_rtt_ns) * _RTT_TIMEOUT_MULTIPLE

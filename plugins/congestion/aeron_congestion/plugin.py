@@ -10,7 +10,7 @@ from aeron_congestion.cubic import CubicCongestionControl
 from aeron_congestion.static_window import StaticWindowCongestionControl
 from aeron_core.spi.hookspecs import CongestionControlFactory, hookimpl
 
-#: What the strategies were compiled against.
+#: SPI version that the strategies were compiled against.
 AERON_CORE_SPI_VERSION: Final = static_window.AERON_CORE_SPI_VERSION
 
 

@@ -1,6 +1,6 @@
-"""The same window always: the receiver takes what its setting says, whatever the network does.
+"""Static window: the receiver always offers the configured window.
 
-Half a term is the most, where the specification suggests a quarter: see `docs/decisions/`.
+The maximum is half a term; the specification suggests a quarter: see `docs/decisions/`.
 Source: aeron_congestion_control.c, aeron_static_window_congestion_control_strategy.
 """
 
@@ -11,12 +11,12 @@ from typing import Final
 from aeron_core._native import wire
 from aeron_core.spi.congestion_control import CongestionControl, CongestionControlParams, RebuildState
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class StaticWindowCongestionControl(CongestionControl):
-    """Offers the initial window, half a term at most."""
+    """Offers the initial window, limited to half a term."""
 
     def __init__(self, params: CongestionControlParams) -> None:
         self._window_length = min(params.initial_window_length, params.term_length // 2)

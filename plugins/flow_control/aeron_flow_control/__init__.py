@@ -1,1 +1,1 @@
-"""Flow controls that come with aeron-core."""
+"""Built-in flow-control strategies."""

@@ -1,4 +1,4 @@
-"""What stands behind `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, separated by commas.
+"""Options of `min` and `tagged` in `fc=`: `g:tag/n`, `t:duration`, `rrwm:n`, separated by commas.
 
 Source: aeron_flow_control.c, aeron_flow_control_parse_tagged_options.
 """
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from aeron_core.spi.flow_control import FlowControlParams
 
 _GROUP: Final = re.compile(r"(?P<tag>[-+]?[0-9]{1,19})?(?:/(?P<size>[0-9]{1,10}))?")
-#: Source: aeron_flow_control.h, the multiple of multicast.
+#: Source: aeron_flow_control.h, the multiple for multicast.
 _RETRANSMIT_WINDOW_MULTIPLE: Final = 4
 _NO_TAG: Final = -1
 
 
 @dataclass(frozen=True)
 class GroupOptions:
-    """Which receivers are of the group, how many are wanted, and when a silent one is forgotten."""
+    """Tag of the group, number of receivers required, and timeout of a silent receiver."""
 
     group_tag: int
     group_min_size: int
@@ -33,9 +33,9 @@ class GroupOptions:
 
 
 def parse_group_options(params: FlowControlParams) -> GroupOptions:
-    """Return the options of a channel, with the driver's settings for those that it does not state.
+    """Return the options of a channel, with defaults from the driver's settings.
 
-    Raises ChannelUriError for any that it must not state.
+    Raises ChannelUriError for unknown options and values out of range.
     """
     options = GroupOptions(
         _NO_TAG if params.group_tag is None else params.group_tag,

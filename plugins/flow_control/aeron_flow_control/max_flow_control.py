@@ -1,6 +1,6 @@
-"""The fastest receiver decides: slower ones fall behind and may lose data.
+"""Max flow control: the fastest receiver determines the limit, slower ones can lose data.
 
-With one receiver it is the plain rule; with several it is for those who would rather lose than wait.
+With one receiver this is ordinary flow control; with several it prefers loss over waiting.
 Source: aeron_flow_control.c.
 """
 
@@ -12,12 +12,12 @@ from aeron_core._native import wire
 from aeron_core.spi.flow_control import FlowControl, FlowControlParams
 from aeron_flow_control.options import parse_options
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 
 class UnicastFlowControl(FlowControl):
-    """The rule for one receiver, which is the base class's; a NAK may have 16 windows sent again."""
+    """The base class's rule, for one receiver; a NAK can request up to 16 windows."""
 
     def __init__(self, params: FlowControlParams) -> None:
         options = parse_options(params.options, allowed=("rrwm",), channel=params.channel)
@@ -25,7 +25,7 @@ class UnicastFlowControl(FlowControl):
 
 
 class MaxFlowControl(FlowControl):
-    """The rule of the fastest receiver of a group; a NAK may have 4 windows sent again."""
+    """The limit of the fastest receiver of a group; a NAK can request up to 4 windows."""
 
     def __init__(self, params: FlowControlParams) -> None:
         options = parse_options(params.options, allowed=("rrwm",), channel=params.channel)

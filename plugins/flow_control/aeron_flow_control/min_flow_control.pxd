@@ -15,12 +15,12 @@ cdef int64_t _NO_HOLD
 cdef class MinFlowControl(FlowControl):
     cdef bint _is_tagged
     cdef int64_t _group_tag
-    cdef int64_t _group_min_size          # receivers that are wanted
-    cdef int64_t _receiver_timeout_ns     # silence that ends a receiver
+    cdef int64_t _group_min_size          # number of receivers required
+    cdef int64_t _receiver_timeout_ns     # a receiver that is silent for longer is removed
     cdef Receivers _receivers
-    cdef Counter _receiver_count          # how many they are, for tools
-    cdef bint _is_setup_for_group         # the next setup was asked for by one of the group
-    cdef int64_t _hold_limit              # of the sender, when that setup was sent
+    cdef Counter _receiver_count          # counter of receivers, for tools
+    cdef bint _is_setup_for_group         # a receiver of the group requested the next setup
+    cdef int64_t _hold_limit              # sender limit when that setup was sent
     cdef int64_t _hold_deadline_ns
 
     cdef bint _is_of_group(self, StatusMessage sm) except -1 nogil

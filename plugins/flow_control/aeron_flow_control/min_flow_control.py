@@ -1,12 +1,12 @@
-"""The slowest receiver decides: nobody of the group is left behind.
+"""Min flow control: the slowest receiver of the group determines the limit.
 
-    unknown ──status message with room for it──► counted ──silence, end, error──► forgotten
+    unknown ──status message within a window──► counted ──silence, end, error──► removed
                                                     │
-    a setup that one of the group asked for holds the limit until that one is counted, or the timeout
+    a setup that a receiver of the group requested holds the limit until that receiver is counted, or the timeout
 
-A receiver that is a window or more behind the slowest is not taken in: it would stop the others until it has
-caught up, and asks again once it has.
-Tagged: only receivers that send the group's tag are counted; the others take what they get.
+A receiver that is a window or more behind the slowest is not added: it would stop the others until it has caught up.
+Its later status messages add it once it has.
+Tagged: only receivers that send the group's tag are counted; others receive without influence on the limit.
 
 Source: aeron_min_flow_control.c.
 """
@@ -23,7 +23,7 @@ from aeron_core.spi.flow_control import FlowControl, FlowControlParams
 from aeron_flow_control.group_options import parse_group_options
 from aeron_flow_control.receivers import Receivers
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 # Source: aeron_counters.h, AERON_COUNTER_FC_NUM_RECEIVERS_TYPE_ID.
@@ -33,10 +33,10 @@ _NO_HOLD = (1 << 63) - 1
 
 
 class MinFlowControl(FlowControl):
-    """Options `g:/n` (receivers that are wanted), `t:duration` (silence that ends one), `rrwm:n`.
+    """Options `g:/n` (receivers required), `t:duration` (timeout of a silent receiver), `rrwm:n`.
 
-    A NAK may have 4 windows sent again. The publication is connected while at least the wanted number of
-    receivers is counted, and its limit stands still while there are fewer.
+    A NAK can request up to 4 windows. The publication is connected while at least the required number of receivers is
+    counted; with fewer the limit does not advance.
     """
 
     def __init__(self, params: FlowControlParams) -> None:
@@ -64,7 +64,7 @@ class MinFlowControl(FlowControl):
         return max(limit, self._receivers.lowest_limit(self._hold(now_ns)))
 
     def on_setup(self, setup: Setup, limit: int, now_ns: int) -> int:
-        """Hold the limit where it is if one of the group asked for the setup: it will start from here."""
+        """Hold the limit if a receiver of the group requested the setup: it will start from here."""
         if self._is_setup_for_group and self._receivers.count > 0:
             self._hold_limit = limit
             self._hold_deadline_ns = now_ns + self._receiver_timeout_ns
@@ -72,13 +72,13 @@ class MinFlowControl(FlowControl):
         return limit
 
     def on_setup_elicited(self, sm: StatusMessage, now_ns: int) -> int:
-        """Take note whether one of the group asks."""
+        """Record whether the request is from a receiver of the group."""
         if self._is_of_group(sm):
             self._is_setup_for_group = True
         return 0
 
     def on_idle(self, limit: int, sender_position: int, is_end_of_stream: bool, now_ns: int) -> int:
-        """Forget silent receivers, and return the lowest limit, which may be below `limit`."""
+        """Remove silent receivers; return the lowest limit, which can be below `limit`."""
         if self._receivers.forget(now_ns - self._receiver_timeout_ns) > 0:
             self._receiver_count.set_release(self._receivers.count)
         if self._receivers.count == 0 or self._receivers.count < self._group_min_size:
@@ -86,12 +86,12 @@ class MinFlowControl(FlowControl):
         return self._receivers.lowest_limit(self._hold(now_ns))
 
     def on_error(self, error: ErrorFrame, now_ns: int) -> int:
-        """Reckon no longer with a receiver that has refused the stream."""
+        """Remove a receiver that rejected the stream."""
         index = self._receivers.find(error.receiver_id)
         return self._receivers.end(index) if index >= 0 else 0
 
     def has_required_receivers(self, now_ns: int) -> bool:
-        """Return whether the group is complete."""
+        """Return whether the required number of receivers is counted."""
         return self._receivers.count >= self._group_min_size
 
     def _is_of_group(self, sm: StatusMessage) -> bool:
@@ -112,14 +112,14 @@ class MinFlowControl(FlowControl):
         return self._receiver_count.set_release(self._receivers.count)
 
     def _hold(self, now_ns: int) -> int:
-        """Return the limit that a setup holds, or the highest of all positions."""
+        """Return the limit held by a setup, or the maximum position if none is held."""
         if self._hold_limit != _NO_HOLD and now_ns > self._hold_deadline_ns:
             self._hold_limit = _NO_HOLD
         return self._hold_limit
 
 
 class TaggedFlowControl(MinFlowControl):
-    """As min, but only receivers that send the tag of `g:tag/n` are counted."""
+    """Min flow control that counts only receivers with the tag of `g:tag/n`."""
 
     def __init__(self, params: FlowControlParams) -> None:
         MinFlowControl.__init__(self, params)

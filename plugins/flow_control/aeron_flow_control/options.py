@@ -1,4 +1,4 @@
-"""What stands behind a strategy's name in `fc=`: `key:value`, separated by commas."""
+"""Options after a strategy's name in `fc=`: `key:value`, separated by commas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBER: Final = re.compile(r"0*[1-9][0-9]{0,9}")
 
 
 def parse_options(text: str, *, allowed: Sequence[str], channel: str) -> dict[str, int]:
-    """Return the numeric options by key; raises ChannelUriError for any other."""
+    """Return the numeric options by key; raises ChannelUriError for unknown keys and invalid numbers."""
     options: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         key, separator, value = part.partition(":")

@@ -10,7 +10,7 @@ from aeron_flow_control import max_flow_control
 from aeron_flow_control.max_flow_control import MaxFlowControl, UnicastFlowControl
 from aeron_flow_control.min_flow_control import MinFlowControl, TaggedFlowControl
 
-#: What the strategies were compiled against.
+#: SPI version that the strategies were compiled against.
 AERON_CORE_SPI_VERSION: Final = max_flow_control.AERON_CORE_SPI_VERSION
 
 

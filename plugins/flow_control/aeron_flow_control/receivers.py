@@ -1,8 +1,7 @@
-"""The receivers that a flow control reckons with, found by their ids.
+"""Table of the receivers of a flow control, by their ids.
 
-Not here: who is taken in, and what follows from it. Memory is taken when a receiver comes that has no room, which
-takes the GIL; nothing else does.
-Invariant: the first `count` records are in use; their order says nothing.
+Not here: which receivers are added, and the resulting limit. Only growing the table takes the GIL.
+Invariant: the first `count` records are in use, in no particular order.
 """
 
 from __future__ import annotations
@@ -10,22 +9,22 @@ from __future__ import annotations
 from aeron_core._native.buffer import AtomicBuffer
 
 _ID = 0
-_LIMIT = 8  # position that the receiver lets the sender send up to
+_LIMIT = 8  # position up to which the receiver allows sending
 _TIME = 16  # of its last status message, ns
-_ENDED = 24  # 1 once it has said that it ends, or was refused
+_ENDED = 24  # 1 once the receiver ended or rejected the stream
 _RECORD_LENGTH = 32
 _FIRST_CAPACITY = 8
 
 
 class Receivers:
-    """Used by the sender only."""
+    """Records of receivers; runs on the sender."""
 
     def __init__(self) -> None:
         self.count = 0
         self._records = AtomicBuffer.allocate(_FIRST_CAPACITY * _RECORD_LENGTH)
 
     def find(self, receiver_id: int) -> int:
-        """Return the index of a receiver, -1 where it is not there."""
+        """Return the index of a receiver, -1 if it is unknown."""
         index = 0
         while index < self.count:
             if self._records.get_i64(index * _RECORD_LENGTH + _ID) == receiver_id:
@@ -34,7 +33,7 @@ class Receivers:
         return -1
 
     def add(self, receiver_id: int, limit: int, now_ns: int) -> int:
-        """Take in a receiver that is not there yet; return 0."""
+        """Add an unknown receiver; return 0."""
         if (self.count + 1) * _RECORD_LENGTH > self._records.capacity:
             self._grow()
         self.count += 1
@@ -42,20 +41,20 @@ class Receivers:
         return self.update(self.count - 1, limit, False, now_ns)
 
     def update(self, index: int, limit: int, has_ended: bool, now_ns: int) -> int:
-        """Take note of what a receiver says; return 0."""
+        """Store the content of a status message; return 0."""
         record = index * _RECORD_LENGTH
         self._records.put_i64(record + _LIMIT, limit)
         self._records.put_i64(record + _TIME, now_ns)
         return self._records.put_i64(record + _ENDED, 1 if has_ended else 0)
 
     def end(self, index: int) -> int:
-        """Reckon with a receiver no longer than until the next `forget`; return 0."""
+        """Mark a receiver for removal by the next `forget`; return 0."""
         return self._records.put_i64(index * _RECORD_LENGTH + _ENDED, 1)
 
     def forget(self, silent_since_ns: int) -> int:
-        """Drop who has ended or was last heard of before that; return how many those were."""
+        """Remove receivers that ended or sent nothing since `silent_since_ns`; return how many."""
         forgotten = 0
-        # From the end, so that what takes the place of a dropped one has been looked at.
+        # Backwards, so that the record that replaces a removed one was already checked.
         index = self.count - 1
         while index >= 0:
             record = index * _RECORD_LENGTH

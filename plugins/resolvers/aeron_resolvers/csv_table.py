@@ -1,7 +1,7 @@
-"""A table of names with two hosts each, between which a counter chooses while the driver runs.
+"""CSV table resolver: two hosts for each name, selected by a counter while the driver runs.
 
-For tests and for switching by hand: each row is `name,initial host,other host`, rows are separated by `|`. The counter
-of a row is 0 for the initial host, 1 for the other one, and -1 for none at all.
+For tests and manual failover: each row is `name,initial host,other host`, rows are separated by `|`. The counter of a
+row is 0 for the initial host, 1 for the other host, and -1 to fail the resolution.
 Source: aeron_csv_table_name_resolver.c.
 """
 
@@ -24,7 +24,7 @@ _USE_OTHER: Final = 1
 
 
 class Row(NamedTuple):
-    """One name."""
+    """A name and its two hosts."""
 
     name: str
     initial_host: str
@@ -40,24 +40,24 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The key of the row's counter; the driver cuts it."""
+        """The key of the row's counter; the driver truncates it."""
         name = self.name.encode(errors="replace")
         return len(name).to_bytes(4, "little") + name
 
 
 class CsvTableNameResolver:
-    """Resolves the names of its table to hosts, and these as the operating system does."""
+    """Maps names of its table to hosts, which the operating system resolves."""
 
     def __init__(self, params: NameResolverParams) -> None:
         self._rows, self._wrong_rows = _parse(params.options)
         self._toggles: list[Counter] = []
 
     def start(self, context: NameResolverContext) -> None:
-        """See `WorkingNameResolver`; gives each row its counter."""
+        """See `WorkingNameResolver`; allocates a counter for each row."""
         for row in self._rows:
             self._toggles.append(context.new_counter(ROW_TYPE_ID, row.label, row.key))
         for text in self._wrong_rows:
-            context.report(f"csv_table row {text!r} is left out: must be name,initial host,other host")
+            context.report(f"csv_table row {text!r} ignored: must be name,initial host,other host")
 
     def do_work(self, now_ns: int) -> int:
         """See `WorkingNameResolver`."""
@@ -67,11 +67,11 @@ class CsvTableNameResolver:
         """See `WorkingNameResolver`."""
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return `name`: the table holds hosts."""
+        """Return `name` unchanged: the table maps hosts only."""
         return name
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return the address of the host that is chosen now; of rows with one name the last counts."""
+        """Return the address of the selected host; the last of several rows with the same name applies."""
         chosen = host
         for index, row in enumerate(self._rows):
             if row.name != host:
@@ -87,7 +87,7 @@ class CsvTableNameResolver:
 
 
 def _parse(text: str) -> tuple[list[Row], list[str]]:
-    """Return the rows, and the texts of what is none; as the reference, empty fields count as not there."""
+    """Return the rows and the texts of malformed rows; empty fields are ignored, as in the reference."""
     if not text:
         raise ConfigurationError(
             "name_resolver=csv_table without name_resolver_init_args (AERON_NAME_RESOLVER_INIT_ARGS): must be rows "

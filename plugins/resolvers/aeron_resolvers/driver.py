@@ -1,7 +1,7 @@
-"""Names of drivers, which they tell one another over UDP.
+"""Driver resolver: driver names, exchanged between drivers by gossip over UDP.
 
-Names that no driver has are for another resolver, by default the operating system's.
-Invariant: sockets and tables are the conductor's; helper threads only read, and look up hosts.
+Names of no driver are resolved by a fallback resolver, by default that of the operating system.
+Invariant: only the conductor uses sockets and writes tables; helper threads read them and resolve hosts.
 Source: aeron_driver_name_resolver.c.
 """
 
@@ -19,7 +19,7 @@ from aeron_core.errors import ConfigurationError, ProtocolError
 from aeron_core.spi.media import DatagramOptions
 from aeron_core.spi.name_resolver import NameResolverContext, NameResolverParams, WorkingNameResolver
 from aeron_core.uri.addresses import InterfaceSpec, parse_address
-from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, Place, name_length
+from aeron_resolvers.gossip import MAX_NAME_LENGTH, Gossip, GossipParams, GossipPeer, name_length
 from aeron_resolvers.packets import PacketChannel
 from aeron_resolvers.system import SystemNameResolver, find_address
 
@@ -32,30 +32,30 @@ BOOTSTRAP_NEIGHBOR_TYPE_ID: Final = 21
 
 _MS: Final = 1_000_000
 _DUTY_CYCLE_NS: Final = 10 * _MS  # as the reference
-# Invented; the reference takes one each time, too few for a hundred neighbours.
+# Invented; the reference receives one packet per cycle, too few for a hundred neighbours.
 _PACKETS_PER_CYCLE: Final = 64
-_FAULT_INTERVAL_NS: Final = 1000 * _MS  # as the conductor looks at the faults of streams
+_FAULT_INTERVAL_NS: Final = 1000 * _MS  # the interval at which the conductor reports faults of streams
 
 
 class _Bootstrap:
-    """A driver to speak to first."""
+    """A configured driver to contact first."""
 
     def __init__(self, text: str, counter: Counter) -> None:
         self.text = text
         self.host_port = parse_address(text)
         self.counter = counter
-        self.place: Place | None = None
+        self.peer: GossipPeer | None = None
         self.is_being_looked_up = False
 
     @property
     def label(self) -> str:
         """The label of its counter."""
-        resolved = "" if self.place is None else str(self.place.socket_address())
+        resolved = "" if self.peer is None else str(self.peer.socket_address())
         return f"Bootstrap neighbor: name={self.text} resolved={resolved}"
 
 
 class DriverNameResolver:
-    """Asks what other drivers have told, then the resolver that it falls back to."""
+    """Resolves names that were received by gossip, else asks the fallback resolver."""
 
     def __init__(self, params: NameResolverParams) -> None:
         _check(params)
@@ -65,7 +65,7 @@ class DriverNameResolver:
         self._local = _local_address(params.interface)
         self._gossip: Gossip | None = None
         self._bootstraps: list[_Bootstrap] = []
-        # From helper threads to the conductor.
+        # Results of resolution, passed from helper threads to the conductor.
         self._looked_up: deque[tuple[_Bootstrap, str | None]] = deque()
         self._deadline_ns = 0
         self._bootstrap_deadline_ns = 0
@@ -73,19 +73,19 @@ class DriverNameResolver:
         self._fault_deadline_ns = 0
 
     def start(self, context: NameResolverContext) -> None:
-        """See `WorkingNameResolver`; raises OSError where the interface cannot be bound."""
+        """See `WorkingNameResolver`; raises OSError if the interface cannot be bound."""
         if self._working is not None:
             self._working.start(context)
         params, now_ns = self._params, context.clock.nano_time()
         opener = context.open_datagrams or _open_socket
         self._context = context
         self._channel = PacketChannel(opener(DatagramOptions(bind=self._local)))
-        # The address as it was given: a wildcard tells the others to look where the packet came from.
-        place = Place.of(self._local.with_port(self._channel.local_address().port))
+        # The configured address: a wildcard makes other drivers use the source address of the packet.
+        peer = GossipPeer.of(self._local.with_port(self._channel.local_address().port))
         self._gossip = Gossip(
             GossipParams(
                 name=params.driver_name,
-                place=place,
+                peer=peer,
                 mtu=params.mtu,
                 timeout_ms=params.neighbor_timeout_ns // _MS,
                 self_interval_ms=params.self_resolution_interval_ns // _MS,
@@ -94,7 +94,7 @@ class DriverNameResolver:
             now_ns // _MS,
         )
         self._neighbor_counter = context.new_counter(
-            NEIGHBORS_TYPE_ID, f"Resolver neighbors: bound {place.socket_address()}", b""
+            NEIGHBORS_TYPE_ID, f"Resolver neighbors: bound {peer.socket_address()}", b""
         )
         self._cache_counter = context.new_counter(
             CACHE_ENTRIES_TYPE_ID, f"Resolver cache entries: name={params.driver_name}", b""
@@ -113,14 +113,14 @@ class DriverNameResolver:
             return work
         self._deadline_ns = now_ns + _DUTY_CYCLE_NS
         now_ms = now_ns // _MS
-        work += self._receive(gossip, now_ms) + gossip.forget_silent(now_ms) + self._take_looked_up()
+        work += self._receive(gossip, now_ms) + gossip.remove_silent(now_ms) + self._take_looked_up()
         if now_ns >= self._bootstrap_deadline_ns:
             self._bootstrap_deadline_ns = now_ns + self._params.bootstrap_resolution_interval_ns
             self._look_up_bootstraps(gossip)
         if gossip.is_self_due(now_ms):
-            work += self._tell_self(gossip)
+            work += self._send_self(gossip)
         if gossip.is_neighbor_due(now_ms):
-            work += self._tell_others(gossip, now_ms)
+            work += self._send_neighbors(gossip, now_ms)
         self._count(gossip)
         self._report_fault(now_ns)
         return work
@@ -133,11 +133,11 @@ class DriverNameResolver:
             self._working.close()
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return what the fallback says: drivers tell hosts, not ports of channels."""
+        """Return the result of the fallback: gossip carries hosts, not ports of channels."""
         return self._fallback.lookup(name, uri_key, is_re_lookup)
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return the address of the driver of that name, else what the fallback says."""
+        """Return the address of the driver with that name, else the result of the fallback."""
         found = None if self._gossip is None else self._gossip.find(host)
         return found or self._fallback.resolve(host, uri_key, is_re_resolution)
 
@@ -150,55 +150,55 @@ class DriverNameResolver:
             received += len(packets)
             for packet, source in packets:
                 try:
-                    gossip.on_packet(packet, Place.of(source), now_ms)
+                    gossip.on_packet(packet, GossipPeer.of(source), now_ms)
                 except ProtocolError as error:
                     self._context.system_counters["invalid_packets"].get_and_add(1)
                     self._fault = f"gossip of {source}: {error}"
         return received
 
     def _report_fault(self, now_ns: int) -> None:
-        # One of many: whoever forges packets must not fill the error log.
+        # One per interval: forged packets must not fill the error log.
         if self._fault and now_ns >= self._fault_deadline_ns:
             self._context.report(self._fault)
             self._fault = ""
             self._fault_deadline_ns = now_ns + _FAULT_INTERVAL_NS
 
-    def _tell_self(self, gossip: Gossip) -> int:
+    def _send_self(self, gossip: Gossip) -> int:
         packet = gossip.self_packet()
-        bootstraps = [one.place for one in self._bootstraps if one.place is not None]
-        places = dict.fromkeys([*bootstraps, *gossip.neighbors])
-        for place in places:
-            self._send(packet, place)
+        bootstraps = [one.peer for one in self._bootstraps if one.peer is not None]
+        peers = dict.fromkeys([*bootstraps, *gossip.neighbors])
+        for peer in peers:
+            self._send(packet, peer)
         for one in self._bootstraps:
-            is_connected = one.place is not None and gossip.is_neighbor(one.place)
+            is_connected = one.peer is not None and gossip.is_neighbor(one.peer)
             one.counter.set_release(1 if is_connected else 0)
-        return len(places)
+        return len(peers)
 
-    def _tell_others(self, gossip: Gossip, now_ms: int) -> int:
+    def _send_neighbors(self, gossip: Gossip, now_ms: int) -> int:
         sent = 0
-        places = gossip.neighbors
+        peers = gossip.neighbors
         for packet in gossip.neighbor_packets(now_ms):
-            for place in places:
-                self._send(packet, place)
+            for peer in peers:
+                self._send(packet, peer)
                 sent += 1
         return sent
 
-    def _send(self, packet: bytes, place: Place) -> None:
-        if place.family != self._local.family:
+    def _send(self, packet: bytes, peer: GossipPeer) -> None:
+        if peer.family != self._local.family:
             return
-        address = place.socket_address()
+        address = peer.socket_address()
         if not self._channel.send(packet, address):
             self._context.system_counters["short_sends"].get_and_add(1)
         code = self._channel.take_error()
         if code:
-            self._context.report(f"cannot tell names to {address}: {os.strerror(code)}")
+            self._context.report(f"cannot send names to {address}: {os.strerror(code)}")
 
     def _look_up_bootstraps(self, gossip: Gossip) -> None:
         for one in self._bootstraps:
-            if one.is_being_looked_up or (one.place is not None and gossip.is_neighbor(one.place)):
+            if one.is_being_looked_up or (one.peer is not None and gossip.is_neighbor(one.peer)):
                 continue
             try:
-                self._found(one, Place.of(SocketAddress.of(*one.host_port)))
+                self._found(one, GossipPeer.of(SocketAddress.of(*one.host_port)))
             except OSError:
                 one.is_being_looked_up = True
                 self._context.start_lookup(partial(self._look_up, one))
@@ -211,7 +211,7 @@ class DriverNameResolver:
         self._looked_up.append((one, host))
 
     def _address_of(self, name: str) -> str | None:
-        """Return an address of a name of our own family."""
+        """Return an address of `name` in the address family of this driver."""
         if isinstance(self._fallback, SystemNameResolver):
             return find_address(name, (self._local.family,))
         found = self._fallback.resolve(name, "endpoint", False)
@@ -227,24 +227,24 @@ class DriverNameResolver:
                 self._context.report(f"bootstrap neighbour {one.text!r}: unknown host")
                 self._found(one, None)
             else:
-                self._found(one, Place.of(SocketAddress.of(host, one.host_port.port)))
+                self._found(one, GossipPeer.of(SocketAddress.of(host, one.host_port.port)))
             count += 1
         return count
 
-    def _found(self, one: _Bootstrap, place: Place | None) -> None:
-        if place != one.place:
-            one.place = place
+    def _found(self, one: _Bootstrap, peer: GossipPeer | None) -> None:
+        if peer != one.peer:
+            one.peer = peer
             self._context.set_label(one.counter, one.label)
 
     def _count(self, gossip: Gossip) -> None:
         self._neighbor_counter.set_release(len(gossip.neighbors))
         self._cache_counter.set_release(gossip.name_count)
         if gossip.refused_count:
-            self._context.report("gossip names more drivers than there is room for: the rest is not heard")
+            self._context.report("gossip names more drivers than the limit: further ones are ignored")
             gossip.refused_count = 0
         if gossip.has_namesake:
             self._context.report(
-                f"another driver calls itself {self._params.driver_name!r}, too: it is not heard"
+                f"another driver uses the name {self._params.driver_name!r}: its packets are ignored"
             )
             gossip.has_namesake = False
 
@@ -252,7 +252,7 @@ class DriverNameResolver:
 def _check(params: NameResolverParams) -> None:
     if not params.driver_name or not params.interface:
         raise ConfigurationError(
-            "name_resolver=driver wants a resolver_name and a resolver_interface "
+            "name_resolver=driver without resolver_name or resolver_interface "
             "(AERON_DRIVER_RESOLVER_NAME, AERON_DRIVER_RESOLVER_INTERFACE): must be given both"
         )
     if name_length(params.driver_name) > MAX_NAME_LENGTH:

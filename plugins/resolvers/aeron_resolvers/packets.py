@@ -1,4 +1,4 @@
-"""Packets as bytes, over a socket or a simulated network: for a few a second, not for streams."""
+"""Packets as bytes over a socket or a simulated network; for a few per second, not for streams."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aeron_core._native.address import SocketAddress
 from aeron_core._native.buffer import AtomicBuffer
 from aeron_core._native.datagrams import DatagramChannel, ReceiveBatch, SendBatch
 
-#: Compiled in: the tables of C functions that this module was built against.
+#: SPI version that this module was compiled against.
 AERON_CORE_SPI_VERSION: Final = wire.SPI_VERSION
 
 _MAX_PACKET_LENGTH: Final = 65507  # of UDP over IPv4
@@ -17,7 +17,7 @@ _SLOTS: Final = 4
 
 
 class PacketChannel:
-    """Used by one thread."""
+    """Sends and receives packets; used by one thread."""
 
     def __init__(self, channel: DatagramChannel) -> None:
         self._channel = channel
@@ -26,7 +26,7 @@ class PacketChannel:
         self._packet = AtomicBuffer.allocate(_MAX_PACKET_LENGTH)
 
     def receive(self) -> list[tuple[bytes, SocketAddress]]:
-        """Return some packets that wait, with their sources; none when none does."""
+        """Return pending packets with their sources, at most a few; an empty list if there are none."""
         packets = []
         for slot in range(self._channel.receive(self._received)):
             source = SocketAddress()
@@ -38,14 +38,14 @@ class PacketChannel:
         return packets
 
     def send(self, data: bytes, destination: SocketAddress) -> bool:
-        """Send one packet; return whether it was taken."""
+        """Send one packet; return whether the socket accepted it."""
         length = self._packet.put_bytes(0, data)
         self._outgoing.clear()
         self._outgoing.add(self._packet, 0, length, length)
         return self._channel.send(self._outgoing, destination) == 1
 
     def take_error(self) -> int:
-        """Return the errno of the last failure, once, or 0."""
+        """Return and clear the errno of the last failure, or 0."""
         code = self._channel.error_code
         self._channel.error_code = 0
         return code
@@ -55,5 +55,5 @@ class PacketChannel:
         return self._channel.local_address()
 
     def close(self) -> None:
-        """Close the channel; nothing must be called any more."""
+        """Close the channel; call no other method afterwards."""
         self._channel.close()

@@ -1,4 +1,4 @@
-"""Names as the operating system knows them: hosts file and DNS."""
+"""System resolver: hosts file and DNS of the operating system."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ FAMILIES: Final = (socket.AF_INET, socket.AF_INET6)
 
 
 def find_address(host: str, families: tuple[int, ...] = FAMILIES) -> str | None:
-    """Return a numeric address of `host` in the first family that has one, or None; may block as long as DNS does."""
+    """Return a numeric address of `host` in the first family that has one, or None; may block on DNS."""
     for family in families:
         try:
             found = socket.getaddrinfo(host, None, family, socket.SOCK_DGRAM)
         except (socket.gaierror, UnicodeError):
-            continue  # unknown, or no name that DNS could hold
+            continue  # unknown, or not a valid DNS name
         if found:
             return str(found[0][4][0])
     return None
 
 
 class SystemNameResolver:
-    """Looks nothing up but hosts; prefers IPv4, as the reference does."""
+    """Resolves hosts only; prefers IPv4, as the reference does."""
 
     def __init__(self, params: NameResolverParams) -> None:
         self._params = params
 
     def lookup(self, name: str, uri_key: str, is_re_lookup: bool) -> str:
-        """Return `name`: only `host:port` is understood."""
+        """Return `name` unchanged: only `host:port` is supported."""
         return name
 
     def resolve(self, host: str, uri_key: str, is_re_resolution: bool) -> str | None:
-        """Return a numeric address, or None if the system knows none; may block for as long as DNS does."""
+        """Return a numeric address, or None if the host is unknown; may block on DNS."""
         return find_address(host)

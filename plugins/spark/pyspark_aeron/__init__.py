@@ -2,9 +2,9 @@
 
     spark.readStream.format("aeron").option("archive", "/data/recordings").load()
 
-Spark imports every module called `pyspark_…` when it looks a format up, and takes the attribute `DefaultSource`;
-where that fails in any of them, none is found, so this one never fails and imports little. `register` does the
-same by hand.
+To resolve a format, Spark imports all modules with names that begin with `pyspark_` and takes their `DefaultSource`. If
+one of these imports fails, Spark finds no format at all, so this module never fails and imports little. `register`
+registers the format explicitly.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Without pyspark there is nobody who could ask for the format.
+# Without pyspark the format cannot be used.
 with contextlib.suppress(ImportError):
     from pyspark_aeron.source import AeronDataSource as DefaultSource
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format `aeron` known to a session, where Spark did not find it by itself."""
+    """Register the format `aeron` with a session, if Spark did not find it."""
     from pyspark_aeron.source import AeronDataSource  # noqa: PLC0415 - needs pyspark
 
     spark.dataSource.register(AeronDataSource)

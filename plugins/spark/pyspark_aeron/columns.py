@@ -1,4 +1,4 @@
-"""The columns: one table from which Spark's schema, Arrow's, and what is to be decoded come."""
+"""Columns of the data source: one table that defines Spark's schema, Arrow's schema, and what to decode."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its type in Spark's words, and what it holds."""
+    """A column: its Spark type and its meaning."""
 
     type: str
     meaning: str
 
 
-#: All are nullable: Spark compares the schema of the first batch to the letter.
+#: All are nullable: Spark requires the schema of the first batch to be identical.
 COLUMNS: Final[Mapping[str, Column]] = {
     "recording_id": Column("bigint", "number of the recording in its archive"),
-    "position": Column("bigint", "of the stream, behind the message"),
-    "session_id": Column("int", "which publication sent it"),
+    "position": Column("bigint", "position of the stream after the message"),
+    "session_id": Column("int", "session of the publication that sent it"),
     "stream_id": Column("int", "stream within the channel"),
-    "term_id": Column("int", "term that the message stands in"),
-    "flags": Column("int", "those of its frames"),
+    "term_id": Column("int", "term that contains the message"),
+    "flags": Column("int", "flags of its frames"),
     "reserved": Column("bigint", "reserved value of its first frame"),
-    "ts": Column("timestamp", "when it was recorded, to the millisecond"),
+    "ts": Column("timestamp", "time of recording, with millisecond precision"),
     "ts_ns": Column("bigint", "the same in nanoseconds since the epoch"),
     "payload": Column("binary", "the message"),
 }
@@ -43,15 +43,15 @@ KAFKA_COLUMNS: Final[Mapping[str, Column]] = {
     "value": Column("binary", "the message"),
     "topic": Column("string", "channel and stream id"),
     "partition": Column("int", "number of the recording"),
-    "offset": Column("bigint", "position behind the message"),
-    "timestamp": Column("timestamp", "when it was recorded"),
-    "timestampType": Column("int", "1: the time of the log"),
+    "offset": Column("bigint", "position after the message"),
+    "timestamp": Column("timestamp", "time of recording"),
+    "timestampType": Column("int", "1: log append time"),
 }
 KAFKA_HEADERS: Final = Column("array<struct<key:string,value:binary>>", HEADERS.meaning)
 
 
 def columns_of(options: SourceOptions) -> dict[str, Column]:
-    """Return the columns that the options ask for, in order."""
+    """Return the columns that the options select, in order."""
     columns = dict(KAFKA_COLUMNS if options.kafka_schema else COLUMNS)
     if options.include_headers:
         columns["headers"] = KAFKA_HEADERS if options.kafka_schema else HEADERS
@@ -59,12 +59,12 @@ def columns_of(options: SourceOptions) -> dict[str, Column]:
 
 
 def ddl_of(options: SourceOptions) -> str:
-    """Return the schema as Spark writes it."""
+    """Return the schema as Spark DDL."""
     return ", ".join(f"`{name}` {column.type}" for name, column in columns_of(options).items())
 
 
 def selected_columns(options: SourceOptions, schema: StructType) -> tuple[str, ...]:
-    """Return the columns of the user's schema; raises ConfigurationError for any that is not ours."""
+    """Return the columns of the user's schema; raises ConfigurationError for unknown columns and wrong types."""
     columns = columns_of(options)
     for field in schema.fields:
         column = columns.get(field.name)
@@ -78,7 +78,7 @@ def selected_columns(options: SourceOptions, schema: StructType) -> tuple[str, .
 
 
 def arrow_schema(options: SourceOptions, names: tuple[str, ...]) -> pa.Schema:
-    """Return the schema that every Arrow batch of these columns has."""
+    """Return the schema of all Arrow batches with these columns."""
     import pyarrow as pa  # noqa: PLC0415
 
     types = {

@@ -1,7 +1,7 @@
-"""Sessions on a Spark Connect server, which runs the queries: here is a thin client alone.
+"""Sessions on a Spark Connect server, which runs the queries; this process is only a thin client.
 
-The server's Python needs this package too, and its machines see the archives and checkpoints; what is set when a
-Spark starts, such as its Python and its memory, is the server's.
+The server's Python needs this package, too, and its machines need access to archives and checkpoints. Settings that
+apply when Spark starts, such as its Python and its memory, are those of the server.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from aeron_core.errors import ConfigurationError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: How a master is written that is a server.
+#: Scheme of a master that is a Spark Connect server.
 SCHEME: Final = "sc://"
-# How long a server may take to accept a connection. An invented number: one that starts meanwhile is waited for.
+# Maximum wait for a server to accept a connection. An invented number: enough for a server that is just starting.
 _ANSWER_TIMEOUT_S: Final = 10.0
 
 
 def connect_session(url: str, settings: Mapping[str, str]) -> SparkSession:
-    """Return a session on the server at `url`; raises ConfigurationError where nobody answers there.
+    """Return a session on the server at `url`; raises ConfigurationError if it does not answer.
 
-    Of `settings` those of SQL are taken, and the others left out, which the server has had since it started.
+    Only SQL settings take effect: all others are fixed when the server starts.
     """
     _check_packages()
     from pyspark.errors import PySparkException  # noqa: PLC0415 - takes half a second
@@ -52,7 +52,7 @@ def _check_packages() -> None:
 
 
 def _await_server(url: str) -> None:
-    """Wait until somebody accepts connections: Spark's own client would try for ten minutes, silently."""
+    """Wait until the server accepts connections: Spark's own client would retry silently for ten minutes."""
     import grpc  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""What payloads mean: from rows of bytes to rows of columns, in Spark's own functions where it has them.
+"""Decoders: turn payload bytes into columns, with Spark's own functions if they exist.
 
-A decoder takes a DataFrame with a binary column `payload` and options, and returns one without it; all other columns
-stay. Other distributions bring their own by the entry-point group `pyspark_aeron.decoders`.
+A decoder takes a DataFrame with a binary column `payload` and options, and returns one with the decoded columns in its
+place; all other columns stay. Other distributions add decoders by the entry-point group `pyspark_aeron.decoders`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Decoder = Callable[["DataFrame", Mapping[str, str]], "DataFrame"]
 #: Name of the entry-point group.
 GROUP: Final = "pyspark_aeron.decoders"
 PAYLOAD: Final = "payload"
-#: Column with the text of what a decoder could not read; null where it could.
+#: Column with the text of a payload that could not be decoded; null otherwise.
 CORRUPT: Final = "_corrupt"
 _EXAMPLE: Final = '"host string, load double"'
 
 
 def find_decoder(name: str) -> Decoder:
-    """Return a decoder by its name; raises PluginError with those that are installed."""
+    """Return a decoder by its name; raises PluginError if it is not installed or cannot be imported."""
     found = {entry.name: entry for entry in importlib.metadata.entry_points(group=GROUP)}
     if name in BUILT_IN:
         return BUILT_IN[name]
@@ -51,13 +51,13 @@ def decode(frame: DataFrame, name: str, options: Mapping[str, str] | None = None
 
 
 def decode_raw(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Leave the payload as it is."""
+    """Return `frame` unchanged."""
     _take_options("raw", options, {})
     return frame
 
 
 def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Turn the payload into `text`; bytes that are no UTF-8 become replacement characters."""
+    """Turn the payload into `text`; invalid UTF-8 becomes replacement characters."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     _take_options("utf8", options, {})
@@ -67,7 +67,7 @@ def decode_utf8(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn the payload into the columns of option `schema`, or into one VARIANT column `value` without it.
 
-    What is no such JSON gives nulls, and its text in `_corrupt`.
+    A payload that is not valid JSON yields nulls, and its text in `_corrupt`.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -83,9 +83,9 @@ def decode_json(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
 
 def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
-    """Turn an event of Beats into `@timestamp`, `message`, and the whole of it as VARIANT `event`.
+    """Turn an event of Beats into `@timestamp`, `message`, and the complete event as VARIANT `event`.
 
-    What is no JSON object gives nulls, and its text in `_corrupt`.
+    A payload that is not valid JSON yields nulls, and its text in `_corrupt`.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -104,8 +104,8 @@ def decode_lumberjack(frame: DataFrame, options: Mapping[str, str]) -> DataFrame
 def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
     """Turn payloads that are Arrow IPC streams into their rows, with the columns of option `schema`.
 
-    Of the other columns `position` and `recording_id` stay, where they are there. A payload that is no such stream, or
-    whose columns cannot become those of `schema`, fails the query, with its position.
+    Of the other columns only `position` and `recording_id` stay. A payload that is not an Arrow IPC stream, or has
+    columns that cannot be cast to `schema`, fails the query with its position.
     """
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
     from pyspark.sql.types import StructType  # noqa: PLC0415
@@ -123,7 +123,7 @@ def decode_arrow_ipc(frame: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
 
 class _ArrowRows:
-    """Runs in the executors."""
+    """Converts payloads to rows; runs in the executors."""
 
     def __init__(self, kept: tuple[str, ...], wanted: pa.Schema) -> None:
         self._kept = kept
@@ -151,7 +151,7 @@ class _ArrowRows:
                     )
 
     def _columns(self, row: pa.RecordBatch, where: Mapping[str, int]) -> list[pa.Array]:
-        """Return the columns that are wanted, in their types."""
+        """Return the columns of the schema, cast to its types."""
         import pyarrow as pa  # noqa: PLC0415
 
         try:
@@ -162,18 +162,18 @@ class _ArrowRows:
                 for schema in (row.schema, self._wanted)
             )
             raise ConfigurationError(
-                f"payload at {where}: has the columns {there}: must have {wanted}, as option schema says: {error}"
+                f"payload at {where}: has the columns {there}: must have {wanted}, as in option schema: {error}"
             ) from None
 
 
 def _spread(frame: DataFrame, parsed: object) -> DataFrame:
-    """Return `frame` with the fields of a struct in the place of the payload."""
+    """Return `frame` with the payload replaced by the fields of a struct."""
     kept = [name for name in frame.columns if name != PAYLOAD]
     return frame.withColumn("_decoded", parsed).select(*[f"`{name}`" for name in kept], "_decoded.*")  # type: ignore[arg-type]
 
 
 def _take_options(name: str, options: Mapping[str, str], known: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the options with their presets, None for one that must be given."""
+    """Return the options with their defaults; a default of None marks a required option."""
     for option in options:
         if option not in known:
             raise ConfigurationError(

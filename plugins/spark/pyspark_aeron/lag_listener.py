@@ -1,8 +1,8 @@
-"""Tells how far queries are behind, as their batches end.
+"""Listener that reports the lag of queries after each batch.
 
     spark.streams.addListener(LagListener(["/data/recordings"], print))
 
-Runs in the program that has the session, on a thread of Spark's: with Spark Connect in the client.
+Runs in the program that owns the session, on a thread of Spark; with Spark Connect, in the client.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class QueryLag:
-    """How far one query was behind when one of its batches ended."""
+    """Lag of one query at the end of a batch."""
 
-    query: str  # its name, or its id where it has none
+    query: str  # its name, or its id if unnamed
     batch_id: int
-    streams: tuple[StreamLag, ...]  # all that it reads, those with nothing to read too
+    streams: tuple[StreamLag, ...]  # all streams that it reads, including those without unread data
 
     @property
     def bytes(self) -> int:
-        """Over all streams."""
+        """Sum over all streams."""
         return sum(stream.bytes for stream in self.streams)
 
     @property
     def seconds(self) -> float:
-        """Of the stream that is furthest behind."""
+        """Maximum over all streams."""
         return max((stream.seconds or 0.0 for stream in self.streams), default=0.0)
 
 
 def log_lag(lag: QueryLag) -> None:
-    """Log a line for each stream that is behind."""
+    """Log a line for each stream with unread data."""
     for stream in lag.streams:
         if stream.bytes:
             _logger.info(
@@ -62,9 +62,9 @@ def log_lag(lag: QueryLag) -> None:
 
 
 class LagListener(StreamingQueryListener):
-    """Hands the lag of every query that reads recordings to `on_lag`, which logs it where unset.
+    """Passes the lag of every query that reads recordings to `on_lag`; logs it by default.
 
-    `archives`: folders or URIs that can be read from here; without them there are bytes, but neither seconds nor
+    `archives`: folders or URIs that can be read from here; without them lags have bytes, but neither seconds nor
     channels.
     """
 
@@ -78,10 +78,10 @@ class LagListener(StreamingQueryListener):
         self._on_lag = on_lag
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name, as all below
-        """Do nothing: there is no lag yet."""
+        """Do nothing: the lag is not known yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Tell of a batch."""
+        """Report the lag after a batch."""
         progress = json.loads(event.progress.json)
         streams = tuple(self._lags(lag) for lag in lags_of(progress))
         if streams:
@@ -89,4 +89,4 @@ class LagListener(StreamingQueryListener):
             self._on_lag(QueryLag(name, int(progress["batchId"]), streams))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Do nothing: what it was behind by, the last batch has said."""
+        """Do nothing: the last batch reported the lag."""

@@ -1,4 +1,4 @@
-"""How options of source and sink are read: text in, a model out, and errors that name the option."""
+"""Parsing of source and sink options: text to model, with errors that name the option."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pydantic.alias_generators import to_camel
 
 from aeron_core.errors import ConfigurationError
 
-# What Spark hands over of its own.
+# Options that Spark adds itself.
 _OPTIONS_OF_SPARK: Final = frozenset({"checkpointlocation", "queryname"})
 _FILE_SCHEME: Final = "file://"
 
 
 def _absolute(place: str) -> str:
-    # Options are read where the query is planned; executors have working folders of their own.
+    # Resolved where the query is planned: executors have other working directories.
     if place.startswith(_FILE_SCHEME):
         return unquote(urlsplit(place).path)
     return place if not place or "://" in place else str(Path(place).expanduser().absolute())
 
 
-#: A folder, absolute whatever was given, or a URI.
+#: A folder, converted to an absolute path, or a URI.
 Place = Annotated[str, AfterValidator(_absolute)]
 
 
 class Options(BaseModel):
-    """Options by the names of the documentation, in camel case; frozen and picklable."""
+    """Base of option models: camel-case names as in the documentation; frozen and picklable."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
@@ -38,7 +38,7 @@ class Options(BaseModel):
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
-        """Return Spark's options as a model; raises ConfigurationError with all that are wrong, and what is allowed."""
+        """Return Spark's options as a model; raises ConfigurationError with all errors and the allowed values."""
         names = {str(field.alias).lower(): name for name, field in cls.model_fields.items()}
         values: dict[str, Any] = {}
         faults: list[str] = []

@@ -1,4 +1,4 @@
-"""Options of the data source, as they are written in `.option(name, value)`."""
+"""Options of the data source, given by `.option(name, value)`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from aeron_core.errors import ConfigurationError
 from aeron_core.uri.values import INT32_MAX, INT32_MIN, parse_duration_ns, parse_size
 from pyspark_aeron.option_parsing import Options, Place
 
-# What Spark gives a task of its own files. Source: spark.sql.files.maxPartitionBytes.
+# Spark's default for its own file formats. Source: spark.sql.files.maxPartitionBytes.
 _PARTITION_LENGTH: Final = 128 * 1024 * 1024
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
-# What Spark writes beside the units of Aeron.
+# Spark's units, in addition to those of Aeron.
 _LONG_DURATION: Final = re.compile(r"(\d+)(m|min|h|d)")
 _LONG_UNITS_NS: Final = {
     "m": 60_000_000_000,
@@ -27,7 +27,7 @@ _LONG_UNITS_NS: Final = {
     "h": 3_600_000_000_000,
     "d": 86_400_000_000_000,
 }
-#: What stands for the two ends in a JSON position. Source: ConsumerStrategy of Spark's Kafka connector.
+#: Symbolic positions in JSON. Source: ConsumerStrategy of Spark's Kafka connector.
 EARLIEST_POSITION: Final = -2
 LATEST_POSITION: Final = -1
 
@@ -63,7 +63,7 @@ DurationNs = Annotated[int, BeforeValidator(_duration), Field(ge=0)]
 
 
 class Positions(BaseModel):
-    """Where to begin or end: one of the ends, a time, or positions by recording id."""
+    """Where to begin or end: earliest, latest, a time, or positions by recording id."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
@@ -73,7 +73,7 @@ class Positions(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Positions:
-        """Return what an option says; raises ConfigurationError."""
+        """Parse the text of an option; raises ConfigurationError."""
         if text in {EARLIEST, LATEST}:
             return cls(at="earliest" if text == EARLIEST else "latest")
         if text.lstrip().startswith("{"):
@@ -111,82 +111,84 @@ PositionsOption = Annotated[Positions, BeforeValidator(_positions)]
 
 
 class SourceOptions(Options):
-    """What a reader is told."""
+    """Options of the readers."""
 
     archive: Place = Field(
-        "", description="Folder or URI of the archive; the argument of `load` does the same."
+        "", description="Folder or URI of the archive; can be given as argument of `load` instead."
     )
     recordings: Ids | None = Field(
-        None, description="Ids of the recordings to read, with commas; all that match the rest where unset."
+        None,
+        description="Ids of the recordings to read, separated by commas; default: all that match the other options.",
     )
-    channel: str | None = Field(None, description="Only recordings of this channel, as it was recorded.")
+    channel: str | None = Field(None, description="Only recordings of exactly this channel.")
     stream_id: Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)] | None = Field(
         None, description="Only recordings of this stream id."
     )
     channel_pattern: Annotated[str, BeforeValidator(_pattern)] | None = Field(
-        None, description="Only recordings whose whole channel matches this regular expression."
+        None, description="Only recordings with a channel that fully matches this regular expression."
     )
     starting_position: PositionsOption = Field(
         Positions(at="earliest"),
         description="Where a new query begins: earliest, latest, a time (ISO 8601; UTC without an offset), or JSON "
-        "with positions by recording id, -2 for earliest and -1 for latest. A recording that JSON does not name, or "
+        "with positions by recording id, -2 for earliest and -1 for latest. A recording that is not in the JSON, or "
         "that appears later, is read from its beginning.",
     )
     ending_position: PositionsOption = Field(
-        Positions(at="latest"), description="Where a batch ends, written as `startingPosition` is."
+        Positions(at="latest"), description="Where a batch query ends, in the format of `startingPosition`."
     )
     max_bytes_per_trigger: Size | None = Field(
-        None, description="Bytes of a micro-batch over all recordings, shared out by how far each is behind."
+        None,
+        description="Maximum bytes of a micro-batch over all recordings, shared in proportion to their lags.",
     )
     min_bytes_per_trigger: Size | None = Field(
-        None, description="Bytes that a micro-batch waits for, at most for `maxTriggerDelay`."
+        None, description="Minimum bytes of a micro-batch; waits for them for at most `maxTriggerDelay`."
     )
     max_trigger_delay: DurationNs = Field(
         15 * 60_000_000_000,
-        description="How long `minBytesPerTrigger` is waited for, such as 500ms, 10s or 15m.",
+        description="Maximum wait for `minBytesPerTrigger`, such as 500ms, 10s or 15m.",
     )
     min_partitions: Annotated[int, Field(gt=0, le=100_000)] | None = Field(
-        None, description="Tasks that a batch is split into at least, where it has terms enough."
+        None, description="Minimum number of tasks of a batch, if it has enough terms."
     )
     partition_length: Size = Field(
-        _PARTITION_LENGTH, description="Bytes that a task reads at most, rounded to terms."
+        _PARTITION_LENGTH, description="Maximum bytes of a task, rounded to terms."
     )
     fail_on_data_loss: bool = Field(
         True,
-        description="Whether purged positions fail the query; else it goes on behind them, with a warning.",
+        description="Whether purged positions fail the query; otherwise it skips them with a warning.",
     )
     assemble: Literal["messages", "fragments"] = Field(
-        "messages", description="Whether a row is a whole message, or a frame as it was recorded."
+        "messages", description="Whether a row is a complete message, or a frame as it was recorded."
     )
     include_headers: bool = Field(
-        False, description="A column `headers` with what the catalogue knows of the row's recording."
+        False, description="Add a column `headers` with the catalogue entry of the recording."
     )
     consumer_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")] | None = Field(
-        None, description="Name of a lease on what is still to be read, which retention honours."
+        None, description="Name of a lease on unread data, which retention honours."
     )
     kafka_schema: bool = Field(
         False,
-        description="Columns as Spark's Kafka connector names them: key, value, topic, partition, offset, …",
+        description="Use the column names of Spark's Kafka connector: key, value, topic, partition, offset, …",
     )
     batch_rows: Annotated[int, Field(gt=0, le=1_048_576)] = Field(
-        32_768, description="Rows of an Arrow batch at most."
+        32_768, description="Maximum number of rows of an Arrow batch."
     )
     poll_timeout: DurationNs = Field(
-        1_000_000_000, description="How long a micro-batch waits for something new before it is asked again."
+        1_000_000_000, description="How long a micro-batch waits for new data before Spark polls again."
     )
 
     live: bool = Field(
         False,
-        description="Record the stream of `channel` and `streamId` into `archive`, a spool of this query alone, while "
-        "the query runs, and read that.",
+        description="While the query runs, record the stream of `channel` and `streamId` into `archive`, a spool for "
+        "this query only, and read from there.",
     )
     aeron_dir: str | None = Field(
         None,
-        description="With `live`, the directory of the driver; AERON_DIR, or the user's own, where unset.",
+        description="With `live`, the directory of the driver; default: AERON_DIR, or that of the user.",
     )
     spool_length: Size = Field(
         1024 * 1024 * 1024,
-        description="With `live`, bytes that wait to be read before the stream has to wait.",
+        description="With `live`, maximum of unread bytes before back pressure is applied to the stream.",
     )
 
     @model_validator(mode="after")

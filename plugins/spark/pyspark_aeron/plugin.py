@@ -1,4 +1,4 @@
-"""The commands of this package, as a plugin."""
+"""Registers the commands of this package."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 @hookimpl
 def aeron_cli(app: typer.Typer) -> None:
     """Add `aeron-core pipeline`."""
-    from pyspark_aeron.pipeline.commands import pipeline_app  # noqa: PLC0415 - for the command line alone
+    from pyspark_aeron.pipeline.commands import pipeline_app  # noqa: PLC0415 - imports typer, for the command line only
 
     app.add_typer(pipeline_app, name="pipeline")

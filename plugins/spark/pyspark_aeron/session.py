@@ -1,6 +1,6 @@
-"""A Spark session that is set up for recordings: the right Python, a Java, and short micro-batches.
+"""Spark sessions configured for recordings: the current Python, a Java, and short micro-batches.
 
-Not here: Spark itself, of which nothing is changed; everything below are settings that anybody may give.
+Spark itself is unchanged: all of this could be set by hand.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron import register
 from pyspark_aeron.connect import SCHEME, connect_session
 from pyspark_aeron.java import find_java_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Local files are renamed atomically by this manager too, at a third of the time of Spark's default.
+#: This manager, too, renames local files atomically, in a third of the time of Spark's default.
 _LOCAL_CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
 _DEFAULTS: Final[Mapping[str, str]] = {
-    # Removes some 40 ms from every Python task, which TCP waits for an acknowledgement.
+    # Saves about 40 ms per Python task, during which TCP waits for an acknowledgement.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -37,15 +38,13 @@ def session(
     settings: Mapping[str, str] | None = None,
     local_checkpoints: bool = True,
 ) -> SparkSession:
-    """Return the session of this process, made if there is none, with the format `aeron` registered.
+    """Return the session of this process, created if necessary, with the format `aeron` registered.
 
-    `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, whose server has its own settings
-    beside those of SQL. `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
-    Raises ConfigurationError where there is no Java, no such server, or Spark does not start.
+    `master`: `local[*]`, `spark://host:port`, or `sc://host:port` for Spark Connect, where only SQL settings apply.
+    `local_checkpoints`: whether checkpoints are on a local disk. `settings` override all others.
+    Raises ConfigurationError if there is no Java, the server does not answer, or Spark does not start.
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second
-
-    import pyspark_aeron  # noqa: PLC0415
 
     chosen = session_settings(master, local_checkpoints=local_checkpoints) | dict(settings or {})
     if master.startswith(SCHEME):
@@ -56,12 +55,12 @@ def session(
         for key, value in chosen.items():
             builder = builder.config(key, value)
         spark = _start(builder, master)
-    pyspark_aeron.register(spark)
+    register(spark)
     return spark
 
 
 def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
-    """Return the session; raises ConfigurationError with what Java says, or where it says it."""
+    """Return the session; raises ConfigurationError with Java's message, or a hint where to find it."""
     from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415 - of pyspark
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
@@ -79,7 +78,7 @@ def _start(builder: SparkSession.Builder, master: str) -> SparkSession:
 
 
 def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str, str]:
-    """Return the settings that `session` gives, for those who build a session of their own."""
+    """Return the settings that `session` applies, to build a session without it."""
     settings = dict(_DEFAULTS)
     if master.startswith(SCHEME):
         settings = {name: value for name, value in settings.items() if name.startswith(_SQL)}
@@ -93,10 +92,20 @@ def session_settings(master: str, *, local_checkpoints: bool = True) -> dict[str
 
 
 def prepare_environment() -> None:
-    """Set what Spark reads from the environment: this Python for its workers, and a Java that can start it."""
-    # Without it Spark takes whatever `python3` comes first on the path.
+    """Set environment variables for Spark: the current Python for its workers, and a usable Java."""
+    # By default Spark uses the first `python3` on the path.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     home = find_java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = str(home)
+
+
+def check_spark() -> None:
+    """Raise ConfigurationError if pyspark is not installed."""
+    try:
+        import pyspark  # noqa: F401, PLC0415 - optional
+    except ImportError:
+        raise ConfigurationError(
+            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
+        ) from None

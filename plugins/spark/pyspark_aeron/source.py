@@ -1,6 +1,6 @@
-"""The format `aeron`, as Spark asks for it.
+"""Data source of the format `aeron`.
 
-Not here: anything that costs time to import, since Spark imports this in every look-up.
+Imports are lazy throughout: Spark imports this module in every look-up of a format, which must stay fast.
 """
 
 from __future__ import annotations
@@ -12,49 +12,49 @@ from pyspark.sql.datasource import DataSource
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from pyspark_aeron.batch_reader import BatchReader
-    from pyspark_aeron.sink import BatchWriter, StreamWriter
-    from pyspark_aeron.sink_options import SinkOptions
-    from pyspark_aeron.stream_reader import StreamReader
+    from pyspark_aeron.reading.batch_reader import BatchReader
+    from pyspark_aeron.reading.stream_reader import StreamReader
+    from pyspark_aeron.writing.sink import BatchWriter, StreamWriter
+    from pyspark_aeron.writing.sink_options import SinkOptions
 
 
 class AeronDataSource(DataSource):
-    """Recordings of one archive."""
+    """Data source for the recordings of an archive, and sink into one."""
 
     @classmethod
     def name(cls) -> str:
-        """Return what stands in `format(…)`."""
+        """Return the name for `format(…)`."""
         return "aeron"
 
     def schema(self) -> StructType | str:
-        """Return all columns that the options ask for."""
+        """Return the columns that the options select, as DDL."""
         from pyspark_aeron.columns import ddl_of  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
 
         return ddl_of(SourceOptions.parse(self.options))
 
     def reader(self, schema: StructType) -> BatchReader:
-        """Return a reader of the columns of `schema`."""
-        from pyspark_aeron.batch_reader import BatchReader  # noqa: PLC0415
+        """Return a batch reader of the columns of `schema`."""
         from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
+        from pyspark_aeron.reading.batch_reader import BatchReader  # noqa: PLC0415
 
         options = SourceOptions.parse(self.options)
         return BatchReader(options, selected_columns(options, schema))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: N802 - Spark's name
-        """Return a reader of the columns of `schema`, as the recordings grow."""
+        """Return a streaming reader of the columns of `schema`."""
         from pyspark_aeron.columns import selected_columns  # noqa: PLC0415
         from pyspark_aeron.options import SourceOptions  # noqa: PLC0415
-        from pyspark_aeron.stream_reader import StreamReader  # noqa: PLC0415
+        from pyspark_aeron.reading.stream_reader import StreamReader  # noqa: PLC0415
 
         options = SourceOptions.parse(self.options)
         return StreamReader(options, selected_columns(options, schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> BatchWriter:
-        """Return a writer of the job's rows; nothing is ever overwritten."""
+        """Return a writer for the rows of a job; raises ConfigurationError for overwrite."""
         from aeron_core.errors import ConfigurationError  # noqa: PLC0415
-        from pyspark_aeron.sink import BatchWriter  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import BatchWriter  # noqa: PLC0415
 
         if overwrite:
             raise ConfigurationError(
@@ -63,15 +63,15 @@ class AeronDataSource(DataSource):
         return BatchWriter(self._sink_options(schema))
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> StreamWriter:  # noqa: N802
-        """Return a writer of the batches of a query."""
-        from pyspark_aeron.sink import StreamWriter  # noqa: PLC0415
+        """Return a writer for the batches of a streaming query."""
+        from pyspark_aeron.writing.sink import StreamWriter  # noqa: PLC0415
 
         return StreamWriter(self._sink_options(schema))
 
     def _sink_options(self, schema: StructType) -> SinkOptions:
-        from pyspark_aeron.sink import check_target  # noqa: PLC0415
-        from pyspark_aeron.sink_options import SinkOptions  # noqa: PLC0415
-        from pyspark_aeron.staging import check_columns  # noqa: PLC0415
+        from pyspark_aeron.writing.sink import check_target  # noqa: PLC0415
+        from pyspark_aeron.writing.sink_options import SinkOptions  # noqa: PLC0415
+        from pyspark_aeron.writing.staging import check_columns  # noqa: PLC0415
 
         check_columns(schema)
         options = SinkOptions.parse(self.options)

@@ -1,4 +1,4 @@
-"""The window of cubic, as a function of losses and time."""
+"""The CUBIC window as a function of losses and time."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -27,7 +27,7 @@ PARAMS = CongestionControlParams(
 
 
 class Cubic:
-    """One strategy, whose window is counted in datagrams."""
+    """A strategy with its window in datagrams."""
 
     def __init__(self, **changes):
         self.counters = {}
@@ -55,7 +55,7 @@ class Cubic:
 
 
 def full_cubic(**changes):
-    """Return a strategy with the largest window, 10 s old."""
+    """Return a strategy with the maximum window, 10 s old."""
     cubic = Cubic(**changes)
     assert cubic.at(10 * S) == 100
     return cubic
@@ -69,7 +69,7 @@ def full_cubic(**changes):
         (1 << 20, 65536, 10, 32768),
     ],
 )
-def test_the_first_window_is_ten_datagrams_or_the_largest(
+def test_the_initial_window_is_ten_datagrams_or_the_maximum(
     initial_window_length, term_length, initial, largest
 ):
     cubic = Cubic(initial_window_length=initial_window_length, term_length=term_length)
@@ -79,16 +79,16 @@ def test_the_first_window_is_ten_datagrams_or_the_largest(
     assert cubic.counters["rcv-cc-cubic-wnd"].get() == initial * MTU
 
 
-def test_the_window_stands_for_the_first_round_trip_and_then_follows_the_curve():
+def test_the_window_is_constant_for_one_round_trip_and_then_follows_the_curve():
     cubic = Cubic()
 
-    # W_max = 100 and K = cbrt(50): 100 + 0.4 * (t - K)^3, cut to whole datagrams.
+    # W_max = 100 and K = cbrt(50): 100 + 0.4 * (t - K)^3, truncated to whole datagrams.
     assert [cubic.at(now_ns) for now_ns in (100_000, 100_001, 1 * S, 2 * S, 3 * S, 4 * S)] == [
         10, 80, 92, 98, 99, 100,
     ]  # fmt: skip
 
 
-def test_a_loss_takes_a_fifth_and_tells_the_sender_at_once():
+def test_a_loss_shrinks_the_window_by_a_fifth_and_forces_a_status_message():
     cubic = full_cubic()
 
     assert cubic.at(10 * S + 1, is_lost=True) == 80
@@ -98,7 +98,7 @@ def test_a_loss_takes_a_fifth_and_tells_the_sender_at_once():
     assert not cubic.state.force_status_message
 
 
-def test_the_window_is_what_it_was_at_the_loss_after_the_time_of_the_curve():
+def test_the_window_recovers_its_size_at_the_loss_along_the_curve():
     cubic = full_cubic()
     cubic.at(10 * S, is_lost=True)
 
@@ -108,7 +108,7 @@ def test_the_window_is_what_it_was_at_the_loss_after_the_time_of_the_curve():
     assert windows == [80, 87, 92, 95, 98, 99, 99, 99, 100]
 
 
-def test_the_curve_goes_beyond_the_last_loss_up_to_the_largest_window():
+def test_the_window_grows_beyond_its_size_at_the_loss_up_to_the_maximum():
     cubic = full_cubic()
     cubic.at(10 * S, is_lost=True)
     cubic.at(10 * S, is_lost=True)
@@ -118,7 +118,7 @@ def test_the_curve_goes_beyond_the_last_loss_up_to_the_largest_window():
     assert cubic.at(10 * S + 10**6 * S) == 100
 
 
-def test_the_smallest_window_is_one_datagram_and_grows_again():
+def test_the_minimum_window_is_one_datagram_and_grows_again():
     cubic = full_cubic()
     for step in range(40):
         window = cubic.at(10 * S + step, is_lost=True)
@@ -127,7 +127,7 @@ def test_the_smallest_window_is_one_datagram_and_grows_again():
     assert cubic.at(15 * S) > 10
 
 
-def test_with_one_datagram_each_that_was_consumed_is_told_to_the_sender():
+def test_with_a_window_of_one_datagram_each_consumption_forces_a_status_message():
     cubic = Cubic(initial_window_length=MTU)
 
     assert cubic.at(1 * MS) == 1
@@ -136,7 +136,7 @@ def test_with_one_datagram_each_that_was_consumed_is_told_to_the_sender():
     assert cubic.state.force_status_message
 
 
-def test_tcp_mode_grows_by_round_trips_where_that_is_faster():
+def test_tcp_mode_grows_by_round_trips_while_that_is_faster():
     changes = {"is_tcp_mode": True, "initial_rtt_ns": 1 * MS}
     tcp, cubic = full_cubic(**changes), full_cubic()
     for each in (tcp, cubic):
@@ -147,7 +147,7 @@ def test_tcp_mode_grows_by_round_trips_where_that_is_faster():
     assert cubic.at(10 * S + 46 * MS) == 80
 
 
-def test_tcp_mode_reckons_with_the_measured_round_trip():
+def test_tcp_mode_uses_the_measured_round_trip():
     cubic = full_cubic(is_tcp_mode=True)
     cubic.probe.on_rtt_measurement(10 * S, 20 * MS)
     cubic.at(10 * S, is_lost=True)
@@ -155,7 +155,7 @@ def test_tcp_mode_reckons_with_the_measured_round_trip():
     assert cubic.at(10 * S + 60 * MS) == 81
 
 
-def test_a_round_trip_is_measured_after_four_of_them_or_of_the_initial_one():
+def test_the_next_measurement_is_due_after_four_round_trips():
     cubic = Cubic(initial_rtt_ns=1 * MS)
     assert cubic.probe.should_measure_rtt(0)
     cubic.probe.on_rtt_measurement_sent(0)
@@ -171,7 +171,7 @@ def test_a_round_trip_is_measured_after_four_of_them_or_of_the_initial_one():
     assert cubic.probe.should_measure_rtt(13 * MS)
 
 
-def test_a_question_without_an_answer_is_repeated_after_twice_the_time_up_to_a_second():
+def test_an_unanswered_measurement_is_repeated_with_backoff_up_to_a_second():
     cubic = Cubic()
     asked_ns = []
     for now_ns in range(0, 10 * S, 100_000):
@@ -185,7 +185,7 @@ def test_a_question_without_an_answer_is_repeated_after_twice_the_time_up_to_a_s
 
 
 @pytest.mark.parametrize(("rtt_ns", "shown"), [(-1, 1), (0, 1), (2**63 - 1, 10 * S)])
-def test_a_round_trip_that_cannot_be_is_shown_as_the_nearest_that_can(rtt_ns, shown):
+def test_an_implausible_round_trip_is_clamped(rtt_ns, shown):
     cubic = Cubic(is_tcp_mode=True)
 
     cubic.probe.on_rtt_measurement(0, rtt_ns)
@@ -195,10 +195,10 @@ def test_a_round_trip_that_cannot_be_is_shown_as_the_nearest_that_can(rtt_ns, sh
     assert 1 <= cubic.at(2 * S) <= 100
 
 
-def test_nothing_is_measured_unless_it_is_asked_for():
+def test_round_trips_are_not_measured_by_default():
     assert not Cubic(measures_rtt=False).probe.should_measure_rtt(10**18)
 
 
-def test_options_are_refused_with_what_is_allowed():
+def test_options_are_refused_with_the_allowed_value():
     with pytest.raises(ChannelUriError, match="cubic takes no options"):
         Cubic(options="x")

@@ -13,7 +13,7 @@ PARAMS = CongestionControlParams("aeron:udp?endpoint=a:1", 1, 2, 3, 65536, 1408,
     ("initial_window_length", "term_length", "window"),
     [(131072, 1 << 24, 131072), (131072, 1 << 18, 131072), (131072, 65536, 32768), (4096, 65536, 4096)],
 )
-def test_the_window_is_the_initial_one_but_at_most_half_a_term(initial_window_length, term_length, window):
+def test_the_window_is_the_initial_one_limited_to_half_a_term(initial_window_length, term_length, window):
     params = replace(PARAMS, initial_window_length=initial_window_length, term_length=term_length)
     probe = CongestionControlProbe(StaticWindowCongestionControl(params))
     state = RebuildState()
@@ -25,5 +25,5 @@ def test_the_window_is_the_initial_one_but_at_most_half_a_term(initial_window_le
     assert not state.force_status_message
 
 
-def test_no_round_trip_is_measured():
+def test_round_trips_are_never_measured():
     assert not CongestionControlProbe(StaticWindowCongestionControl(PARAMS)).should_measure_rtt(10**18)

@@ -26,14 +26,14 @@ def made(strategy, options=""):
         (2**40, 64, 0, 2**40 + 64),
     ],
 )
-def test_the_fastest_receiver_decides(strategy, position, window, limit, expected):
+def test_the_fastest_receiver_determines_the_limit(strategy, position, window, limit, expected):
     probe = FlowControlProbe(made(strategy))
 
     assert probe.on_status_message(StatusMessage(receiver_window=window), position, limit, 0) == expected
 
 
 @pytest.mark.parametrize(("strategy", "multiple"), [(UnicastFlowControl, 16), (MaxFlowControl, 4)])
-def test_a_nak_may_have_some_windows_sent_again(strategy, multiple):
+def test_a_nak_can_request_a_number_of_windows(strategy, multiple):
     assert made(strategy).retransmit_window_multiple == multiple
     assert made(strategy, "rrwm:9").retransmit_window_multiple == 9
 

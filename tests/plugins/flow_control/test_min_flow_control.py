@@ -16,7 +16,7 @@ PARAMS = FlowControlParams("aeron:udp?endpoint=224.0.1.1:1|fc=min", 1, 2, 3, 0, 
 
 
 class Group:
-    """A strategy with the sender's limit, as the sender keeps it; times are seconds."""
+    """A strategy and the limit that the sender keeps; times are seconds."""
 
     def __init__(self, strategy, options="", **settings):
         self.counters = []
@@ -68,11 +68,11 @@ class Group:
 
 @pytest.fixture(params=[MinFlowControl, TaggedFlowControl])
 def of_any_kind(request):
-    """A strategy and the tag that its receivers have to send."""
+    """A strategy and the tag that its receivers must send."""
     return request.param, (5 if request.param is TaggedFlowControl else None)
 
 
-def test_the_slowest_receiver_decides(of_any_kind):
+def test_the_slowest_receiver_determines_the_limit(of_any_kind):
     strategy, tag = of_any_kind
     group = Group(strategy, "g:5")
 
@@ -83,7 +83,7 @@ def test_the_slowest_receiver_decides(of_any_kind):
     assert group.receiver_count == 2
 
 
-def test_a_status_message_never_takes_back_what_was_allowed():
+def test_a_status_message_never_lowers_the_limit():
     group = Group(MinFlowControl)
     group.hears(1, 5000)
 
@@ -91,7 +91,7 @@ def test_a_status_message_never_takes_back_what_was_allowed():
     assert group.idles(1) == 5500, "an idle sender goes back to the slowest"
 
 
-def test_one_that_is_more_than_a_window_behind_is_not_waited_for():
+def test_a_receiver_more_than_a_window_behind_is_not_added():
     group = Group(MinFlowControl)
     group.hears(1, 10_000)
 
@@ -101,7 +101,7 @@ def test_one_that_is_more_than_a_window_behind_is_not_waited_for():
     assert group.receiver_count == 2
 
 
-def test_one_that_falls_silent_is_forgotten_after_the_timeout_and_not_before():
+def test_a_silent_receiver_is_removed_exactly_after_the_timeout():
     group = Group(MinFlowControl, "t:3s")
     group.hears(1, 0, at=0)
     group.hears(2, 500, at=2)
@@ -111,7 +111,7 @@ def test_one_that_falls_silent_is_forgotten_after_the_timeout_and_not_before():
     assert group.receiver_count == 1
 
 
-def test_one_that_lives_is_never_forgotten_with_those_around_it():
+def test_an_active_receiver_stays_when_others_are_removed():
     group = Group(MinFlowControl)
     group.hears(1, 0, at=0)
     group.hears(2, 100, at=4)
@@ -122,7 +122,7 @@ def test_one_that_lives_is_never_forgotten_with_those_around_it():
 
 
 @pytest.mark.parametrize("count", [9, 100])
-def test_any_number_of_receivers_is_reckoned_with(count):
+def test_any_number_of_receivers_is_counted(count):
     group = Group(MinFlowControl)
     for receiver in range(count):
         group.hears(receiver, 1000 - receiver, at=1)
@@ -135,7 +135,7 @@ def test_any_number_of_receivers_is_reckoned_with(count):
     assert group.receiver_count == count - 1
 
 
-def test_one_that_ends_is_forgotten_when_the_sender_idles():
+def test_a_receiver_that_ends_is_removed_when_the_sender_idles():
     group = Group(MinFlowControl)
     group.hears(1, 0)
     group.hears(2, 500)
@@ -145,14 +145,14 @@ def test_one_that_ends_is_forgotten_when_the_sender_idles():
     assert group.receiver_count == 1
 
 
-def test_one_that_has_ended_is_not_taken_in():
+def test_a_receiver_that_has_ended_is_not_added():
     group = Group(MinFlowControl)
     group.hears(1, 0, flags=wire.SM_FLAG_EOS)
 
     assert group.receiver_count == 0
 
 
-def test_one_that_refuses_the_stream_is_forgotten():
+def test_a_receiver_that_rejects_the_stream_is_removed():
     group = Group(MinFlowControl)
     group.hears(1, 0)
     group.hears(2, 500)
@@ -162,7 +162,7 @@ def test_one_that_refuses_the_stream_is_forgotten():
     assert group.idles(0) == 1500
 
 
-def test_the_limit_stands_still_until_the_group_is_complete(of_any_kind):
+def test_the_limit_does_not_advance_until_the_group_is_complete(of_any_kind):
     strategy, tag = of_any_kind
     group = Group(strategy, "g:5/2")
 
@@ -172,7 +172,7 @@ def test_the_limit_stands_still_until_the_group_is_complete(of_any_kind):
     assert group.is_complete()
 
 
-def test_a_group_that_is_no_longer_complete_is_told_and_stands_still():
+def test_an_incomplete_group_is_reported_and_stops_the_limit():
     group = Group(MinFlowControl, "g:/2")
     group.hears(1, 0, at=0)
     group.hears(2, 0, at=0)
@@ -188,7 +188,7 @@ def test_without_a_receiver_an_idle_sender_keeps_its_limit():
     assert Group(MinFlowControl).is_complete()
 
 
-def test_settings_stand_where_the_channel_says_nothing():
+def test_settings_apply_without_channel_options():
     group = Group(MinFlowControl, group_min_size=2, receiver_timeout_ns=S)
     group.hears(1, 0, at=0)
     assert not group.is_complete()
@@ -197,7 +197,7 @@ def test_settings_stand_where_the_channel_says_nothing():
     assert group.receiver_count == 0
 
 
-def test_only_receivers_with_the_tag_of_the_group_count():
+def test_only_receivers_with_the_group_tag_are_counted():
     group = Group(TaggedFlowControl, "g:5")
     group.hears(1, 2000, tag=5)
 
@@ -208,7 +208,7 @@ def test_only_receivers_with_the_tag_of_the_group_count():
     assert group.idles(0) == 3000
 
 
-def test_without_receivers_of_the_group_the_others_take_what_they_get():
+def test_without_receivers_of_the_group_others_advance_the_limit():
     group = Group(TaggedFlowControl, "g:5")
 
     assert group.hears(1, 2000) == 3000
@@ -216,14 +216,14 @@ def test_without_receivers_of_the_group_the_others_take_what_they_get():
     assert group.receiver_count == 0
 
 
-def test_a_group_that_is_wanted_is_waited_for_whatever_others_say():
+def test_other_receivers_do_not_advance_the_limit_of_a_required_group():
     group = Group(TaggedFlowControl, "g:5/1")
 
     assert group.hears(1, 2000, tag=6) == 0
     assert not group.is_complete()
 
 
-def test_a_setup_holds_the_limit_until_who_asked_for_it_is_taken_in(of_any_kind):
+def test_a_setup_holds_the_limit_until_its_receiver_is_added(of_any_kind):
     strategy, tag = of_any_kind
     group = Group(strategy, "g:5")
     group.hears(1, 0, tag=tag)
@@ -234,7 +234,7 @@ def test_a_setup_holds_the_limit_until_who_asked_for_it_is_taken_in(of_any_kind)
     assert group.hears(2, 1000, tag=tag) == 2000
 
 
-def test_a_setup_holds_the_limit_no_longer_than_the_timeout():
+def test_a_setup_holds_the_limit_at_most_for_the_timeout():
     group = Group(MinFlowControl, "t:2s")
     group.hears(1, 0, at=0)
     group.is_asked_for_setup(2, at=0)
@@ -244,7 +244,7 @@ def test_a_setup_holds_the_limit_no_longer_than_the_timeout():
     assert group.idles(2.000001) == 2000
 
 
-def test_a_setup_for_a_receiver_of_another_group_holds_nothing():
+def test_a_setup_for_a_receiver_of_another_group_does_not_hold_the_limit():
     group = Group(TaggedFlowControl, "g:5")
     group.hears(1, 0, tag=5)
     group.is_asked_for_setup(2, tag=6)
@@ -255,7 +255,7 @@ def test_a_setup_for_a_receiver_of_another_group_holds_nothing():
 @pytest.mark.parametrize(
     ("options", "multiple"), [("", 4), ("rrwm:9", 9), ("g:/3,t:5s,rrwm:2", 2), ("g:-1,t:1ms", 4)]
 )
-def test_options_may_stand_together(options, multiple):
+def test_options_can_be_combined(options, multiple):
     assert MinFlowControl(replace(PARAMS, options=options)).retransmit_window_multiple == multiple
 
 
@@ -278,6 +278,6 @@ def test_options_may_stand_together(options, multiple):
         "tag:5",
     ],
 )
-def test_wrong_options_are_refused_with_what_is_allowed(options):
+def test_wrong_options_are_refused_with_the_allowed_values(options):
     with pytest.raises(ChannelUriError, match=r"fc option .* in aeron:udp.*: must be "):
         MinFlowControl(replace(PARAMS, options=options))

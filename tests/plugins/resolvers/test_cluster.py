@@ -10,7 +10,7 @@ SIZE = 50
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Fifty drivers that begin as a tree: each but the first knows the one above it."""
+    """Fifty drivers bootstrapped as a tree: each but the first knows its parent."""
     with Simulation(
         tmp_path_factory.mktemp("cluster"),
         link=Link(latency_ns=1 * MS),
@@ -32,16 +32,16 @@ def cluster(tmp_path_factory):
 
 
 def fewest(simulation):
-    """Return how many names that driver knows which knows fewest."""
+    """Return the smallest number of names that any driver knows."""
     return min(driver.counters.value(driver.names_counter_id) for driver in simulation.drivers)
 
 
-def test_what_a_driver_knows_reaches_twice_as_far_with_each_round(cluster):
-    # The farthest two are ten steps of the tree from one another.
+def test_names_spread_twice_as_far_in_each_round(cluster):
+    # The longest path in the tree has ten steps.
     assert cluster.seconds_to_converge < 4 * 2 + 0.1
 
 
-def test_each_tells_each_and_no_more(cluster):
+def test_each_driver_sends_to_each_other_driver_once_per_interval(cluster):
     cluster.run_for(2 * S)
     before = len(cluster.network.log)
 
@@ -50,7 +50,7 @@ def test_each_tells_each_and_no_more(cluster):
     assert (len(cluster.network.log) - before) / 4 == 1.5 * SIZE * (SIZE - 1)
 
 
-def test_a_driver_that_is_gone_is_forgotten_by_all(cluster):
+def test_a_closed_driver_is_removed_by_all_others(cluster):
     cluster.drivers.pop().close()
 
     cluster.run_until(lambda: fewest(cluster) == SIZE - 2, within_ns=12 * S)

@@ -31,17 +31,17 @@ def driver(tmp_path):
         ("a,127.0.0.1|b,1,2,3|c,127.0.0.5,::1", "c", "127.0.0.5"),
     ],
 )
-def test_a_name_of_the_table_is_its_initial_host(options, host, address):
+def test_a_name_resolves_to_its_initial_host(options, host, address):
     assert make(options).resolve(host, "endpoint", False) == address
 
 
 @pytest.mark.parametrize("options", ["", "|".join(["a,b,c"] * (MAX_ROWS + 1))])
-def test_a_table_without_rows_or_with_too_many_is_refused(options):
+def test_an_empty_or_oversized_table_is_refused(options):
     with pytest.raises(ConfigurationError, match="name_resolver_init_args"):
         make(options)
 
 
-def test_each_row_has_a_counter_that_tools_find_by_its_name(driver):
+def test_each_row_has_a_counter_labelled_with_its_name(driver):
     first, second = driver.driver.find_counters("NameEntry{")
 
     assert first.label == (
@@ -51,7 +51,7 @@ def test_each_row_has_a_counter_that_tools_find_by_its_name(driver):
     assert second.key[4:10] == b"node-2"
 
 
-def test_the_counter_chooses_the_host(driver):
+def test_the_counter_selects_the_host(driver):
     row, _ = driver.driver.find_counters("NameEntry{")
 
     def bound_to(operation, port):
@@ -63,11 +63,11 @@ def test_the_counter_chooses_the_host(driver):
     with pytest.raises(RegistrationError, match="node-1"):
         bound_to(-1, 20122)
     with pytest.raises(RegistrationError, match=r"127\.0\.0\.2"):
-        # An address that the simulated host does not have: it was chosen.
+        # The error proves the selection: the simulated host does not have this address.
         bound_to(1, 20123)
 
 
-def test_a_row_that_is_none_is_told_once_and_left_out(tmp_path):
+def test_a_malformed_row_is_reported_once_and_ignored(tmp_path):
     with DriverUnderTest(
         tmp_path, name_resolver="csv_table", name_resolver_init_args="a,127.0.0.1|b,127.0.0.1,::1"
     ) as driver:

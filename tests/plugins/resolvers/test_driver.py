@@ -1,4 +1,4 @@
-"""Drivers that tell one another their names, on a manual clock and a simulated network."""
+"""Gossip between drivers on a manual clock and a simulated network."""
 
 import socket
 
@@ -41,13 +41,13 @@ def names(driver):
     return value(driver, "Resolver cache entries")
 
 
-def test_a_publication_finds_the_driver_of_a_name(simulation):
+def test_a_publication_resolves_the_name_of_a_driver(simulation):
     one = start(simulation, "one", "10.0.0.1")
     two = start(simulation, "two", "10.0.0.2", "10.0.0.1:8050")
     simulation.run_until(lambda: names(one) == 1)
     publisher, subscriber = one.connect(), two.connect()
 
-    # Its own name is its own address.
+    # Its own name resolves to its own address.
     subscription = simulation.result(subscriber.add_subscription_async("aeron:udp?endpoint=two:20121", 1))
     publication = simulation.result(publisher.add_publication_async("aeron:udp?endpoint=two:20121", 1))
 
@@ -65,7 +65,7 @@ def test_a_chain_of_bootstraps_becomes_a_mesh(simulation):
     assert [driver.errors() for driver in drivers] == [[]] * 4
 
 
-def test_counters_say_who_gossips_with_whom(simulation):
+def test_counters_show_neighbors_and_bootstraps(simulation):
     one = start(simulation, "one", "10.0.0.1", "10.0.0.2:8050", "10.0.0.9:8050")
     start(simulation, "two", "10.0.0.2")
     simulation.run_for(3 * S)
@@ -80,7 +80,7 @@ def test_counters_say_who_gossips_with_whom(simulation):
     ]
 
 
-def test_a_driver_that_is_gone_is_forgotten_and_found_again_elsewhere(simulation):
+def test_a_closed_driver_is_removed_and_found_again_at_a_new_address(simulation):
     one = start(simulation, "one", "10.0.0.1")
     two = start(simulation, "two", "10.0.0.2", "10.0.0.1:8050")
     simulation.run_until(lambda: names(one) == 1)
@@ -95,14 +95,14 @@ def test_a_driver_that_is_gone_is_forgotten_and_found_again_elsewhere(simulation
         registration.poll()
     assert raised.value.code is ErrorCode.UNKNOWN_HOST
 
-    simulation.drivers.append(two)  # for the name of its directory
+    simulation.drivers.append(two)  # so that the next driver gets a new directory name
     start(simulation, "two", "10.0.0.99", "10.0.0.1:8050")
     simulation.drivers.remove(two)
     simulation.run_until(lambda: names(one) == 1)
     assert simulation.result(client.add_publication_async("aeron:udp?endpoint=two:20121", 1))
 
 
-def test_intervals_are_those_of_the_settings(simulation):
+def test_intervals_follow_the_settings(simulation):
     start(simulation, "one", "10.0.0.1", "10.0.0.2:8050")
     start(simulation, "two", "10.0.0.2", "10.0.0.1:8050")
     simulation.run_for(100 * MS)
@@ -129,7 +129,7 @@ def test_ipv6_works_with_the_loopback_too(simulation, one, two):
     assert publication.channel == "aeron:udp?endpoint=one:20121"
 
 
-def test_a_driver_that_listens_everywhere_is_where_it_speaks_from(simulation):
+def test_a_driver_on_a_wildcard_address_resolves_to_its_source_address(simulation):
     one = start(simulation, "one", "10.0.0.1")
     start(simulation, "two", "10.0.0.2", "10.0.0.1:8050", interface="0.0.0.0:8050")
     simulation.run_until(lambda: names(one) == 1)
@@ -141,13 +141,13 @@ def test_a_driver_that_listens_everywhere_is_where_it_speaks_from(simulation):
     assert simulation.network.sent(source="10.0.0.1", destination="10.0.0.2:20121")
 
 
-def test_names_that_no_driver_has_are_for_the_operating_system(simulation):
+def test_other_names_are_resolved_by_the_operating_system(simulation):
     one = start(simulation, "one", "10.0.0.1")
 
     assert simulation.result(one.connect().add_publication_async("aeron:udp?endpoint=localhost:20121", 1))
 
 
-def test_gossip_survives_a_network_that_loses_and_doubles(simulation):
+def test_gossip_survives_loss_duplication_and_reordering(simulation):
     simulation.network.set_link(Link(loss=0.3, duplication=0.3, reordering=0.3, latency_ns=20 * MS))
     drivers = [start(simulation, "node-1", "10.0.0.1")]
     drivers += [start(simulation, f"node-{n}", f"10.0.0.{n}", "10.0.0.1:8050") for n in range(2, 6)]
@@ -158,7 +158,7 @@ def test_gossip_survives_a_network_that_loses_and_doubles(simulation):
     assert all(names(driver) == 4 for driver in drivers)
 
 
-def test_what_is_no_gossip_is_counted_and_told_once_a_second(simulation):
+def test_malformed_packets_are_counted_and_reported_once_per_second(simulation):
     one = start(simulation, "one", "10.0.0.1")
     stranger = PacketChannel(
         simulation.network.host("10.0.0.66").open(DatagramOptions(bind=SocketAddress.of("10.0.0.66", 9000)))
@@ -173,7 +173,7 @@ def test_what_is_no_gossip_is_counted_and_told_once_a_second(simulation):
     assert len(one.errors()) == 1
 
 
-def test_a_bootstrap_by_name_is_looked_up_off_the_conductor_and_again_while_it_is_silent(simulation):
+def test_a_bootstrap_name_is_resolved_off_the_conductor_and_again_while_it_does_not_answer(simulation):
     lookups = []
     simulation.start_lookup = lookups.append
     one = start(simulation, "one", "127.0.0.1", "localhost:8051")
@@ -188,7 +188,7 @@ def test_a_bootstrap_by_name_is_looked_up_off_the_conductor_and_again_while_it_i
     assert len(lookups) == 1
 
 
-def test_a_bootstrap_that_nobody_knows_is_told(simulation):
+def test_an_unknown_bootstrap_host_is_reported(simulation):
     one = start(simulation, "one", "127.0.0.1", "no-such-host.invalid:8051")
 
     simulation.run_for(1 * S)
@@ -211,12 +211,12 @@ def test_a_bootstrap_that_nobody_knows_is_told(simulation):
         ),
     ],
 )
-def test_wrong_settings_are_told_at_the_start(params, text):
+def test_wrong_settings_are_refused_at_start(params, text):
     with pytest.raises(ConfigurationError, match=text):
         DriverNameResolver(NameResolverParams(**params))
 
 
-def test_a_port_that_is_taken_stops_the_start(tmp_path):
+def test_a_port_in_use_fails_the_start(tmp_path):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -237,7 +237,7 @@ def test_a_port_that_is_taken_stops_the_start(tmp_path):
 ROWS = "service,10.0.0.3,10.0.0.4|first,10.0.0.1,10.0.0.1"
 
 
-def test_names_that_no_driver_has_are_for_the_fallback(simulation):
+def test_other_names_are_resolved_by_the_fallback(simulation):
     one = start(
         simulation, "one", "10.0.0.1", resolver_fallback="csv_table", resolver_fallback_init_args=ROWS
     )
@@ -252,7 +252,7 @@ def test_names_that_no_driver_has_are_for_the_fallback(simulation):
     assert value(one, "NameEntry{name='service'") == 0
 
 
-def test_bootstrap_neighbours_are_found_by_the_fallback(simulation):
+def test_bootstrap_names_are_resolved_by_the_fallback(simulation):
     one = start(simulation, "one", "10.0.0.1")
 
     start(
@@ -267,6 +267,6 @@ def test_bootstrap_neighbours_are_found_by_the_fallback(simulation):
     simulation.run_until(lambda: names(one) == 1)
 
 
-def test_gossip_does_not_fall_back_to_gossip(simulation):
+def test_the_driver_resolver_cannot_be_its_own_fallback(simulation):
     with pytest.raises(ConfigurationError, match="resolver_fallback=driver: must be another one"):
         start(simulation, "one", "10.0.0.1", resolver_fallback="driver")

@@ -11,7 +11,7 @@ def resolver():
     return SystemNameResolver(NameResolverParams())
 
 
-def test_a_name_stands_for_itself(resolver):
+def test_lookup_returns_the_name(resolver):
     assert resolver.lookup("service:1", "endpoint", False) == "service:1"
 
 
@@ -22,10 +22,10 @@ def test_ipv4_comes_first(resolver):
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
-def test_an_address_is_its_own(resolver, address):
+def test_an_address_resolves_to_itself(resolver, address):
     assert resolver.resolve(address, "endpoint", False) == address
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a" * 64])
-def test_a_host_that_nobody_knows_is_none(resolver, host):
+def test_an_unknown_host_resolves_to_none(resolver, host):
     assert resolver.resolve(host, "endpoint", True) is None

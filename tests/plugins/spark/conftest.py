@@ -1,4 +1,4 @@
-"""Recordings to read, one Spark session for all tests that need one, and programs that are killed."""
+"""Recordings, one Spark session for all tests that need one, and programs to kill."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def second(written):
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """Return a session of two cores that tries a task once more, as a cluster does."""
+    """Return a session with two cores that retries a task once, as a cluster does."""
     from pyspark_aeron.session import session  # noqa: PLC0415
 
     roots = Path(__file__).parents[3]
@@ -53,7 +53,7 @@ def spark(tmp_path_factory):
 
 @pytest.fixture
 def core():
-    """Run `aeron-core` with arguments until the test is over."""
+    """Run `aeron-core` with arguments until the test ends."""
     processes = []
 
     def start(*arguments):
@@ -67,7 +67,7 @@ def core():
 
 
 class Program:
-    """One of `programs`, in a group of processes: Python, a Java machine, and what that starts."""
+    """One of `programs`, in a process group: Python, a Java machine, and its child processes."""
 
     def __init__(self, log, name, *arguments):
         self.log = log
@@ -96,12 +96,12 @@ class Program:
         return found
 
     def executors(self):
-        """Return the process ids of its executors, which a local cluster starts."""
+        """Return the process ids of its executors in a local cluster."""
         return descendants(self.process.pid, "CoarseGrainedExecutorBackend")
 
 
 def descendants(ancestor, text):
-    """Return the ids of processes that `ancestor` has started, itself or by others, with `text` in the command."""
+    """Return the ids of all descendants of `ancestor` with `text` in the command."""
     parents, found = {}, []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -121,13 +121,13 @@ def descendants(ancestor, text):
 
 @pytest.fixture
 def processes_of():
-    """Return the function that finds processes by who has started them, and a part of their command."""
+    """Return the function that finds processes by ancestor and a part of the command."""
     return descendants
 
 
 @pytest.fixture
 def start_program(tmp_path):
-    """Start a program by its name and arguments; those that are still there are killed after the test."""
+    """Start a program by its name and arguments; running ones are killed after the test."""
     started = []
 
     def start(name, *arguments):
@@ -141,21 +141,21 @@ def start_program(tmp_path):
 
 
 class Copies:
-    """What `following.py` copies an archive to, and the archive, which grows when all of it was copied."""
+    """The outputs of `following.py`, and its archive, which grows when all of it is copied."""
 
     def __init__(self, source, out):
         self.source = source
         self.out = out
-        self.replayed = dict.fromkeys(SINKS, 0)  # batches that were begun when Spark was killed
-        self._grown_at = None  # how far both were then
-        self._count = 0  # of the messages in the archive
+        self.replayed = dict.fromkeys(SINKS, 0)  # batches in progress when Spark was killed
+        self._grown_at = None  # progress of both outputs at that time
+        self._count = 0  # number of messages in the archive
 
     @property
     def archive(self):
         return self.source.store.folder
 
     def begun_and_done(self, sink):
-        """Return how many batches Spark has planned, and how many it has committed."""
+        """Return the numbers of planned and committed batches."""
         checkpoint = self.out / "checkpoints" / sink
         return tuple(
             sum(path.name.isdigit() for path in (checkpoint / name).glob("*"))
@@ -169,7 +169,7 @@ class Copies:
         return begun > done
 
     def are_past(self, before):
-        """Return whether both have committed batches since."""
+        """Return whether both outputs have committed batches since then."""
         now = self.state()
         self._grow(now)
         return all(now[sink][1] > before[sink][1] for sink in SINKS)
@@ -178,7 +178,7 @@ class Copies:
         return {sink: self.begun_and_done(sink) for sink in SINKS}
 
     def _grow(self, now):
-        """Add a batch where there is nothing to copy, once for each time."""
+        """Add messages when everything is copied, once each time."""
         if now != self._grown_at and all(begun == done for begun, done in now.values()):
             self._grown_at = now
             for _ in range(4):
@@ -194,7 +194,7 @@ class Copies:
         program.finish()
 
     def check(self, spark):
-        """Assert that each message is there once in both, and return how many those are."""
+        """Assert that both outputs have each message once; return the number of messages."""
         expected = spark.read.format("aeron").load(str(self.archive)).select("payload")
         count = expected.count()
         assert count == self._count > 0

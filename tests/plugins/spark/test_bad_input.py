@@ -1,4 +1,4 @@
-"""What is broken fails the query with what to do, and once it is mended no row is lost and none is there twice."""
+"""Broken input fails the query with a remedy; after the repair no row is lost or duplicated."""
 
 import re
 
@@ -9,7 +9,7 @@ TIMEOUT_S = 120
 
 @pytest.fixture
 def run(spark, written, tmp_path):
-    """Return a function that runs a query from the archive, to the end of what is there."""
+    """Return a function that runs a query over the existing data of the archive."""
 
     def run(format_="parquet", out="out", **options):
         stream = spark.readStream.format("aeron").load(str(written.store.folder))
@@ -50,7 +50,9 @@ def corrupt(path):
         (lambda path: path.unlink(), "0-0.rec: is missing"),
     ],
 )
-def test_a_broken_segment_fails_the_query_until_it_is_mended(run, spark, written, tmp_path, damage, message):
+def test_a_corrupt_segment_fails_the_query_until_it_is_repaired(
+    run, spark, written, tmp_path, damage, message
+):
     written.append(b"a", b"b", b"c")
     segment = written.folder / "0-0.rec"
     sound = segment.read_bytes()
@@ -80,7 +82,7 @@ def test_the_checkpoint_of_a_query_of_another_source_is_refused(run, spark, writ
     assert "must be one of the format aeron, version 1; use another checkpointLocation" in message
 
 
-def test_a_folder_that_holds_something_else_is_left_as_it_is(run, written, tmp_path):
+def test_a_folder_with_other_content_is_not_changed(run, written, tmp_path):
     written.append(b"a")
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/letter.txt").touch()
@@ -91,7 +93,7 @@ def test_a_folder_that_holds_something_else_is_left_as_it_is(run, written, tmp_p
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["letter.txt"]
 
 
-def test_an_archive_that_cannot_be_made_is_said(run, written, tmp_path):
+def test_an_archive_that_cannot_be_created_is_reported(run, written, tmp_path):
     written.append(b"a")
     (tmp_path / "file").touch()
 
@@ -100,10 +102,10 @@ def test_an_archive_that_cannot_be_made_is_said(run, written, tmp_path):
     assert "file/archive/archive.lock: Not a directory; fix that, or choose another folder" in message
 
 
-def test_a_folder_that_nobody_may_write_into_is_said_before_a_row_is_read(run, written):
+def test_a_read_only_folder_is_reported_before_a_row_is_read(run, written):
     written.append(b"a")
 
-    # The kernel's own: not even root may make anything there.
+    # A folder of the kernel, in which not even root can create files.
     message = failure(lambda: run("aeron", "/sys/recordings"))
 
     assert re.search(r"/sys/recordings/archive.lock: [\w -]+; let user \d+ write there, or choose", message)

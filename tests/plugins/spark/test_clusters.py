@@ -1,4 +1,4 @@
-"""Recordings read by the executors of a cluster, each a process of its own."""
+"""Recordings read by the executors of a cluster, each a separate process."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def where(master, archive):
 
 
 def check(seen):
-    """Assert that all rows were read once, in executors, and in two of them at least."""
+    """Assert that all rows were read once, by at least two executors."""
     counts, executors, are_executors = zip(*seen["partitions"], strict=True)
     assert seen["rows"] == sum(counts) == TERMS * 409
     assert all(are_executors)
@@ -58,7 +58,7 @@ def free_port():
 
 @dataclass
 class Standalone:
-    """A master, and two workers with an executor each."""
+    """A master, and two workers with one executor each."""
 
     master: str
     workers: list[subprocess.Popen]
@@ -139,7 +139,7 @@ path = "{tmp_path}/copy"
 
 
 @pytest.mark.system
-def test_a_query_goes_on_when_a_worker_is_killed_with_its_executor(
+def test_a_query_continues_when_a_worker_is_killed_with_its_executor(
     request, standalone, start_program, copies, processes_of
 ):
     program = start_program("following.py", standalone.master, copies.archive, copies.out, "256k")

@@ -1,6 +1,6 @@
 """Spark Connect: the queries run in a server, and the program is a thin client.
 
-One server and one client serve all tests that look at what has come of it.
+Most tests check the results of one client of one server.
 """
 
 import json
@@ -35,7 +35,7 @@ def environment():
 
 @contextmanager
 def connect_server(folder):
-    """Start a server as the package from PyPI has it, at a port that the system chooses, and yield its URL."""
+    """Start the server of the package from PyPI on a port chosen by the system, and yield its URL."""
     import pyspark  # noqa: PLC0415
 
     prepare_environment()
@@ -81,7 +81,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def seen(server, tmp_path_factory):
-    """Return what a client has seen that has read, followed, written and listened."""
+    """Return the results of a client that has read, streamed, written and listened."""
     folder = tmp_path_factory.mktemp("seen")
     recording = RecordingUnderTest.begin(folder / "archive")
     for _ in range(TERMS):
@@ -99,7 +99,7 @@ def seen(server, tmp_path_factory):
 
 
 @pytest.mark.system
-def test_a_server_finds_the_format_and_learns_it_from_a_client(seen):
+def test_a_server_finds_the_format_by_itself_and_by_registration(seen):
     assert seen["session"] == "pyspark.sql.connect.session"
     assert seen["found"] == seen["registered"] == TERMS * 409
 
@@ -115,12 +115,12 @@ def test_a_stream_goes_into_a_recording(seen):
 
 
 @pytest.mark.system
-def test_a_listener_in_the_client_hears_of_the_lag(seen):
+def test_a_listener_in_the_client_receives_the_lag(seen):
     assert seen["heard"] == [["table", 65536, "aeron:ipc"], ["table", 0, "aeron:ipc"]]
 
 
 @pytest.mark.system
-def test_what_is_wrong_reaches_the_client(seen):
+def test_errors_reach_the_client(seen):
     assert "nowhere: there is no archive of recordings" in seen["error"]
 
 
@@ -173,9 +173,9 @@ def test_a_pipeline_runs_on_a_server(server, written, tmp_path):
     ]
 
 
-def test_where_nobody_answers_one_is_told_soon(monkeypatch):
+def test_a_server_that_does_not_answer_is_reported_soon(monkeypatch):
     monkeypatch.setattr(connect_module, "_ANSWER_TIMEOUT_S", 0.1)
-    with socket.socket() as held:  # bound and not listening: the port is nobody else's
+    with socket.socket() as held:  # bound but not listening: no other process can get the port
         held.bind(("127.0.0.1", 0))
         url = f"sc://127.0.0.1:{held.getsockname()[1]}"
 
@@ -183,17 +183,17 @@ def test_where_nobody_answers_one_is_told_soon(monkeypatch):
             session(url)
 
 
-def test_an_address_that_is_none_is_said():
+def test_an_invalid_address_is_refused():
     with pytest.raises(ConfigurationError, match="master sc://host:port: "):
         session("sc://host:port")
 
 
-def test_without_the_packages_one_is_told_what_to_install(monkeypatch):
+def test_missing_packages_are_named_with_the_command_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "grpc", None)
 
     with pytest.raises(ConfigurationError, match=r"pip install 'aeron-core\[spark-connect\]'"):
         session("sc://127.0.0.1:15002")
 
 
-def test_a_client_gives_settings_of_sql_alone():
+def test_a_client_sends_only_sql_settings():
     assert {name.partition(".sql.")[0] for name in session_settings("sc://host")} == {"spark"}

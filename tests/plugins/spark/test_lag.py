@@ -1,4 +1,4 @@
-"""How far queries are behind, stream by stream."""
+"""Lag of queries for each stream."""
 
 import json
 from types import SimpleNamespace
@@ -16,13 +16,13 @@ def clock():
 
 @pytest.fixture
 def lags(written):
-    """Return what looks at an archive with a message recorded in each of three milliseconds."""
+    """Return Lags for an archive with one message recorded in each of three milliseconds."""
     for _ in range(3):
         written.append(b"a")
     return Lags([written.store.folder, "/nowhere"], clock)
 
 
-def test_the_age_is_that_of_the_first_message_not_read(lags, written):
+def test_the_age_is_that_of_the_first_unread_message(lags, written):
     seen = lags(Lag(written.archive.uuid, 0, 64, 192))
 
     assert seen == StreamLag(0, 128, pytest.approx(0.008), "aeron:ipc", 22, 11)
@@ -32,7 +32,7 @@ def test_a_stream_with_nothing_to_read_is_not_behind(lags, written):
     assert lags(Lag(written.archive.uuid, 0, 192, 192)) == StreamLag(0, 0, 0.0, "aeron:ipc", 22, 11)
 
 
-def test_what_cannot_be_read_from_here_has_bytes_alone(lags, written):
+def test_an_unreadable_archive_yields_bytes_only(lags, written):
     assert lags(Lag(written.archive.uuid, 9, 64, 192)) == StreamLag(9, 128, None)
     assert lags(Lag("another", 0, 64, 192)) == StreamLag(0, 128, None)
 
@@ -53,7 +53,7 @@ def progress(uuid, **changes):
     return SimpleNamespace(progress=SimpleNamespace(json=json.dumps(document | changes)))
 
 
-def test_a_listener_is_told_of_every_batch(written):
+def test_a_listener_receives_every_batch(written):
     for _ in range(3):
         written.append(b"a")
     heard = []
@@ -67,7 +67,7 @@ def test_a_listener_is_told_of_every_batch(written):
     assert (heard[0].bytes, heard[0].seconds) == (128, pytest.approx(0.008))
 
 
-def test_a_query_that_reads_no_recordings_is_passed_over():
+def test_a_query_without_recordings_is_ignored():
     heard = []
 
     LagListener(on_lag=heard.append).onQueryProgress(progress("u", sources=[{"endOffset": 5}]))
@@ -75,7 +75,7 @@ def test_a_query_that_reads_no_recordings_is_passed_over():
     assert heard == []
 
 
-def test_without_a_function_of_the_users_a_listener_logs(caplog):
+def test_a_listener_logs_by_default(caplog):
     with caplog.at_level("INFO"):
         LagListener().onQueryProgress(progress("u"))
 

@@ -1,4 +1,4 @@
-"""Events of a writer of Lumberjack: recorded and read, or read by a pipeline while they come."""
+"""Events of a Lumberjack writer: recorded and read, or read by a pipeline as they arrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVENTS = [
 
 
 def deliver(port):
-    """Send all events as one window, again until it is acknowledged, as writers do."""
+    """Send all events as one window; repeat until it is acknowledged, as writers do."""
     frames = b"".join(json_event(number, event.encode()) for number, event in enumerate(EVENTS, 1))
     while True:
         try:
@@ -51,7 +51,7 @@ def test_a_lumberjack_channel_is_recorded_and_read_by_its_decoder(spark, core, d
 
     deliver(port)
 
-    # What is acknowledged is on the disk.
+    # Acknowledged events are on disk.
     recordings = Archive.open(tmp_path / "archive").recordings()
     assert sum(recording.position > recording.start_position for recording in recordings) == 1
     frame = spark.read.format("aeron").option("archive", str(tmp_path / "archive")).load()

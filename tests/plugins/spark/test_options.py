@@ -1,10 +1,10 @@
-"""Options as they come from Spark: text, with names in lower case."""
+"""Options as Spark passes them: text, with names in lower case."""
 
 import pickle
 
 import pytest
 from pyspark_aeron.options import Positions, SourceOptions
-from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 from aeron_core.errors import ConfigurationError
 
@@ -13,7 +13,7 @@ def parse(**options):
     return SourceOptions.parse({"archive": "/a", **{key.lower(): value for key, value in options.items()}})
 
 
-def test_names_are_found_in_any_case_and_values_get_their_types():
+def test_names_are_case_insensitive_and_values_are_typed():
     options = parse(
         recordings="3, 1,1",
         streamId="-7",
@@ -31,7 +31,7 @@ def test_names_are_found_in_any_case_and_values_get_their_types():
 @pytest.mark.parametrize(
     ("text", "seconds"), [("15m", 900), ("2min", 120), ("1h", 3600), ("5s", 5), ("2d", 172800)]
 )
-def test_long_times_may_be_written_as_spark_users_write_them(text, seconds):
+def test_durations_accept_the_units_of_spark(text, seconds):
     assert parse(maxTriggerDelay=text).max_trigger_delay == seconds * 10**9
 
 
@@ -49,7 +49,7 @@ def test_the_path_of_load_is_the_archive():
         ("s3://bucket/logs", "s3://bucket/logs"),
     ],
 )
-def test_a_folder_is_that_of_the_process_that_plans(monkeypatch, tmp_path, options, given, meant):
+def test_a_relative_folder_is_resolved_in_the_planning_process(monkeypatch, tmp_path, options, given, meant):
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.chdir(tmp_path)
 
@@ -67,7 +67,7 @@ def test_a_folder_is_that_of_the_process_that_plans(monkeypatch, tmp_path, optio
         ("2023-11-15T00:13:20+02:00", Positions(at="time", time_ns=1_700_000_000 * 10**9)),
     ],
 )
-def test_a_position_is_an_end_a_time_or_json(text, positions):
+def test_a_position_is_symbolic_a_time_or_json(text, positions):
     assert parse(startingPosition=text).starting_position == positions
 
 
@@ -105,14 +105,14 @@ def test_a_position_is_an_end_a_time_or_json(text, positions):
         ("colour", "red", "unknown option colour: must be one of archive, recordings"),
     ],
 )
-def test_a_wrong_option_is_named_with_its_value_and_what_is_allowed(name, value, message):
+def test_a_wrong_option_is_refused_with_its_value_and_the_allowed_ones(name, value, message):
     with pytest.raises(ConfigurationError) as caught:
         parse(**{name: value})
 
     assert message in str(caught.value)
 
 
-def test_a_channel_and_a_pattern_are_not_given_both():
+def test_a_channel_excludes_a_channel_pattern():
     with pytest.raises(ConfigurationError, match="channel and channelPattern: must not be given both"):
         parse(channel="aeron:ipc", channelPattern=".*")
 
@@ -122,7 +122,7 @@ def test_the_archive_must_be_given():
         SourceOptions.parse({})
 
 
-def test_options_travel_to_executors():
+def test_options_can_be_pickled():
     options = parse(recordings="1", startingPosition="latest")
 
     assert pickle.loads(pickle.dumps(options)) == options

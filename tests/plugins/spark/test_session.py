@@ -1,4 +1,4 @@
-"""What a session says that cannot be had."""
+"""Errors of sessions that cannot start."""
 
 import os
 import socket
@@ -21,7 +21,7 @@ session("local[1]", settings={"spark.ui.enabled": "true", "spark.ui.port": sys.a
 
 
 class Builder:
-    """Builds no session."""
+    """A builder that fails to create a session."""
 
     def __init__(self, error):
         self._error = error
@@ -33,7 +33,7 @@ class Builder:
 @pytest.mark.parametrize(
     "error", [ConnectionRefusedError(111, "Connection refused"), PySparkRuntimeError("Java gateway exited")]
 )
-def test_a_java_machine_that_ends_is_said_to_have(error):
+def test_the_end_of_the_java_machine_is_reported(error):
     with pytest.raises(
         ConfigurationError, match=r"with master foo: its Java machine has ended, and has written"
     ):
@@ -41,7 +41,7 @@ def test_a_java_machine_that_ends_is_said_to_have(error):
 
 
 @pytest.mark.system
-def test_a_port_that_is_taken_is_said():
+def test_a_port_in_use_is_reported():
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""Messages of a writer of SP, read by a pipeline while they come."""
+"""Messages of an SP peer, read by a pipeline as they arrive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_an_sp_channel_is_a_live_source_of_a_pipeline(core, driver, tmp_path):
         )
         core("pipeline", "run", pipeline.path)
 
-        # Each waits until there is room for it, the first until the pipeline is there.
+        # Each send waits for space, the first one until the pipeline is connected.
         for number in range(COUNT):
             writer.send(b"reading %d" % number)
 

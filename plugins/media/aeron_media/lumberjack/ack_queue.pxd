@@ -2,7 +2,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
-from aeron_media.lumberjack._native cimport ends
+from aeron_media.lumberjack._native cimport bounds
 
 
 @cython.final

@@ -1,42 +1,42 @@
-"""The windows that a reader owes acknowledgements for, oldest first.
+"""Windows with an outstanding acknowledgement, oldest first: to be sent by a reader, or received by a writer.
 
-Not here: when a window is complete (`reader_connection`), and how far its subscribers are (`feed`).
+Not here: when a window is complete (`reader_connection`), and the positions of its subscribers (`feed`).
 Invariant: positions never decrease from one entry to the next.
 """
 
 from __future__ import annotations
 
 from aeron_core._native.buffer import AtomicBuffer
-from aeron_media.lumberjack._native import ends
+from aeron_media.lumberjack._native import bounds
 
 
 class AckQueue:
-    """A ring of windows: where its last event ends in the log, and what its acknowledgement says.
+    """A ring of windows: end position of the last event in the log, and content of the acknowledgement.
 
-    `total` is how many events there were up to the end of the window, of all windows.
+    `total` counts the events of all windows up to the end of this one.
     """
 
     def __init__(self) -> None:
-        self._positions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
-        self._sequences = AtomicBuffer.allocate(ends.MAX_OWED * 8)
-        self._versions = AtomicBuffer.allocate(ends.MAX_OWED * 8)
-        self._totals = AtomicBuffer.allocate(ends.MAX_OWED * 8)
+        self._positions = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
+        self._sequences = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
+        self._versions = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
+        self._totals = AtomicBuffer.allocate(bounds.MAX_OWED * 8)
         self.size = 0
         self._first = 0
 
     def clear(self) -> int:
-        """Owe nothing; return 0."""
+        """Remove all windows; return 0."""
         self.size = 0
         self._first = 0
         return 0
 
     def is_full(self) -> bool:
-        """Return whether nothing more may be owed."""
-        return self.size == ends.MAX_OWED
+        """Return whether no more windows can be added."""
+        return self.size == bounds.MAX_OWED
 
     def push(self, version: int, sequence: int, position: int, total: int) -> int:
-        """Owe one more, which must not be full; return how many are owed."""
-        at = (self._first + self.size) % ends.MAX_OWED * 8
+        """Add a window to a queue that is not full; return the number of windows."""
+        at = (self._first + self.size) % bounds.MAX_OWED * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._versions.put_i64(at, version)
@@ -45,15 +45,15 @@ class AckQueue:
         return self.size
 
     def raise_last(self, sequence: int, position: int, total: int) -> int:
-        """Let the newest entry stand for later events, too; return how many are owed."""
-        at = (self._first + self.size - 1) % ends.MAX_OWED * 8
+        """Extend the newest window to later events; return the number of windows."""
+        at = (self._first + self.size - 1) % bounds.MAX_OWED * 8
         self._positions.put_i64(at, position)
         self._sequences.put_i64(at, sequence)
         self._totals.put_i64(at, total)
         return self.size
 
     def position(self) -> int:
-        """Return where the oldest window ends."""
+        """Return the end position of the oldest window."""
         return self._positions.get_i64(self._first * 8)
 
     def sequence(self) -> int:
@@ -65,11 +65,11 @@ class AckQueue:
         return self._versions.get_i64(self._first * 8)
 
     def total(self) -> int:
-        """Return how many events there were up to the end of the oldest window."""
+        """Return the number of events up to the end of the oldest window."""
         return self._totals.get_i64(self._first * 8)
 
     def pop(self) -> int:
-        """Forget the oldest window; return how many are left."""
-        self._first = (self._first + 1) % ends.MAX_OWED
+        """Remove the oldest window; return the number of windows left."""
+        self._first = (self._first + 1) % bounds.MAX_OWED
         self.size -= 1
         return self.size

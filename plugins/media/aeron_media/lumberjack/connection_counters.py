@@ -1,8 +1,7 @@
-"""Counters of single connections, for as long as each is there.
+"""Counters of single connections, which exist while a connection does.
 
-No agent writes them: the conductor looks at what connections have counted for themselves. So that who connects cannot
-have more of them made than there is room for, only so many connections at a time have any; all are counted in those of
-the endpoint.
+The conductor writes them from the connections' own counts; no agent does. The number of connections with counters is
+limited, so that peers cannot exhaust the counters of the driver; the counters of the endpoint include all connections.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from aeron_core.errors import StorageError
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a connection has counted; `key` is never that of another one, `label` says whose it is."""
+    """Counts of one connection; `key` is unique over time, `label` names the peer."""
 
     key: Hashable
     label: str
@@ -24,7 +23,7 @@ class Snapshot:
 
 
 class ConnectionCounters:
-    """Used by the conductor. `names` are of what is counted, in the order of a snapshot's values."""
+    """Used by the conductor; `names` has one counter name for each value of a snapshot."""
 
     def __init__(
         self,
@@ -40,7 +39,7 @@ class ConnectionCounters:
         self._counters: dict[Hashable, list[Counter]] = {}
 
     def update(self, snapshots: Iterable[Snapshot]) -> None:
-        """Take the connections that there are: others lose their counters, and leave them to those that are new."""
+        """Write the counts of all current connections; free the counters of others before new ones get theirs."""
         found = {snapshot.key: snapshot for snapshot in snapshots}
         for key in self._counters.keys() - found.keys():
             for counter in self._counters.pop(key):
@@ -57,7 +56,7 @@ class ConnectionCounters:
             for name in self._names:
                 made.append(self._new_counter(f"{name}: {snapshot.label}"))  # noqa: PERF401 - may fail midway
         except StorageError:
-            # There is no room for more counters: those of the endpoint have to do.
+            # The driver has no free counters: this connection is counted in those of the endpoint only.
             for counter in made:
                 self._free_counter(counter)
             return

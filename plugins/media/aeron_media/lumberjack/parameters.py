@@ -1,4 +1,4 @@
-"""The keys of an `aeron:lumberjack` URI."""
+"""Parameters of an `aeron:lumberjack` URI."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aeron_media.connections.connection_parameters import (
     Size,
 )
 from aeron_media.connections.tls.parameters import Switch
-from aeron_media.lumberjack.frame_limits import FrameLimits
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
 
 S: Final = 1_000_000_000
 
@@ -29,7 +29,7 @@ def _parse_endpoints(text: str) -> tuple[HostPort, ...]:
 
 Addresses = Annotated[tuple[HostPort, ...], BeforeValidator(_parse_endpoints), Field(max_length=64)]
 
-#: Keys that say how an endpoint sends.
+#: Parameters of sending endpoints.
 _OF_WRITERS: Final = (
     "window",
     "pipeline",
@@ -47,7 +47,7 @@ _OF_WRITERS: Final = (
     "rcvbuf_length",
 )
 
-#: Keys that say how an endpoint receives, whoever subscribes; those of TLS are in its identity.
+#: Parameters of receiving endpoints, which all subscriptions share; those of TLS are part of the identity.
 _OF_READERS: Final = (
     *ConnectionParameters.of_images,
     "ack",
@@ -72,111 +72,131 @@ _OF_READERS: Final = (
 
 
 class AckWhen(Enum):
-    """When a reader acknowledges a window."""
+    """Event after which a reader acknowledges a window."""
 
     CONSUMED = "consumed"
     RECEIVED = "received"
 
 
 class LumberjackParameters(ConnectionParameters):
-    """Parameters of a Lumberjack channel; keys of the stream are passed over."""
+    """Parameters of a Lumberjack channel; those of the stream are ignored here."""
 
     example = "aeron:lumberjack?endpoint=host:port"
 
     endpoint: Addresses = Field(
-        description="Where to listen, or whom to send to, host:port; several readers are separated by commas."
+        description="Address to listen on, or to send to: host:port; several readers are separated by commas."
     )
     ack: AckWhen = Field(
         AckWhen.CONSUMED,
-        description="When a window is acknowledged: once all subscribers have passed it, or once it was received.",
+        description="When to acknowledge a window: `consumed` by all subscribers, or `received`.",
     )
     ack_partial: Switch = Field(
-        False, alias="ack-partial", description="Acknowledge a window while it comes, as subscribers get on."
+        False,
+        alias="ack-partial",
+        description="Acknowledge parts of an incomplete window as subscribers consume them.",
     )
     keep_alive: Interval = Field(
         5 * S,
         alias="keep-alive",
-        description="Between two signs of life to a writer that waits for subscribers.",
+        description="Interval of keep-alives to a writer that waits for subscribers.",
     )
     keep_alive_v1: Switch = Field(
-        False, alias="keep-alive-v1", description="Whether writers of version 1 get them, too."
+        False, alias="keep-alive-v1", description="Send keep-alives to writers of version 1, too."
     )
     max_window: int = Field(
         10_000,
         ge=1,
         alias="max-window",
-        description="Events after which a longer window is acknowledged in part.",
+        description="Number of events after which a longer window is acknowledged in part.",
     )
-    max_event: Size = Field(wire.MAX_MESSAGE_LENGTH, alias="max-event", description="Longest event.")
-    max_frame: Size = Field(wire.MAX_MESSAGE_LENGTH, alias="max-frame", description="Longest J or D frame.")
-    max_compressed: Size = Field(16 * MIB, alias="max-compressed", description="Longest C frame.")
+    max_event: Size = Field(
+        wire.MAX_MESSAGE_LENGTH, alias="max-event", description="Maximum length of an event."
+    )
+    max_frame: Size = Field(
+        wire.MAX_MESSAGE_LENGTH, alias="max-frame", description="Maximum length of a J or D frame."
+    )
+    max_compressed: Size = Field(16 * MIB, alias="max-compressed", description="Maximum length of a C frame.")
     max_inflated: Size = Field(
-        100 * MIB, alias="max-inflated", description="Most that comes out of a C frame."
+        100 * MIB, alias="max-inflated", description="Maximum inflated length of a C frame."
     )
     max_ratio: int = Field(
-        1000, alias="max-ratio", description="Of what comes out of a C frame to its length, from 1 MiB on."
+        1000,
+        alias="max-ratio",
+        description="Maximum ratio of inflated to compressed length of a C frame, from 1 MiB on.",
     )
-    max_nesting: int = Field(1, alias="max-nesting", description="How deep C frames may lie in one another.")
-    max_pairs: int = Field(1024, alias="max-pairs", description="Pairs of a D frame.")
+    max_nesting: int = Field(1, alias="max-nesting", description="Maximum nesting depth of C frames.")
+    max_pairs: int = Field(1024, alias="max-pairs", description="Maximum number of pairs in a D frame.")
     max_memory: Size = Field(
         128 * MIB,
         ge=512 * 1024,
         alias="max-memory",
-        description="That all connections may hold for what is not yet parsed, or not yet sent; at least 512k.",
+        description="Memory of all connections for data that is not yet parsed, or not yet sent; at least 512k.",
     )
     connection_counters: int = Field(
         16,
         ge=0,
         le=256,
         alias="connection-counters",
-        description="Connections that have counters of their own, at most; all are counted in those of the endpoint.",
+        description="Maximum number of connections with counters of their own; the endpoint's counters include all.",
     )
     max_connections: int = Field(
         256,
         ge=1,
         le=65536,
         alias="max-connections",
-        description="More are turned away. Room for one is 10 KiB.",
+        description="Maximum number of connections; each takes 10 KiB. Further ones are refused.",
     )
     window_timeout: Interval = Field(
-        30 * S, alias="window-timeout", description="For the next event of a window or frame that was begun."
+        30 * S,
+        alias="window-timeout",
+        description="Maximum wait for the next event of an incomplete window or frame.",
     )
     idle_timeout: Interval = Field(
-        60 * S, alias="idle-timeout", description="For a writer that sends nothing, and is owed nothing."
+        60 * S,
+        alias="idle-timeout",
+        description="Maximum idle time of a writer that waits for no acknowledgement.",
     )
     write_timeout: Interval = Field(
-        30 * S, alias="write-timeout", description="For a writer that does not read its acknowledgements."
+        30 * S,
+        alias="write-timeout",
+        description="Maximum time that a writer leaves its acknowledgements unread.",
     )
 
-    window: int = Field(2048, ge=1, le=1 << 20, description="Most events that a writer sends as one window.")
-    pipeline: int = Field(2, ge=1, le=64, description="Windows that a writer sends before it waits.")
-    compression: int = Field(3, ge=0, le=9, description="0 for plain frames, or a level up to 9.")
-    wrap: Switch = Field(
-        False, description='Whether messages are any bytes, to be sent as {"message": "..."}.'
+    window: int = Field(
+        2048, ge=1, le=1 << 20, description="Maximum number of events in a window that is sent."
     )
+    pipeline: int = Field(
+        2, ge=1, le=64, description="Maximum number of unacknowledged windows of a connection."
+    )
+    compression: int = Field(3, ge=0, le=9, description="0 for plain frames, or a compression level up to 9.")
+    wrap: Switch = Field(False, description='Send messages, which can be any bytes, as {"message": "..."}.')
     timeout: Interval = Field(
-        30 * S, description="For a connection, and for a sign of life of a reader that was sent everything."
+        30 * S,
+        description="Maximum wait for a connection, and for an acknowledgement or keep-alive after sending.",
     )
     progress_timeout: Duration = Field(
         0,
         alias="progress-timeout",
-        description="For a reader that gives signs of life and acknowledges nothing; 0 for ever, as other writers do.",
+        description="Maximum time with keep-alives but no acknowledgement; 0 for no limit, as in other writers.",
     )
     backoff_init: Interval = Field(
-        1 * S, alias="backoff-init", description="Before readers that were lost are tried again."
+        1 * S,
+        alias="backoff-init",
+        description="Initial delay before readers that were lost are tried again.",
     )
-    backoff_max: Interval = Field(60 * S, alias="backoff-max", description="Before any attempt, at most.")
+    backoff_max: Interval = Field(60 * S, alias="backoff-max", description="Maximum delay between attempts.")
     ttl: Duration = Field(
-        0, description="After which a connection is made anew, to the next reader of `endpoint`; 0 for never."
+        0,
+        description="Lifetime of a connection, after which the next reader of `endpoint` is used; 0 for no limit.",
     )
     balance: Switch = Field(
         False,
-        description="Whether windows go to all readers of `endpoint`, in no order among them, or to one at a time.",
+        description="Distribute windows, unordered, over all readers of `endpoint` instead of using one at a time.",
     )
 
     @property
     def writer_identity(self) -> str:
-        """What publications must have in common, beside their readers and TLS, to share an endpoint."""
+        """Parameters that publications must have in common, besides readers and TLS, to share an endpoint."""
         fields = type(self).model_fields
         says = [
             f"{fields[name].alias or name}={getattr(self, name)}"
@@ -186,11 +206,11 @@ class LumberjackParameters(ConnectionParameters):
         return "-WRITER(" + ",".join(says) + ")" if says else ""
 
     def check_shared(self, uri: ChannelUri, existing: LumberjackParameters) -> None:
-        """Raise ChannelUriError where those who have subscribed to this address want other than `uri` does."""
+        """Raise ChannelUriError if a receive parameter differs from that of the subscriptions to this address."""
         self.check_same(uri, existing, _OF_READERS)
 
     def frame_limits(self) -> FrameLimits:
-        """Return the bounds of what is parsed; raises ValueError that names one out of its range."""
+        """Return the parser's limits; raises ValueError naming one that is out of range."""
         return FrameLimits(
             max_event_length=self.max_event,
             max_frame_length=self.max_frame,

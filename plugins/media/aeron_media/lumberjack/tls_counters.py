@@ -1,4 +1,4 @@
-"""What an endpoint counts of connections that were refused before TLS was there."""
+"""Counters of connections that failed before the TLS handshake was complete."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from aeron_media.connections.tls.connections import TlsConnections
 
 
 class TlsCounters:
-    """Used by the conductor; `new_counter` makes a counter by its name, which begins with `prefix`."""
+    """Used by the conductor; `new_counter` allocates a counter by its name, which begins with `prefix`."""
 
     def __init__(self, prefix: str, new_counter: Callable[[str], Counter]) -> None:
         self._counters = {kind: new_counter(f"{prefix}-rejects-tls-{kind.value}") for kind in FaultKind}
 
-    def update(self, streams: Sequence[TlsConnections]) -> None:
-        """Take what was refused so far."""
+    def update(self, networks: Sequence[TlsConnections]) -> None:
+        """Write the totals of `networks`."""
         for kind, counter in self._counters.items():
-            counter.set_release(sum(each.refused(kind) for each in streams))
+            counter.set_release(sum(each.refused(kind) for each in networks))

@@ -1,4 +1,4 @@
-"""The medium `lumberjack`: acknowledged events from Beats, Logstash and other writers."""
+"""The medium `lumberjack`: acknowledged events from and to Beats, Logstash and others."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from aeron_media.connections.sockets import SystemConnections
 from aeron_media.connections.tls.connections import TlsConnections
 from aeron_media.connections.tls.contexts import TlsContexts, TlsFileError
 from aeron_media.fault_slot import FaultSlot
-from aeron_media.lumberjack.encoder_params import EncoderParams
+from aeron_media.lumberjack.codec.encoder_params import EncoderParams
 from aeron_media.lumberjack.fault_texts import fault_text
 from aeron_media.lumberjack.parameters import AckWhen, LumberjackParameters
-from aeron_media.lumberjack.reader_counters import ReaderCounters
-from aeron_media.lumberjack.reader_host import ReaderHost
-from aeron_media.lumberjack.reader_params import ReaderParams
-from aeron_media.lumberjack.receive_endpoint import LumberjackReceiveEndpoint
-from aeron_media.lumberjack.send_endpoint import LumberjackSendEndpoint
-from aeron_media.lumberjack.writer_counters import WriterCounters
-from aeron_media.lumberjack.writer_params import WriterParams
+from aeron_media.lumberjack.reader.reader_counters import ReaderCounters
+from aeron_media.lumberjack.reader.reader_params import ReaderParams
+from aeron_media.lumberjack.reader.receive_endpoint import LumberjackReceiveEndpoint
+from aeron_media.lumberjack.writer.reader_host import ReaderHost
+from aeron_media.lumberjack.writer.send_endpoint import LumberjackSendEndpoint
+from aeron_media.lumberjack.writer.writer_counters import WriterCounters
+from aeron_media.lumberjack.writer.writer_params import WriterParams
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ class LumberjackChannel(Channel):
     """A Lumberjack channel with its names resolved."""
 
     params: LumberjackParameters | None = None
-    #: Of each reader in turn, None where its name is not known yet; none for a subscription.
+    #: Of each reader in order, None while its name is unresolved; empty for a subscription.
     addresses: tuple[SocketAddress | None, ...] = ()
-    #: Of each reader in turn, or of the listener; none for plain connections.
+    #: Of each reader in order, or of the listener; empty for plain connections.
     tls: tuple[TlsContexts, ...] = field(default=(), compare=False)
 
     @property
     def keys(self) -> LumberjackParameters:
-        """What the URI says; every channel that this medium has resolved has it."""
+        """Parameters of the URI; present in every channel that this medium resolved."""
         assert self.params is not None
         return self.params
 
     @property
     def address(self) -> SocketAddress:
-        """Where to listen."""
+        """Address to listen on."""
         assert self.remote is not None
         return self.remote
 
@@ -67,7 +67,7 @@ def _tls_contexts(
         return ()
     try:
         return tuple(
-            # No certificate is for a scope.
+            # Certificates never name the scope of an IPv6 address.
             TlsContexts(params, server_side=not is_publication, server_name=each.host.partition("%")[0])
             for each in params.endpoint
         )
@@ -76,7 +76,7 @@ def _tls_contexts(
 
 
 def _addresses(params: LumberjackParameters, resolve: Resolve) -> tuple[SocketAddress | None, ...]:
-    """Return where readers are; raises ChannelUriError where not one of their names is known."""
+    """Return the readers' addresses; raises ChannelUriError if no name could be resolved."""
     found: list[SocketAddress | None] = []
     unknown = None
     for each in params.endpoint:
@@ -97,7 +97,7 @@ def _lumberjack_channel(channel: Channel) -> LumberjackChannel:
 
 
 class LumberjackTransport(MediaTransport):
-    """Makes endpoints of Lumberjack channels."""
+    """Creates endpoints of Lumberjack channels."""
 
     parameters = LumberjackParameters
     draws_from_log = True
@@ -115,7 +115,9 @@ class LumberjackTransport(MediaTransport):
         except ValueError as error:
             raise ChannelUriError(f"{error}, in {str(uri)!r}") from error
         if not is_publication and len(params.endpoint) > 1:
-            raise uri.fault("endpoint", "a subscription listens at one address; several are for publications")
+            raise uri.fault(
+                "endpoint", "a subscription listens on one address; only a publication can have several"
+            )
         if not is_publication:
             params.check_image_keys(uri)
         tls = _tls_contexts(params, uri, is_publication=is_publication)
@@ -131,10 +133,10 @@ class LumberjackTransport(MediaTransport):
         )
 
     def check_shared(self, channel: Channel, existing: Channel) -> None:
-        """See `MediaTransport.check_shared`; publications share an endpoint only where all their keys are the same."""
+        """See `MediaTransport.check_shared`; publications share an endpoint only if all parameters are equal."""
         mine, theirs = _lumberjack_channel(channel), _lumberjack_channel(existing)
         if mine.canonical_form != theirs.canonical_form:
-            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, which has other keys")
+            raise mine.uri.fault("tags", f"has the endpoint of {str(theirs.uri)!r}, whose parameters differ")
         if mine.remote is not None:
             mine.keys.check_shared(mine.uri, theirs.keys)
 
@@ -146,7 +148,7 @@ class LumberjackTransport(MediaTransport):
             str(name if address is None else address)
             for name, address in zip(params.endpoint, addresses, strict=True)
         )
-        # No `remote`: readers that were lost are looked up again one by one.
+        # No `remote`: the names of lost readers are resolved again one by one.
         return LumberjackChannel(
             uri=uri,
             canonical_form=f"LUMBERJACK-{readers}{params.tls_identity}{params.writer_identity}",

@@ -1,1 +1,1 @@
-"""Pipelines that a file describes: streams in, SQL, tables or streams out."""
+"""Pipelines described by a file: streams in, SQL, tables or streams out."""

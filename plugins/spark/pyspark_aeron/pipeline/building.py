@@ -1,4 +1,4 @@
-"""Makes Spark's queries out of a pipeline's description."""
+"""Builds Spark queries from the description of a pipeline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark_aeron.decoders import decode
-from pyspark_aeron.pipeline.definition import AVAILABLE_NOW, Pipeline, Sink, Source, Watermark
+from pyspark_aeron.pipeline.definition import AVAILABLE_NOW, Pipeline, QuerySink, Source, Watermark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A pipeline whose views are there and whose queries can be started."""
+    """A pipeline with its views created, ready to start its queries."""
 
     pipeline: Pipeline
     spark: SparkSession
     views: Mapping[str, DataFrame]
 
     def start(self) -> list[StreamingQuery]:
-        """Start all queries; those that are running are stopped where one cannot be started."""
+        """Start all queries; if one fails to start, stop the others and raise."""
         started: list[StreamingQuery] = []
         try:
-            # One by one, so that those before a failure are known.
+            # A generator, so that `started` contains the queries before a failure.
             started.extend(self._start(sink) for sink in self.pipeline.sinks)
         except BaseException:
             for query in started:
@@ -34,7 +34,7 @@ class Built:
             raise
         return started
 
-    def _start(self, sink: Sink) -> StreamingQuery:
+    def _start(self, sink: QuerySink) -> StreamingQuery:
         pipeline = self.pipeline
         writer = (
             self.views[sink.source]
@@ -58,9 +58,9 @@ class Built:
 
 
 class _JdbcBatches:
-    """Appends each batch to a table. A batch that is begun again is there twice: Spark has no better for JDBC."""
+    """Appends each batch to a table, at least once: a repeated batch is written twice, as Spark's JDBC sink does."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: QuerySink) -> None:
         self._options = dict(sink.options)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -68,7 +68,7 @@ class _JdbcBatches:
 
 
 def build(pipeline: Pipeline, spark: SparkSession) -> Built:
-    """Make the views of all sources and steps; raises what Spark finds wrong with them."""
+    """Create the views of all sources and steps; raises Spark's errors."""
     views: dict[str, DataFrame] = {}
     for name, source in pipeline.sources.items():
         views[name] = _view(name, _read(pipeline, spark, name, source), source.watermark)

@@ -1,6 +1,6 @@
-"""What can be known of a pipeline without starting Spark.
+"""Checks of a pipeline without starting Spark.
 
-All faults are found at once: a part of a file that is wrong does not hide what is wrong in the others.
+All errors are reported at once: an invalid part of a file does not hide errors in other parts.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from aeron_core.uri.channel_uri import ChannelUri
 from pyspark_aeron.connect import SCHEME
 from pyspark_aeron.decoders import find_decoder
 from pyspark_aeron.options import SourceOptions
-from pyspark_aeron.pipeline.definition import Pipeline, Sink, Source, Step, faults_of, read_document
-from pyspark_aeron.selection import Selection
-from pyspark_aeron.sink_options import SinkOptions
+from pyspark_aeron.pipeline.definition import Pipeline, QuerySink, Source, Step, faults_of, read_document
+from pyspark_aeron.reading.selection import Selection
+from pyspark_aeron.writing.sink_options import SinkOptions
 
 _DELTA_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -36,23 +36,23 @@ _Part = TypeVar("_Part", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What of a file is right in itself."""
+    """The valid parts of a file."""
 
     master: str
     settings: Mapping[str, str]
     checkpoint: str | None
     sources: Mapping[str, Source]
     steps: Sequence[Step]
-    sinks: Sequence[Sink]
+    sinks: Sequence[QuerySink]
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether folders are those of another machine, and settings those of a server."""
+        """Whether folders are on another machine, and settings on a server."""
         return self.master.startswith(SCHEME)
 
 
 def check_file(path: Path) -> list[str]:
-    """Return what is wrong with a file, one sentence each; raises ConfigurationError where it is no TOML."""
+    """Return the problems of a file, one sentence each; raises ConfigurationError if it is not TOML."""
     document = read_document(path)
     try:
         return check_pipeline(Pipeline.model_validate(document))
@@ -61,7 +61,7 @@ def check_file(path: Path) -> list[str]:
 
 
 def check_pipeline(pipeline: Pipeline) -> list[str]:
-    """Return what is wrong, one sentence each."""
+    """Return the problems of a pipeline, one sentence each."""
     return list(
         _problems(
             _Parts(
@@ -87,7 +87,7 @@ def _sound_parts(document: Mapping[str, Any]) -> _Parts:
         checkpoint if isinstance(checkpoint, str) else None,
         {name: made for name, source in named for made in _made(Source, source)},
         [made for step in _tables(document, "steps") for made in _made(Step, step)],
-        [made for sink in _tables(document, "sinks") for made in _made(Sink, sink)],
+        [made for sink in _tables(document, "sinks") for made in _made(QuerySink, sink)],
     )
 
 
@@ -119,7 +119,7 @@ def _problems_of_source(source: Source, parts: _Parts) -> Iterator[str]:
         try:
             parsed = SourceOptions.parse(options)
             if parsed.live:
-                # Its archive is made when the query starts.
+                # Its archive is created when the query starts.
                 ChannelUri.parse(parsed.channel or "")
             else:
                 Selection(parsed).recordings()
@@ -137,7 +137,7 @@ def _problems_of_source(source: Source, parts: _Parts) -> Iterator[str]:
 
 
 def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]:
-    """Say where a live stream feeds two queries: its spool has one reader."""
+    """Yield a problem if a live stream feeds two queries: its spool supports one reader."""
     if source.format != "aeron" or source.options.get("live", "").lower() != "true":
         return
     reached = {name}
@@ -152,7 +152,7 @@ def _problems_of_live(name: str, source: Source, parts: _Parts) -> Iterator[str]
         )
 
 
-def _problems_of_sink(sink: Sink, parts: _Parts) -> Iterator[str]:
+def _problems_of_sink(sink: QuerySink, parts: _Parts) -> Iterator[str]:
     if sink.format == "aeron":
         options = dict(sink.options)
         if sink.path is not None:
@@ -168,7 +168,7 @@ def _problems_of_sink(sink: Sink, parts: _Parts) -> Iterator[str]:
 
 
 def _problems_of_folder(place: str) -> Iterator[str]:
-    """Say why a folder cannot be written; nothing of those that are not on this machine."""
+    """Yield why a folder cannot be written; URIs are not checked."""
     if "://" in place:
         return
     path = Path(place)
@@ -180,7 +180,7 @@ def _problems_of_folder(place: str) -> Iterator[str]:
 
 
 def _problems_of_delta(parts: _Parts) -> Iterator[str]:
-    """Say what Delta Lake needs: it is a jar, made for one version of Spark."""
+    """Yield what Delta Lake lacks: a jar for the installed version of Spark, and settings."""
     if parts.is_elsewhere:
         return
     if not any("delta" in parts.settings.get(name, "") for name in _JARS) and not _has_delta_jar():

@@ -10,8 +10,8 @@ import typer
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import Json
 from aeron_core.cli.outcome import EXIT_USAGE, ended, say
-from aeron_core.errors import ConfigurationError
 from pyspark_aeron.pipeline.demo import demo
+from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
     from pyspark_aeron.pipeline.progress import BatchProgress
@@ -29,12 +29,12 @@ pipeline_app.command()(demo)
 def run(
     file: PipelineFile,
     progress_log: Annotated[
-        Path | None, typer.Option(help="File to which a line is added for each batch, for `pipeline plot`.")
+        Path | None, typer.Option(help="File to append a line to for each batch, for `pipeline plot`.")
     ] = None,
     master: Annotated[str | None, typer.Option(help="Spark master instead of the file's.")] = None,
     json: Json = False,
 ) -> None:
-    """Run a pipeline until its queries end, or an interrupt; a later run goes on where this one ends."""
+    """Run a pipeline until its queries end, or until interrupted; a later run continues from there."""
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415 - takes time to import
     from pyspark_aeron.pipeline.display import ProgressDisplay  # noqa: PLC0415
 
@@ -60,7 +60,7 @@ def run(
 
 @pipeline_app.command()
 def check(file: PipelineFile) -> None:
-    """Say all that is wrong with a pipeline: its file, archives, folders and decoders. Spark is not started."""
+    """Report all problems of a pipeline: its file, archives, folders and decoders, without starting Spark."""
     from pyspark_aeron.pipeline.checking import check_file  # noqa: PLC0415
     from pyspark_aeron.pipeline.definition import load_pipeline  # noqa: PLC0415
 
@@ -76,21 +76,11 @@ def check(file: PipelineFile) -> None:
 
 @pipeline_app.command("plot")
 def plot_progress(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="File that `run --progress-log` has written.")],
-    to: Annotated[Path, typer.Option(help="Picture to write: .png, .svg or .html.")] = Path("progress.png"),
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="Progress log written by `run --progress-log`.")],
+    to: Annotated[Path, typer.Option(help="Output file: .png, .svg or .html.")] = Path("progress.png"),
 ) -> None:
-    """Draw throughput, how far the queries were behind, and how long their batches took."""
+    """Plot throughput, lag, and duration of batches."""
     from pyspark_aeron.pipeline.plotting import plot, read_log  # noqa: PLC0415
 
     plot(read_log(log), to, log.stem)
     say(f"wrote {to}")
-
-
-def check_spark() -> None:
-    """Raise ConfigurationError where there is no Spark."""
-    try:
-        import pyspark  # noqa: F401, PLC0415
-    except ImportError:
-        raise ConfigurationError(
-            "found no pyspark: pip install 'aeron-core[spark]', and a Java or 'aeron-core[spark-java]'"
-        ) from None

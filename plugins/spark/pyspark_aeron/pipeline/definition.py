@@ -1,4 +1,4 @@
-"""What a pipeline file may say.
+"""Model of a pipeline file.
 
     name = "packages"
     checkpoint = "/data/checkpoints/packages"
@@ -17,7 +17,7 @@
     format = "parquet"
     path = "/data/tables/packages"
 
-Not here: Spark, which a file can be checked without.
+Does not import Spark: a file can be checked without it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from aeron_core.errors import ConfigurationError
 
 AVAILABLE_NOW = "available-now"
-#: What Spark writes into a folder.
+#: Formats that Spark writes into a folder.
 FILE_FORMATS = frozenset({"parquet", "delta", "json", "csv", "orc", "text"})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MASTER = re.compile(r"local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|sc|k8s|mesos)://.+|yarn")
 _INTERVAL = re.compile(r"(\d+) ?(ms|milliseconds?|s|seconds?|min|minutes?|h|hours?|d|days?)")
-# Spark knows the long ones alone.
+# Spark accepts the long names only.
 _UNITS = {"ms": "milliseconds", "s": "seconds", "min": "minutes", "h": "hours", "d": "days"}
 
 OutputMode = Literal["append", "update", "complete"]
 
 
 def _text(value: object) -> object:
-    """Return options as Spark wants them: text, with true and false as it writes them."""
+    """Return an option as text, with Spark's spelling of true and false."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (int, float)) else value
@@ -58,12 +58,12 @@ Options = dict[str, OptionText]
 
 def _identifier(value: str) -> str:
     if not _NAME.fullmatch(value):
-        raise ConfigurationError(f"{value!r}: must be a name that SQL takes: letters, digits and underscores")
+        raise ConfigurationError(f"{value!r}: must be an SQL identifier: letters, digits and underscores")
     return value
 
 
 def _interval(value: str) -> str:
-    """Return an interval in the words of Spark."""
+    """Return an interval with Spark's unit names."""
     match = _INTERVAL.fullmatch(value)
     if match is None:
         raise ConfigurationError(
@@ -95,32 +95,32 @@ class _Part(BaseModel):
 
 
 class Watermark(_Part):
-    """How late rows may be."""
+    """Maximum lateness of rows."""
 
     column: str = Field(description="Column with the time of the event.")
-    delay: IntervalText = Field(description="How much later than the latest row another may come.")
+    delay: IntervalText = Field(description="Maximum delay of a row behind the latest one.")
 
 
 class Source(_Part):
-    """A stream or table that comes in; its name is the one that SQL uses."""
+    """An input stream or table; its name is used in SQL."""
 
     format: str = Field(
         "aeron", description="Data source: `aeron`, or any that Spark has, such as parquet or rate."
     )
     archive: str | None = Field(None, description="Folder or URI of the recordings, for the format aeron.")
-    path: str | None = Field(None, description="Where the data is, for formats of Spark.")
-    options: Options = Field({}, description="Options of the data source, by their own names.")
-    columns: str | None = Field(None, description="Schema as Spark writes it; all columns where unset.")
+    path: str | None = Field(None, description="Location of the data, for formats of Spark.")
+    options: Options = Field({}, description="Options of the data source, by their original names.")
+    columns: str | None = Field(None, description="Schema as Spark DDL; default: all columns.")
     decode: str = Field(
-        "raw", description="What payloads mean: raw, utf8, json, arrow-ipc, lumberjack, or a plugin's."
+        "raw", description="Decoder of payloads: raw, utf8, json, arrow-ipc, lumberjack, or one of a plugin."
     )
     decode_options: Options = Field({}, description="Options of the decoder, such as schema.")
-    watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
-    static: bool = Field(False, description="Whether it is read once, as a table, instead of as a stream.")
+    watermark: Watermark | None = Field(None, description="Maximum lateness of rows: column and delay.")
+    static: bool = Field(False, description="Read once, as a table, instead of as a stream.")
 
     @property
     def place(self) -> str | None:
-        """The archive, whichever way it is written."""
+        """The archive, given as a key or as an option."""
         return self.archive or self.options.get("archive")
 
     @model_validator(mode="after")
@@ -131,26 +131,30 @@ class Source(_Part):
 
 
 class Step(_Part):
-    """A view made by SQL of those before it."""
+    """A view defined by SQL over earlier ones."""
 
     name: Identifier = Field(description="Name of the view.")
     sql: str = Field(description="A SELECT over sources and earlier steps.")
-    watermark: Watermark | None = Field(None, description="How late rows may be: column and delay.")
+    watermark: Watermark | None = Field(None, description="Maximum lateness of rows: column and delay.")
 
 
-class Sink(_Part):
-    """Where a source or step goes; each is a query of its own."""
+class QuerySink(_Part):
+    """Output of a source or step; each is a separate query."""
 
     source: Identifier = Field(alias="from", description="Name of the source or step.")
-    name: Identifier | None = Field(None, description="Name of the query; that of `from` where unset.")
+    name: Identifier | None = Field(None, description="Name of the query; default: that of `from`.")
     format: str = Field(
         "parquet", description="parquet, delta (when installed), console, aeron, jdbc, or any that Spark has."
     )
-    path: str | None = Field(None, description="Where it goes: a folder or URI; for aeron the archive.")
+    path: str | None = Field(None, description="Target: a folder or URI; for aeron the archive.")
     mode: OutputMode = Field("append", description="append, update or complete, as Spark defines them.")
-    options: Options = Field({}, description="Options of the data sink, by their own names.")
-    partition_by: tuple[str, ...] = Field((), description="Columns that make folders of Parquet and Delta.")
-    trigger: TriggerText | None = Field(None, description="As that of the pipeline, for this query alone.")
+    options: Options = Field({}, description="Options of the data sink, by their original names.")
+    partition_by: tuple[str, ...] = Field(
+        (), description="Columns by which files of Parquet and Delta are partitioned into folders."
+    )
+    trigger: TriggerText | None = Field(
+        None, description="Trigger of this query; default: that of the pipeline."
+    )
 
     @property
     def query(self) -> str:
@@ -177,7 +181,7 @@ class Sink(_Part):
 
 
 class Pipeline(_Part):
-    """A whole file."""
+    """A complete pipeline file."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
         description="Name of the application, and of the consumer that retention honours."
@@ -187,16 +191,17 @@ class Pipeline(_Part):
     )
     checkpoint: str = Field(description="Folder or URI for the checkpoints of all queries.")
     trigger: TriggerText = Field(
-        "0 seconds", description="Time between micro-batches, or available-now to end with what is there."
+        "0 seconds",
+        description="Time between micro-batches, or available-now to stop after the existing data.",
     )
     settings: Options = Field(
         {},
         description="Settings of the Spark session, such as spark.sql.shuffle.partitions; with Spark Connect, those "
         "that begin with spark.sql.",
     )
-    sources: dict[Identifier, Source] = Field(description="By the name that SQL uses.")
-    steps: tuple[Step, ...] = Field((), description="In order.")
-    sinks: tuple[Sink, ...] = Field(description="At least one.")
+    sources: dict[Identifier, Source] = Field(description="Inputs by the name that SQL uses.")
+    steps: tuple[Step, ...] = Field((), description="Views, in order.")
+    sinks: tuple[QuerySink, ...] = Field(description="Outputs, at least one.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -218,7 +223,7 @@ class Pipeline(_Part):
 
 
 def load_pipeline(path: Path) -> Pipeline:
-    """Return the pipeline in a TOML file; raises ConfigurationError with everything that is wrong in it."""
+    """Return the pipeline of a TOML file; raises ConfigurationError with all errors."""
     document = read_document(path)
     try:
         return Pipeline.model_validate(document)
@@ -227,7 +232,7 @@ def load_pipeline(path: Path) -> Pipeline:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """Return what stands in a TOML file; raises ConfigurationError where it is none."""
+    """Return the content of a TOML file; raises ConfigurationError if it is not readable TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -237,7 +242,7 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def faults_of(path: Path, error: ValidationError) -> list[str]:
-    """Return what a model has found wrong, each with its place in the file."""
+    """Return validation errors, each with its path in the file."""
     faults = []
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])

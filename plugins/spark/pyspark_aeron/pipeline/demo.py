@@ -1,4 +1,4 @@
-"""`aeron-core pipeline demo`: a real log through UDP, a recording and Spark, compared with what was sent."""
+"""`aeron-core pipeline demo`: a real log through UDP, a recording and Spark, compared with its input."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.errors import ConfigurationError
+from pyspark_aeron.session import check_spark
 
 if TYPE_CHECKING:
     from pyspark_aeron.pipeline.demo_run import DemoOutcome
@@ -25,24 +26,24 @@ def demo(
     input: Annotated[  # noqa: A002 - the name of the option
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, help="Log of dpkg to send; else this machine's, or an excerpt."
+            exists=True,
+            dir_okay=False,
+            help="Log of dpkg to send; default: that of this machine, or an excerpt.",
         ),
     ] = None,
     min_lines: Annotated[
-        int, typer.Option(help="Send the log again and again until so many lines.")
+        int, typer.Option(help="Repeat the log until at least this many lines are sent.")
     ] = 200_000,
     loss: Annotated[float, typer.Option(help="Share of datagrams to lose, in each direction.")] = 0.02,
     to: Annotated[
-        Path | None, typer.Option(help="Folder for recordings, table and picture; else a new one.")
+        Path | None, typer.Option(help="Folder for recordings, table and picture; default: a new one.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Send a log over UDP at an induced loss, record it, follow it with Spark into Parquet, and compare.
+    """Send a log over UDP with simulated loss, record it, stream it with Spark into Parquet, and compare.
 
-    Shows what happened to packages, by minute and action, as a table and as a picture.
+    Shows the events of packages by minute and action, as a table and as a picture.
     """
-    from pyspark_aeron.pipeline.commands import check_spark  # noqa: PLC0415 - which imports this
-
     check_spark()
     from pyspark_aeron.pipeline.demo_run import DemoParams, run_demo  # noqa: PLC0415 - needs Spark
 

@@ -1,6 +1,6 @@
-"""The whole way of a log: a publication, UDP that loses datagrams, a recording, a streaming query, a table.
+"""The demo pipeline of a log: a publication, UDP with loss, a recording, a streaming query, a table.
 
-Not here: options and what is shown (demo). Invariant: what is compared with the input is the table, as Spark reads it.
+Not here: options and output (demo). Invariant: the input is compared with the final table, as Spark reads it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _STREAM_ID: Final = 1001
 _TIMEOUT_S: Final = 60.0
 _PAUSE_S: Final = 0.001
-#: Of a line of dpkg's log: date, time, what was done, and to which package.
+#: A line of dpkg's log: date, time, action, package.
 _EVENTS_SQL: Final = """
     SELECT position, to_timestamp(substring(text, 1, 19)) AS time, split(text, ' ')[2] AS action,
            split(text, ' ')[3] AS subject, text
@@ -44,18 +44,18 @@ _PER_MINUTE_SQL: Final = """
 
 @dataclass(frozen=True, slots=True)
 class DemoParams:
-    """What to send, and where everything goes."""
+    """Input, target folder and loss rate of the demo."""
 
     lines: list[bytes]
     folder: Path
     loss: float = 0.02  # share of datagrams, in each direction
     seed: int = 42
-    on_sent: Callable[[int, int], object] | None = None  # is told of messages and bytes
+    on_sent: Callable[[int, int], object] | None = None  # called with numbers of messages and bytes
 
 
 @dataclass(slots=True)
 class DemoOutcome:
-    """What the table has, and what the input has."""
+    """Content of the table and of the input."""
 
     rows: int = 0
     distinct_rows: int = 0
@@ -68,12 +68,12 @@ class DemoOutcome:
 
     @property
     def is_equal(self) -> bool:
-        """Whether every line is there once, and every action as often as in the input."""
+        """Whether the table has every line once, and every action as often as the input."""
         return self.rows == self.distinct_rows == self.expected.total() and self.actions == self.expected
 
 
 def run_demo(params: DemoParams) -> DemoOutcome:
-    """Send, record, query, and count; raises AeronError where any of it stops."""
+    """Send, record, query, and count; raises AeronError if any part fails."""
     began_s = time.monotonic()
     outcome = DemoOutcome(expected=Counter(_action_of(line) for line in params.lines))
     settings = {
@@ -146,7 +146,7 @@ def _start_query(spark: SparkSession, folder: Path) -> StreamingQuery:
 
 
 def _send(aeron: Aeron, channel: str, params: DemoParams, outcome: DemoOutcome) -> int:
-    """Return the position behind the last line."""
+    """Send all lines; return the position after the last one."""
     began_s = time.monotonic()
     with closing(aeron.add_publication(channel, _STREAM_ID)) as publication:
         publication.await_connected(_TIMEOUT_S)
@@ -179,6 +179,6 @@ def _count(events: DataFrame, outcome: DemoOutcome) -> None:
 
 
 def _action_of(line: bytes) -> str:
-    """Return what the query takes for the action, by another way."""
+    """Return the action of a line, computed independently of the query."""
     words = line.decode("utf-8", "replace").split(" ")
     return words[2] if len(words) > 2 else ""

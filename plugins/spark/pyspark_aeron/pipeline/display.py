@@ -1,4 +1,4 @@
-"""The progress of a pipeline for people: a table that is drawn anew with each batch, or lines where nobody watches."""
+"""Display of a pipeline's progress: a table redrawn after each batch, or lines if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KIB = 1024
 
 
 class ProgressDisplay:
-    """On stderr; one thread uses it."""
+    """Writes to stderr; used by one thread."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -29,7 +29,7 @@ class ProgressDisplay:
         )
 
     def show(self, progress: BatchProgress) -> None:
-        """Take note of a batch."""
+        """Show a batch."""
         self._latest[progress.query] = progress
         self._rows[progress.query] = self._rows.get(progress.query, 0) + progress.rows
         if self._live is not None:
@@ -39,12 +39,12 @@ class ProgressDisplay:
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many rows each query has read."""
+        """Number of rows read by each query."""
         return dict(self._rows)
 
     @staticmethod
     def line(progress: BatchProgress) -> str:
-        """Return one batch in words."""
+        """Return a batch as a line of text."""
         return (
             f"{progress.query}: batch {progress.batch_id}, {progress.rows:,} rows in {progress.batch_ms} ms, "
             f"{progress.rows_per_second:,.0f}/s, behind by {length(progress.lag_bytes)} and "
@@ -85,19 +85,19 @@ class ProgressDisplay:
 
 
 def stream_name(stream: StreamLag) -> str:
-    """Return a stream as people name it."""
+    """Return a readable name of a stream."""
     if not stream.channel:
         return f"recording {stream.recording_id}"
     return f"{stream.channel} {stream.stream_id} (recording {stream.recording_id})"
 
 
 def age(stream: StreamLag) -> str:
-    """Return how many seconds old what was not read is."""
+    """Return the age of the first unread message in seconds, as text."""
     return "?" if stream.seconds is None else f"{stream.seconds:.1f}"
 
 
 def length(count: int) -> str:
-    """Return bytes as people write them."""
+    """Return a number of bytes with a unit."""
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < _KIB:

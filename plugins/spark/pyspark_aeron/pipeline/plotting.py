@@ -1,4 +1,4 @@
-"""The progress log of a pipeline as a picture: throughput, how far behind, and how long batches took."""
+"""Plots of a pipeline's progress log: throughput, lag, and duration of batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEBIBYTE = 1024 * 1024
 
 
 def read_log(path: Path) -> list[BatchProgress]:
-    """Return what a run has written; raises ConfigurationError where it is no progress log."""
+    """Return the batches of a progress log; raises ConfigurationError if it is malformed."""
     batches = []
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -36,7 +36,7 @@ def read_log(path: Path) -> list[BatchProgress]:
 
 
 def plot(batches: Sequence[BatchProgress], target: Path, title: str) -> None:
-    """Draw into a file whose name ends with .png, .svg or .html."""
+    """Write a plot to a .png, .svg or .html file."""
     try:
         import matplotlib  # noqa: PLC0415 - optional
     except ImportError:

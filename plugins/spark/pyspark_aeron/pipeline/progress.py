@@ -1,4 +1,4 @@
-"""How far the queries of a pipeline are, as Spark reports it, in the terms of streams."""
+"""Progress of a pipeline's queries: Spark's report in terms of streams."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class BatchProgress:
 
     query: str
     batch_id: int
-    time: str  # when the batch began, ISO 8601
+    time: str  # start of the batch, ISO 8601
     rows: int
     rows_per_second: float
     batch_ms: int
     phases_ms: Mapping[str, int] = field(default_factory=dict)
-    lag_bytes: int = 0  # over all sources that are recordings
-    lag_seconds: float = 0.0  # since the oldest message was recorded that was not read
+    lag_bytes: int = 0  # sum over all sources of the format `aeron`
+    lag_seconds: float = 0.0  # age of the oldest unread message
     streams: tuple[StreamLag, ...] = ()
 
     @classmethod
     def of(cls, progress: Mapping[str, Any], look_up: LookUp) -> BatchProgress:
-        """Return what one progress of Spark, as its JSON, says; `look_up` knows the streams."""
+        """Return the progress from the JSON of Spark's report; `look_up` adds details of the streams."""
         streams = tuple(look_up(lag) for lag in lags_of(progress))
         durations = {key: int(value) for key, value in progress.get("durationMs", {}).items()}
         return cls(
@@ -46,24 +46,24 @@ class BatchProgress:
         )
 
     def to_json(self) -> str:
-        """Return one line for programs, and for the progress log."""
+        """Return a JSON line, as in the progress log."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
     def parse(cls, line: str) -> BatchProgress:
-        """Return what `to_json` has written."""
+        """Parse a line of `to_json`."""
         document = dict(json.loads(line))
         streams = tuple(StreamLag(**stream) for stream in document.pop("streams", ()))
         return cls(**document, streams=streams)
 
     @property
     def moment(self) -> datetime:
-        """When the batch began."""
+        """Start of the batch."""
         return datetime.fromisoformat(self.time)
 
 
 def _over_sources(progress: Mapping[str, Any], name: str) -> float:
-    """Return a number of the whole query: Spark Connect gives those of its sources alone."""
+    """Return a number of the query, summed over its sources if Spark Connect reports these only."""
     if name in progress:
         return _number(progress[name])
     return sum(_number(source.get(name)) for source in progress.get("sources", ()))

@@ -1,6 +1,6 @@
-"""Runs the queries of a pipeline until they end, fail, or are to stop.
+"""Runs the queries of a pipeline until they end, fail, or are stopped.
 
-Not here: what is shown of them (display).
+Not here: the display of progress (display).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from pyspark.errors import PySparkException
 
-from aeron_core.errors import AeronError
+from aeron_core.errors import PipelineError
 from pyspark_aeron.lag import Lags, LookUp
 from pyspark_aeron.pipeline.building import build
 from pyspark_aeron.pipeline.definition import Pipeline
@@ -30,12 +30,8 @@ Wait = Callable[[float], bool]  # seconds; returns whether to stop
 _LOOK_INTERVAL_S: Final = 0.2
 
 
-class PipelineError(AeronError):
-    """A query of a pipeline has failed; what it has committed stays, and the next run goes on behind it."""
-
-
 class PipelineRun:
-    """The queries of one pipeline; one thread uses it."""
+    """A run of one pipeline; used by one thread."""
 
     def __init__(
         self, pipeline: Pipeline, *, progress_log: Path | None = None, look_up: LookUp | None = None
@@ -48,9 +44,9 @@ class PipelineRun:
         )
 
     def run(self, wait: Wait, on_progress: Callable[[BatchProgress], object]) -> None:
-        """Start all queries and watch them until `wait` says to stop, or all have ended.
+        """Start all queries and watch them until `wait` returns true, or all have ended.
 
-        Raises PipelineError with what Spark says where one fails; the others are stopped then.
+        Raises PipelineError with Spark's message if one fails, after stopping the others.
         """
         with _interrupts_kept():
             spark = session(
@@ -93,20 +89,20 @@ class PipelineRun:
             is_stopping = wait(_LOOK_INTERVAL_S)
 
     def new_progress(self, query: StreamingQuery) -> Iterator[BatchProgress]:
-        """Yield the batches of a query that were not yielded before."""
+        """Yield the new batches of a query."""
         key = str(query.id)
         for progress in query.recentProgress:
             document = json.loads(progress.json)
             mark = (document["timestamp"], int(document["batchId"]))
             if key not in self._seen or mark > self._seen[key]:
                 self._seen[key] = mark
-                # Looks into archives, which is too much for what was seen before.
+                # Reads archives, so only for new batches.
                 yield BatchProgress.of(document, self._look_up)
 
 
 @contextmanager
 def _interrupts_kept() -> Iterator[None]:
-    """Undo what Spark makes of SIGINT when it starts: a KeyboardInterrupt within whatever it does then."""
+    """Restore the SIGINT handler, which Spark replaces by one that raises KeyboardInterrupt."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -116,7 +112,7 @@ def _interrupts_kept() -> Iterator[None]:
 
 
 class _LogFile:
-    """Lines of progress, for plots; nothing where there is no path."""
+    """Writes the progress log; does nothing without a path."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""A parser and a sink that writes down what it is told."""
+"""A parser with a sink that records its calls."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 
 import pytest
 from aeron_media._native.byte_queue import MemoryBudget
-from aeron_media.lumberjack.event_sink import PythonSink
+from aeron_media.lumberjack.codec.event_sink import PythonSink
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
+from aeron_media.lumberjack.codec.frame_parser import FrameParser
 from aeron_media.lumberjack.fault_texts import fault_text
-from aeron_media.lumberjack.frame_limits import FrameLimits
-from aeron_media.lumberjack.frame_parser import FrameParser
 from reading import Reading
 
 from aeron_core._native.buffer import AtomicBuffer
 
 
 class GuardedMemory:
-    """Memory behind whose last byte nothing can be read: who reads too far ends the process."""
+    """Memory followed by an unreadable page: reading beyond its end crashes the process."""
 
     def __init__(self, length: int) -> None:
         self._length = -(-length // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -29,7 +29,7 @@ class GuardedMemory:
             raise OSError(ctypes.get_errno(), "mprotect")
 
     def hold(self, data: bytes) -> AtomicBuffer:
-        """Return `data` at the very end, as far as it fits; valid until the next call."""
+        """Return `data` placed at the end of the memory, as far as it fits; valid until the next call."""
         if len(data) > self._length:
             return AtomicBuffer(data)
         begin = self._length - len(data)
@@ -41,7 +41,7 @@ GUARDED = GuardedMemory(1 << 20)
 
 
 class Reader:
-    """One connection: keeps what the parser is not done with, as its caller must."""
+    """A connection: keeps unparsed bytes, as the caller of a parser must."""
 
     def __init__(self, budget: int = 1 << 28, **limits: int) -> None:
         self.calls: list[tuple[object, ...]] = []
@@ -71,7 +71,7 @@ class Reader:
         return self._take(("event", version, sequence, payload))
 
     def feed(self, data: bytes) -> int:
-        """Present what is left over and `data`; return how many bytes the parser is done with."""
+        """Parse the remaining bytes and `data`; return how many bytes were parsed."""
         self.rest += data
         done = self.parser.parse(GUARDED.hold(self.rest), 0, len(self.rest))
         assert 0 <= done <= len(self.rest)

@@ -1,4 +1,4 @@
-"""What is counted of an endpoint and of its connections, and for how long."""
+"""Counters of an endpoint and of its connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aeron_core.testing.pair import MS, S
 
 
 def single(driver, name):
-    """Return the values of a counter of single connections, by what its label goes on with."""
+    """Return the values of a counter of connections, by the rest of the label."""
     return {
         record.label.split(": ")[1]: record.value
         for record in driver.find_counters(f"lumberjack-{name}: ")
@@ -22,7 +22,7 @@ def single(driver, name):
     }
 
 
-def test_a_connection_is_counted_while_it_is_there(reading):
+def test_a_connection_has_counters_while_it_is_open(reading):
     writer = reading.dial()
     reading.say(writer, window(2) + compressed(events(1, 2)) + window(3) + events(1), 3 * S)
     (label,) = single(reading.driver, "connection-events")
@@ -44,7 +44,7 @@ def test_a_connection_is_counted_while_it_is_there(reading):
     assert reading.driver.find_counters("lumberjack-connection-") == []
 
 
-def test_the_lag_is_what_was_taken_and_is_not_acknowledged(reading):
+def test_the_lag_counts_events_received_and_not_acknowledged(reading):
     reading.is_polling = False
     writer = reading.dial()
     reading.run()
@@ -66,7 +66,7 @@ def test_the_lag_of_a_writer_that_sends_its_window_once_is_exact(reading):
     assert reading.counted("events") == 5
 
 
-def test_only_so_many_connections_are_counted_singly(tmp_path):
+def test_the_number_of_connections_with_counters_is_limited(tmp_path):
     with Reading(tmp_path, "|connection-counters=2") as reading:
         writers = [reading.dial() for _ in range(4)]
         for writer in writers:
@@ -84,20 +84,20 @@ def test_only_so_many_connections_are_counted_singly(tmp_path):
         assert not before.keys() & after.keys()
 
 
-def test_none_is_counted_singly_where_nobody_wants_that(tmp_path):
+def test_counters_of_connections_can_be_disabled(tmp_path):
     with Reading(tmp_path, "|connection-counters=0") as reading:
         reading.say(reading.dial(), window(1) + events(1), 3 * S)
         assert reading.driver.find_counters("lumberjack-connection-") == []
 
 
-def test_who_sends_nothing_has_no_counters(reading):
+def test_a_connection_without_data_has_no_counters(reading):
     reading.dial()
     reading.run(3 * S)
     assert reading.counted("connections") == 1
     assert reading.driver.find_counters("lumberjack-connection-") == []
 
 
-def test_counters_go_with_the_endpoint(reading):
+def test_counters_are_freed_with_the_endpoint(reading):
     reading.say(reading.dial(), window(1) + events(1), 3 * S)
     assert single(reading.driver, "connection-events")
     reading.subscriptions.pop().close()
@@ -105,7 +105,7 @@ def test_counters_go_with_the_endpoint(reading):
     assert reading.driver.find_counters("lumberjack-") == []
 
 
-def test_a_writers_connection_is_counted_while_it_is_there(tmp_path):
+def test_a_connection_of_a_publication_has_counters_while_it_is_open(tmp_path):
     with Writing(tmp_path, "|pipeline=2|window=1") as writing:
         writing.accept()
         writing.offer(b"{}", b"{}", b"{}")
@@ -147,7 +147,7 @@ def test_a_closed_publication_leaves_no_lag(tmp_path):
         assert writing.counted("lag") == 0
 
 
-def test_counters_that_there_is_no_room_for_are_done_without():
+def test_missing_counter_space_is_tolerated():
     made, freed = [], []
 
     def new_counter(name):
@@ -165,6 +165,6 @@ def test_counters_that_there_is_no_room_for_are_done_without():
 
 
 @pytest.mark.parametrize("keys", ["|connection-counters=257", "|connection-counters=-1"])
-def test_how_many_connections_have_counters_is_bounded(reading, keys):
+def test_the_parameter_for_connection_counters_is_checked(reading, keys):
     with pytest.raises(Exception, match="connection-counters="):
         reading.result(reading.client.add_subscription_async(f"{CHANNEL}{keys}", 8))

@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/receive-from-beats.md, one shipping to the other over TCP."""
+"""The examples of docs/how-to/receive-from-beats.md, connected to each other over TCP."""
 
 import os
 import re
@@ -16,7 +16,7 @@ EVENTS = [{"message": f"line {number}"} for number in range(1000)]
 
 @pytest.mark.system
 def test_the_examples_of_the_guide_run(capsys):
-    # An address of this process alone, so that nothing else on the machine has the port of the page.
+    # A loopback address used only here, on which no other program has the documented port.
     host = f"127.10.{os.getpid() >> 8 & 0xFF}.{os.getpid() & 0xFF}"
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     subscribe, ship = (block.replace("127.0.0.1", host) for block in blocks)

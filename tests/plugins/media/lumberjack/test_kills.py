@@ -1,7 +1,7 @@
-"""Real processes that are killed in the middle of windows: nothing that was acknowledged may be missing.
+"""Real processes killed within windows: no acknowledged event may be missing.
 
-Writer, driver and consumer are killed by turns; the consumer is a recorder, of which a position says what is on the
-disk. Rounds of each: AERON_CORE_KILL_ROUNDS, 1 where unset.
+Writer, driver and consumer are killed in turns; the consumer is a recorder, so that its position covers data on disk.
+Rounds of each: AERON_CORE_KILL_ROUNDS, default 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def free_port():
 
 
 class Processes:
-    """The driver, the recorder and the writer, each started again when it was killed."""
+    """The driver, the recorder and the writer, each restarted after a kill."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -71,7 +71,7 @@ class Processes:
         if not self.log.exists():
             return []
         lines = [line.split() for line in self.log.read_text().splitlines()]
-        # The kill may have torn one.
+        # The kill can have truncated one.
         return [(int(line[1]), int(line[2])) for line in lines if line[:1] == [kind] and line[-1] == "."]
 
     def first_unacknowledged(self):
@@ -110,7 +110,7 @@ def processes(tmp_path):
 
 @pytest.mark.system
 @pytest.mark.parametrize("victim", ["writer", "consumer", "driver"])
-def test_nothing_that_was_acknowledged_is_missing(processes, victim):
+def test_no_acknowledged_event_is_missing(processes, victim):
     chance = random.Random(f"{victim} {ROUNDS}")
     processes.ended_at = EVENTS_PER_ROUND * ROUNDS
     for name in ("driver", "consumer", "writer"):
@@ -120,11 +120,11 @@ def test_nothing_that_was_acknowledged_is_missing(processes, victim):
     for _ in range(ROUNDS):
         acked = len(processes.lines("acked"))
         processes.wait_until(lambda acked=acked: len(processes.lines("acked")) >= acked + 3)
-        # Somewhere within a window, or between two.
+        # At a random time, within a window or between two.
         time.sleep(chance.uniform(0, 0.03))
         processes.kill(victim)
         if victim == "driver":
-            # Until then its directory counts as that of a living driver.
+            # Until then the driver of the directory counts as alive.
             time.sleep(DRIVER_TIMEOUT_S + 0.2)
         processes.start(victim)
     processes.wait_until(lambda: processes.running["writer"].poll() is not None)
@@ -144,5 +144,5 @@ def test_nothing_that_was_acknowledged_is_missing(processes, victim):
     )
     assert acknowledged == set(range(1, processes.ended_at + 1))
     assert acknowledged <= recorded.keys()
-    # What came twice was sent twice: a window that had not been acknowledged.
+    # Duplicates are resent events of an unacknowledged window.
     assert not {number for number, count in recorded.items() if count > sent[number]}

@@ -1,4 +1,4 @@
-"""Lumberjack over TLS: a driver with its threads, real sockets, and Python's `ssl` or ourselves at the other end."""
+"""Lumberjack over TLS: a driver with threads, real sockets, and Python's `ssl` or another driver as peer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HERE = "aeron:lumberjack?endpoint=127.0.0.1"
 
 
 class Running:
-    """A driver with its threads, and a client."""
+    """A driver with threads, and a client."""
 
     def __init__(self, directory):
         self.driver = MediaDriver.launch(
@@ -74,7 +74,7 @@ class Running:
         return [record.text for record in read_errors(self.cnc.error_log)]
 
     def counts(self, name):
-        """Wait until something was counted once."""
+        """Wait until a counter is 1."""
         self.until(
             lambda: (
                 [
@@ -87,7 +87,7 @@ class Running:
         )
 
     def says(self, *words):
-        """Wait for an error with all of `words`."""
+        """Wait for an error that contains all of `words`."""
         self.until(lambda: any(all(word in text for word in words) for text in self.errors()))
 
 
@@ -100,7 +100,7 @@ def running(tmp_path):
 
 @pytest.fixture
 def files(certificates):
-    """What a subscription, and a publication with a certificate, say in their URIs."""
+    """URI parameters of a subscription, and of a publication with a certificate."""
     return {
         name: f"cert={cert}|key={key}|ca={certificates.ca}"
         for name, (cert, key) in (("server", certificates.server), ("client", certificates.client))
@@ -136,7 +136,7 @@ def test_windows_of_a_python_writer_are_events_and_are_acknowledged(
 
 
 @pytest.mark.parametrize("auth", ["none", "required"])
-def test_our_writer_reaches_our_reader(running, files, certificates, auth):
+def test_a_publication_reaches_a_subscription(running, files, certificates, auth):
     subscription, port = running.listen(f"{files['server']}|client-auth={auth}")
     identity = files["client"] if auth == "required" else f"ca={certificates.ca}"
     publication = running.client.add_exclusive_publication(f"{HERE}:{port}|tls=true|{identity}", 9)
@@ -155,7 +155,7 @@ def test_our_writer_reaches_our_reader(running, files, certificates, auth):
     assert running.errors() == []
 
 
-def test_a_writer_that_cannot_believe_its_reader_says_why(running, files, certificates):
+def test_a_publication_that_cannot_verify_its_reader_reports_why(running, files, certificates):
     _, port = running.listen(f"{files['server']}|client-auth=none")
     running.client.add_publication(f"{HERE}:{port}|tls=true|ca={certificates.other_ca}", 9)
     running.says("the certificate of the peer was rejected", str(port))
@@ -168,7 +168,7 @@ def test_a_writer_that_cannot_believe_its_reader_says_why(running, files, certif
     )
 
 
-def test_a_writer_without_the_certificate_that_is_required_is_named(running, files, python_context):
+def test_a_writer_without_a_required_certificate_is_reported(running, files, python_context):
     _, port = running.listen(files["server"])
     with dial(port, python_context()) as client:
         with pytest.raises(ssl.SSLError, match=r"(?i)alert"):
@@ -177,7 +177,7 @@ def test_a_writer_without_the_certificate_that_is_required_is_named(running, fil
     running.counts("rejects-tls-certificate")
 
 
-def test_a_writer_that_speaks_no_tls_is_named(running, files):
+def test_a_writer_without_tls_is_reported(running, files):
     _, port = running.listen(files["server"])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(window(1) + json_event(1, b'{"n":1}'))
@@ -185,7 +185,7 @@ def test_a_writer_that_speaks_no_tls_is_named(running, files):
     running.counts("rejects-tls-protocol")
 
 
-def test_a_writer_that_leaves_in_its_handshake_is_counted(running, files):
+def test_a_writer_that_closes_during_the_handshake_is_counted(running, files):
     _, port = running.listen(files["server"])
     with socket.create_connection(("127.0.0.1", port)) as client:
         client.sendall(b"\x16\x03\x01")
@@ -193,27 +193,25 @@ def test_a_writer_that_leaves_in_its_handshake_is_counted(running, files):
     running.counts("rejects-tls-other")
 
 
-def test_a_subscription_that_is_closed_resets_its_connections(running, files, python_context):
+def test_a_closed_subscription_resets_its_connections(running, files, python_context):
     subscription, port = running.listen(f"{files['server']}|client-auth=none")
     with dial(port, python_context()) as client:
         client.sendall(window(2) + json_event(1, b"{}"))
         running.take(subscription, 1)
         subscription.close()
-        # A writer that sees an end in order could take it for one that its reader had meant.
+        # An orderly close would look intended by the reader.
         with pytest.raises(OSError, match=r"(?i)reset|eof"):
             client.recv(1)
 
 
-def test_a_writer_that_does_not_believe_us_is_counted(running, files, certificates):
+def test_a_writer_that_rejects_the_certificate_is_counted(running, files, certificates):
     _, port = running.listen(files["server"])
     with pytest.raises(ssl.SSLCertVerificationError):
         dial(port, ssl.create_default_context(cafile=certificates.other_ca))
     running.counts("rejects-tls-refused")
 
 
-def test_a_driver_goes_on_with_a_certificate_that_was_renewed(
-    running, certificates, python_context, tmp_path
-):
+def test_a_driver_uses_a_renewed_certificate(running, certificates, python_context, tmp_path):
     def install(pair):
         for source, target in zip(pair, ("cert.pem", "cert.key"), strict=True):
             shutil.copy(source, tmp_path / target)
@@ -251,7 +249,7 @@ def test_a_driver_goes_on_with_a_certificate_that_was_renewed(
         ("cert={server[0]}|client-auth=maybe", "client-auth=maybe in .*'none', 'optional' or 'required'"),
     ],
 )
-def test_what_is_wrong_with_tls_is_told_to_who_subscribes(running, certificates, keys, text):
+def test_wrong_tls_parameters_are_refused(running, certificates, keys, text):
     names = {**vars(certificates), "locked": certificates.locked}
     with pytest.raises(RegistrationError, match=text.format(**names)):
         running.client.add_subscription(f"{HERE}:0|tls=true|{keys.format(**names)}", 7)
@@ -263,7 +261,7 @@ def test_keys_without_tls_are_refused(running, certificates):
 
 
 @pytest.mark.parametrize("where", ["file", "env"])
-def test_a_pass_phrase_opens_the_key(running, certificates, python_context, tmp_path, monkeypatch, where):
+def test_a_pass_phrase_decrypts_the_key(running, certificates, python_context, tmp_path, monkeypatch, where):
     (tmp_path / "phrase").write_text("open sesame\n")
     monkeypatch.setenv("TLS_KEY_PHRASE", "open sesame")
     phrase = {"file": f"key-passphrase-file={tmp_path}/phrase", "env": "key-passphrase-env=TLS_KEY_PHRASE"}

@@ -1,4 +1,4 @@
-"""Pipelines in the session of the tests: what SQL, watermarks and each kind of sink and source make of a file."""
+"""Pipelines in the session of the tests: SQL, watermarks, and all kinds of sources and sinks."""
 
 import json
 import time
@@ -17,7 +17,7 @@ LOCAL_ADDRESS_TYPE_ID = 14
 
 @pytest.fixture
 def start(spark, tmp_path):
-    """Return a function that starts the queries of a pipeline file; those still running end with the test."""
+    """Return a function that starts the queries of a pipeline file; they are stopped after the test."""
     started = []
 
     def start(text):
@@ -35,7 +35,7 @@ def start(spark, tmp_path):
 
 @pytest.fixture
 def run(start):
-    """Return a function that runs a pipeline to the end of what is there, and gives its queries by their names."""
+    """Return a function that runs a pipeline over the existing data and returns its queries by name."""
 
     def run(text):
         queries = start(text)
@@ -47,7 +47,7 @@ def run(start):
     return run
 
 
-def test_events_that_are_late_count_within_the_watermark_and_not_behind_it(run, spark, written, tmp_path):
+def test_late_events_count_only_within_the_watermark(run, spark, written, tmp_path):
     pipeline = f"""
 name = "minutes"
 checkpoint = "{tmp_path}/checkpoint"
@@ -85,8 +85,8 @@ path = "{tmp_path}/minutes"
     assert dropped == 1
 
 
-def test_one_source_goes_into_a_database_a_recording_and_a_channel(run, spark, written, driver, tmp_path):
-    # Else Derby writes its log into the working directory.
+def test_one_source_feeds_a_database_a_recording_and_a_channel(run, spark, written, driver, tmp_path):
+    # By default Derby writes its log into the working directory.
     spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
     url = f"jdbc:derby:{tmp_path}/database;create=true"
     pipeline = f"""
@@ -125,7 +125,7 @@ options = {{ channel = "aeron:ipc", streamId = 9, aeronDir = "{driver.aeron_dir}
     received = []
 
     with connect(driver.aeron_dir) as aeron, aeron.add_subscription("aeron:ipc", 9) as subscription:
-        for payload in (b"first", b"second"):  # the second run goes on where the first has ended
+        for payload in (b"first", b"second"):  # the second run resumes after the first
             written.append(payload)
             run(pipeline)
         while subscription.poll(lambda buffer, header: received.append(bytes(buffer)), 10):

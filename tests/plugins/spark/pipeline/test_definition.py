@@ -44,7 +44,7 @@ def write(tmp_path):
     return write
 
 
-def test_a_file_says_sources_steps_and_sinks(write):
+def test_a_file_defines_sources_steps_and_sinks(write):
     pipeline = load_pipeline(write(WHOLE))
 
     assert pipeline.sources["log"].options == {"maxBytesPerTrigger": "1m", "failOnDataLoss": "false"}
@@ -88,7 +88,7 @@ def test_a_file_says_sources_steps_and_sinks(write):
         ("[[steps]]", "[[steps]", "must be TOML"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_said_with_its_place(write, old, new, message):
+def test_errors_in_a_file_are_reported_with_their_path(write, old, new, message):
     assert old in WHOLE
 
     with pytest.raises(ConfigurationError) as caught:
@@ -98,7 +98,7 @@ def test_what_is_wrong_in_a_file_is_said_with_its_place(write, old, new, message
     assert "pipeline.toml" in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(ConfigurationError, match=r"must be readable text: .*No such file"):
         load_pipeline(tmp_path / "none.toml")
 
@@ -108,7 +108,7 @@ def whole(written, tmp_path):
     return WHOLE.replace("ARCHIVE", str(written.store.folder)).replace("TABLES", str(tmp_path))
 
 
-def test_a_check_looks_at_archives_decoders_and_options(write, whole):
+def test_a_check_covers_archives_decoders_and_options(write, whole):
     assert check_pipeline(load_pipeline(write(whole))) == []
     assert check_pipeline(load_pipeline(write(WHOLE)))[0].startswith("source log: ")
     problems = check_pipeline(
@@ -118,7 +118,7 @@ def test_a_check_looks_at_archives_decoders_and_options(write, whole):
     assert problems[1].startswith("source log: no decoder 'xml'; installed: ")
 
 
-def test_a_check_finds_all_that_is_wrong_at_once(write, whole):
+def test_a_check_reports_all_errors_at_once(write, whole):
     broken = (
         whole.replace('name = "packages"', 'name = "a b"')
         .replace('trigger = "2 seconds"', 'trigger = "now"')
@@ -166,7 +166,7 @@ def test_a_live_source_needs_no_archive_yet_and_feeds_one_query(write, whole, tm
     assert problems[1].startswith("source log: live: must feed one query, not per_minute, copy: ")
 
 
-def test_what_a_server_sees_is_not_looked_for_here(write, whole):
+def test_folders_of_a_server_are_not_checked_locally(write, whole):
     elsewhere = WHOLE.replace("ARCHIVE", "/nowhere").replace("TABLES", "/dev/null")
     on_server = 'master = "sc://host"\n' + elsewhere
 
@@ -174,7 +174,7 @@ def test_what_a_server_sees_is_not_looked_for_here(write, whole):
     assert len(check_file(write(elsewhere))) == 3
 
 
-def test_delta_says_what_is_missing_and_how_to_have_it(write, whole):
+def test_missing_parts_of_delta_are_reported_with_a_remedy(write, whole):
     delta = whole.replace('format = "noop"', 'format = "delta"\npath = "d"')
     settings = """
 "spark.jars" = "delta-spark.jar", "spark.sql.extensions" = "io.delta.sql.DeltaSparkSessionExtension",

@@ -38,7 +38,7 @@ def aged(seconds):
     return lambda lag: StreamLag(lag.recording_id, lag.bytes, seconds if lag.bytes else 0.0)
 
 
-def test_a_batch_says_how_far_behind_it_is():
+def test_a_batch_has_its_lag():
     asked = []
 
     progress = BatchProgress.of(SPARK, lambda lag: asked.append(lag) or aged(1.5)(lag))
@@ -50,11 +50,11 @@ def test_a_batch_says_how_far_behind_it_is():
 
 
 @pytest.mark.parametrize("rate", ["NaN", float("inf"), None])
-def test_a_rate_that_is_none_is_zero(rate):
+def test_a_rate_that_is_not_a_number_counts_as_zero(rate):
     assert BatchProgress.of(SPARK | {"processedRowsPerSecond": rate}, aged(0.0)).rows_per_second == 0
 
 
-def test_where_the_query_has_no_rows_those_of_its_sources_count():
+def test_rows_of_sources_count_if_the_query_reports_none():
     sources = [{"numInputRows": 7, "processedRowsPerSecond": 70.0}, {"numInputRows": 3}]
     without = {key: value for key, value in SPARK.items() if not key.endswith(("Rows", "PerSecond"))}
 
@@ -63,13 +63,13 @@ def test_where_the_query_has_no_rows_those_of_its_sources_count():
     assert (progress.rows, progress.rows_per_second) == (10, 70.0)
 
 
-def test_a_batch_reads_back_from_the_log():
+def test_a_batch_can_be_parsed_from_the_log():
     progress = BatchProgress.of(SPARK, aged(1.0))
 
     assert BatchProgress.parse(progress.to_json()) == progress
 
 
-def test_streams_are_looked_up_once_for_each_batch(tmp_path):
+def test_streams_are_looked_up_once_per_batch(tmp_path):
     file = tmp_path / "pipeline.toml"
     file.write_text(
         'name = "copy"\ncheckpoint = "c"\n[sources.log]\narchive = "a"\n[[sinks]]\nfrom = "log"\npath = "p"\n'
@@ -86,7 +86,7 @@ def test_streams_are_looked_up_once_for_each_batch(tmp_path):
     assert (seen, len(asked)) == ([[7], [8], []], 2 * 3)
 
 
-def test_a_line_for_those_who_do_not_watch(capsys):
+def test_progress_is_a_line_without_a_terminal(capsys):
     with ProgressDisplay(Console(width=200)) as display:
         display.show(BatchProgress.of(SPARK, aged(2.0)))
 
@@ -96,7 +96,7 @@ def test_a_line_for_those_who_do_not_watch(capsys):
     assert display.rows == {"copy": 1000}
 
 
-def test_a_table_for_those_who_do(capsys):
+def test_progress_is_a_table_on_a_terminal(capsys):
     with ProgressDisplay(Console(width=120, force_terminal=True)) as display:
         display.show(BatchProgress.of(SPARK, aged(2.0)))
 
@@ -113,7 +113,7 @@ def test_a_table_for_those_who_do(capsys):
     ("count", "text"),
     [(0, "0 B"), (1023, "1,023 B"), (1536, "1.5 KiB"), (5 * 1024**3, "5.0 GiB"), (2**50, "1,024.0 TiB")],
 )
-def test_lengths_are_written_as_people_write_them(count, text):
+def test_lengths_have_readable_units(count, text):
     assert length(count) == text
 
 
@@ -133,7 +133,7 @@ def log(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".html", b"<!doctype html>")]
 )
-def test_a_progress_log_becomes_a_picture(log, tmp_path, suffix, begin):
+def test_a_progress_log_can_be_plotted(log, tmp_path, suffix, begin):
     pytest.importorskip("matplotlib")
     target = tmp_path / f"out{suffix}"
 
@@ -142,7 +142,7 @@ def test_a_progress_log_becomes_a_picture(log, tmp_path, suffix, begin):
     assert target.read_bytes().startswith(begin)
 
 
-def test_what_is_no_progress_log_is_said(tmp_path, log):
+def test_a_malformed_progress_log_is_refused(tmp_path, log):
     with log.open("a") as file:
         file.write(json.dumps({"colour": "red"}) + "\n")
 
@@ -153,7 +153,7 @@ def test_what_is_no_progress_log_is_said(tmp_path, log):
         read_log(tmp_path / "empty")
 
 
-def test_a_picture_of_an_unknown_kind_is_refused(log, tmp_path):
+def test_a_picture_of_an_unknown_format_is_refused(log, tmp_path):
     pytest.importorskip("matplotlib")
 
     with pytest.raises(ConfigurationError, match=r"out\.gif: must end with \.png, \.svg or \.html"):

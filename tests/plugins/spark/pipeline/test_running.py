@@ -9,7 +9,9 @@ import sys
 import pytest
 from pyarrow import parquet
 from pyspark_aeron.pipeline.definition import load_pipeline
-from pyspark_aeron.pipeline.running import PipelineError, PipelineRun
+from pyspark_aeron.pipeline.running import PipelineRun
+
+from aeron_core.errors import PipelineError
 
 PIPELINE = """
 name = "packages"
@@ -75,9 +77,9 @@ def test_a_pipeline_reads_filters_and_writes_and_goes_on_the_next_time(pipeline,
     code, out, err = run("run", file, "--progress-log", tmp_path / "progress.log")
     assert code == 0, err
     assert "errors: 1 rows" in err
-    assert "|error: disk|" in out  # of the new query, which begins with what is there
+    assert "|error: disk|" in out  # of the new query, which begins with the existing data
 
-    # Read as Spark does: what a run leaves that was killed is hidden by its log alone.
+    # Read with Spark: only its log hides the files of a killed run.
     files = json.loads("[" + ",".join(_written_files(tmp_path)) + "]")
     rows = [
         row for file in files for row in parquet.read_table(file["path"].removeprefix("file://")).to_pylist()
@@ -106,11 +108,11 @@ def test_a_signal_ends_a_pipeline_cleanly(pipeline, written, number):
 
 @pytest.fixture
 def failure(spark, monkeypatch):
-    """Return a function that gives what a pipeline says that fails, in the session of the tests, which stays."""
+    """Return a function that returns the error of a failing pipeline in the session of the tests."""
 
     def run(file):
         monkeypatch.setattr(type(spark), "stop", lambda session: None)
-        # Without settings of its own, which would stay, too.
+        # Without settings, which would remain in the session.
         loaded = load_pipeline(file).model_copy(update={"settings": {}})
         with pytest.raises(PipelineError) as caught:
             PipelineRun(loaded).run(lambda seconds: False, lambda progress: None)
@@ -119,7 +121,7 @@ def failure(spark, monkeypatch):
     return run
 
 
-def test_a_query_that_fails_ends_the_pipeline_with_its_reason(failure, pipeline, written):
+def test_a_failed_query_ends_the_pipeline_with_its_error(failure, pipeline, written):
     written.append(b"a" * 100)
     with (written.folder / "0-0.rec").open("r+b") as file:
         file.truncate(40)
@@ -130,7 +132,7 @@ def test_a_query_that_fails_ends_the_pipeline_with_its_reason(failure, pipeline,
     assert "ends at position 40: must go on to 160" in message
 
 
-def test_sql_that_is_wrong_is_said(failure, pipeline, written):
+def test_invalid_sql_is_reported(failure, pipeline, written):
     message = failure(pipeline(text="txt"))
 
     assert message.startswith("pipeline packages: ")

@@ -1,4 +1,4 @@
-"""Does through a Spark Connect server what a session does: `connecting.py URL ARCHIVE OUT`; prints what came of it."""
+"""Uses all features through a Spark Connect server: `connecting.py URL ARCHIVE OUT`; prints the results."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ TIMEOUT_S = 120
 
 
 def stream(spark, format_, columns, out, **options):
-    """Run a query into `out`, to the end of what is there."""
+    """Run a query over the existing data into `out`."""
     rows = spark.readStream.format("aeron").options(**options).load(archive)
     started = (
         decode(rows, "utf8")
@@ -40,7 +40,7 @@ heard, is_told = [], threading.Event()
 
 
 def hear(lag):
-    """Take note of what a listener is told."""
+    """Record the calls of a listener."""
     heard.append([lag.query, lag.bytes, lag.streams[0].channel])
     if lag.query == "table" and not lag.bytes:
         is_told.set()

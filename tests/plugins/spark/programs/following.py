@@ -1,6 +1,6 @@
 """Copies an archive as it grows, into Parquet and into an archive: `following.py MASTER ARCHIVE OUT BYTES`.
 
-BYTES are those of a batch. Ends behind what is there once there is a file OUT/stop.
+BYTES is the maximum of a batch. Stops after the existing data once the file OUT/stop exists.
 """
 
 import sys
@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark_aeron.session import session
 
 master, archive, out, most = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
-# Warnings tell of tasks that were lost.
+# Warnings would report the lost tasks.
 settings = {"spark.log.level": "WARN", "spark.deploy.maxExecutorRetries": "-1"}
 spark = session(master, settings=settings)
 stream = spark.readStream.format("aeron").option("maxBytesPerTrigger", most).option("minPartitions", "2")
@@ -26,10 +26,10 @@ queries = {sink: start(sink) for sink in ("parquet", "aeron")}
 while not (out / "stop").exists():
     for sink, query in queries.items():
         try:
-            query.awaitTermination(0.05)  # raises what has ended it
+            query.awaitTermination(0.05)  # raises the error that ended it
         except StreamingQueryException as error:
-            # Spark waits ten seconds for a process to begin, which a busy machine may need: it is begun again, as
-            # anybody would.
+            # Spark waits ten seconds for a process to start, which can be too short on a busy machine: restart the
+            # query, as a user would.
             if "failed to connect back" not in str(error):
                 raise
             queries[sink] = start(sink)

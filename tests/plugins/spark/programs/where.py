@@ -1,4 +1,4 @@
-"""Prints the rows of an archive, and in which processes they were read: `where.py MASTER ARCHIVE`."""
+"""Prints the rows of an archive, and the processes that read them: `where.py MASTER ARCHIVE`."""
 
 import json
 import os
@@ -8,9 +8,9 @@ from pyspark_aeron.session import session
 
 
 def processes(rows):
-    """Return this process, what it was started by, and how many rows it has seen."""
+    """Return the ids of this process and of the one that started it, and the number of rows."""
     count = sum(1 for _ in rows)
-    parent = os.getppid()  # the daemon, which the executor has started
+    parent = os.getppid()  # the daemon, started by the executor
     with open(f"/proc/{parent}/stat", encoding="ascii") as file:
         executor = int(file.read().rpartition(") ")[2].split()[1])
     with open(f"/proc/{executor}/cmdline", encoding="utf-8", errors="replace") as file:

@@ -1,4 +1,4 @@
-"""A pipeline that reads a live channel into Parquet, and what it has written so far."""
+"""A pipeline that reads a live channel into Parquet, and its output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ path = "{folder}/texts"
 
 
 class LivePipeline:
-    """The file of a pipeline in `folder`; `sql` makes the column `text` of the source `live`."""
+    """A pipeline file in `folder`; `sql` computes the column `text` from the source `live`."""
 
     def __init__(self, folder, channel, aeron_dir, sql, more=""):
         self.path = folder / "pipeline.toml"
@@ -42,16 +42,16 @@ class LivePipeline:
         self._folder = folder
 
     def texts(self):
-        """Return what has been written so far."""
+        """Return the rows written so far."""
         found = []
         for file in (self._folder / "texts").glob("*.parquet"):
-            # One that is still being written has no end that says what is in it.
+            # A file that is still being written has no footer yet.
             with contextlib.suppress(ArrowInvalid):
                 found += parquet.read_table(file).column("text").to_pylist()
         return found
 
     def await_texts(self, expected):
-        """Wait until each of `expected` has been written, once."""
+        """Wait until each of `expected` is written exactly once."""
         deadline_s = time.monotonic() + TIMEOUT_S
         while (found := sorted(self.texts())) != sorted(expected):
             assert time.monotonic() < deadline_s, f"{len(found)} texts, the last {found[-1:]}"

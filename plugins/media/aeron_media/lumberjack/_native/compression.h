@@ -1,7 +1,7 @@
-/* Streams of RFC 1950 by whichever library setup.py has found: ISA-L, else zlib.
+/* zlib streams (RFC 1950) with the library that setup.py found: ISA-L, else zlib.
  *
- * A stream lives in one block of memory that the caller provides, and allocates nothing else: its users keep blocks
- * and hand them round. Lengths go in as what there is and come out as what was used.
+ * A stream lives in one block of memory that the caller provides and allocates nothing else, so that callers can
+ * reuse blocks. Length arguments are in-out: bytes available on entry, bytes used on return.
  */
 #ifndef AERON_LUMBERJACK_COMPRESSION_H
 #define AERON_LUMBERJACK_COMPRESSION_H
@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* All streams return one of these; what is negative cannot go on. */
+/* Results of all functions; a stream with a negative result cannot continue. */
 enum { LJ_MORE = 0, LJ_FINISHED = 1, LJ_BROKEN = -2 };
 
-/* Of one call: both libraries count in 32 bits. */
+/* Maximum of one call: both libraries use 32-bit lengths. */
 #define LJ_MAX_LENGTH (1 << 30)
 
 static inline uint32_t lj_bounded(int64_t length)
@@ -21,7 +21,7 @@ static inline uint32_t lj_bounded(int64_t length)
     return (uint32_t)(length < LJ_MAX_LENGTH ? length : LJ_MAX_LENGTH);
 }
 
-/* With a fault ISA-L's own counts may lie outside of what it was given: nothing was used, and nothing came out. */
+/* After an error ISA-L's counts can exceed the buffers: report that nothing was used and nothing produced. */
 static inline int lj_broken(int64_t *in_length, int64_t *out_length)
 {
     *in_length = 0;
@@ -64,14 +64,14 @@ static inline int lj_inflate(void *memory, const uint8_t *in, int64_t *in_length
     *out_length = (int64_t)room - state->avail_out;
     if (state->block_state != ISAL_BLOCK_FINISH)
         return LJ_MORE;
-    /* Whole bytes that it has read ahead lie behind the stream, as far as they are of this call. */
+    /* ISA-L reads ahead: return the whole bytes after the end of the stream, as far as this call provided them. */
     int64_t unread = state->read_in_length / 8;
     *in_length -= unread < *in_length ? unread : *in_length;
     return LJ_FINISHED;
 }
 
-/* Its level 3 is not used: it packs events no better than 2, takes three times as long, and looks at memory that it
- * has not written. */
+/* ISA-L's level 3 is not used: it compresses events no better than level 2, takes three times as long, and reads
+ * uninitialised memory. */
 static const uint32_t lj_isal_levels[10] = {0, 0, 1, 1, 2, 2, 2, 2, 2, 2};
 static const uint32_t lj_isal_work_lengths[3] = {ISAL_DEF_LVL0_DEFAULT, ISAL_DEF_LVL1_DEFAULT, ISAL_DEF_LVL2_DEFAULT};
 
@@ -118,7 +118,7 @@ static inline int lj_deflate(
 
 #define LJ_LIBRARY "zlib"
 
-/* A stream, and what it allocates: taken one behind the other from the memory that follows, never given back. */
+/* A stream and a bump allocator over the memory that follows it; nothing is freed before the block is. */
 struct lj_zlib {
     z_stream stream;
     int64_t used;
@@ -154,7 +154,7 @@ static inline z_stream *lj_zlib_open(void *memory, int64_t length)
     return &zlib->stream;
 }
 
-/* A window of 32 KiB and tables: zlib takes 40 KiB, its successors a little more. */
+/* A window of 32 KiB and tables: zlib needs 40 KiB, zlib-ng and other successors a little more. */
 static inline int64_t lj_inflate_state_length(void)
 {
     return 64 * 1024;
@@ -175,7 +175,7 @@ static inline int lj_inflate(void *memory, const uint8_t *in, int64_t *in_length
     stream->next_out = out;
     stream->avail_out = room;
     int result = inflate(stream, Z_SYNC_FLUSH);
-    /* A "buffer error" is no error: there was nothing to do. */
+    /* Z_BUF_ERROR is not an error: no progress was possible. */
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
         return lj_broken(in_length, out_length);
     *in_length = (int64_t)given - stream->avail_in;
@@ -183,7 +183,7 @@ static inline int lj_inflate(void *memory, const uint8_t *in, int64_t *in_length
     return result == Z_STREAM_END ? LJ_FINISHED : LJ_MORE;
 }
 
-/* A window of 32 KiB twice, hash chains and pending output: zlib takes 264 KiB, its successors more. */
+/* Two windows of 32 KiB, hash chains and pending output: zlib needs 264 KiB, its successors more. */
 static inline int64_t lj_deflate_state_length(int level)
 {
     (void)level;

@@ -6,11 +6,11 @@ from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 
 # What `deflate` returns.
 cpdef enum:
-    DEFLATE_DONE = 1         # all input is used, and after the last of it the stream has ended
-    DEFLATE_NO_ROOM = 0      # the queue cannot grow
-    DEFLATE_BROKEN = -2      # never seen
+    DEFLATE_DONE = 1         # all input is consumed; with `is_last` the stream is complete
+    DEFLATE_NO_ROOM = 0      # the queue cannot grow: the budget is exhausted
+    DEFLATE_BROKEN = -2      # reported by the library; never observed
 
-# How much a writer collects before it is deflated.
+# Bytes that a writer collects before it deflates them.
 cpdef enum:
     STAGED_LENGTH = 32768
 

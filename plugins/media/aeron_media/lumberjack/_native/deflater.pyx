@@ -1,7 +1,7 @@
-"""Deflates streams of zlib's format (RFC 1950), a piece at a time, with ISA-L or zlib.
+"""Compression to the zlib format (RFC 1950), piece by piece, with ISA-L or zlib.
 
-What the levels 1 to 9 mean depends on the library; any zlib reads what comes out. The state of a stream is memory of
-a budget, and is kept for the next stream until `close`: it is too long to be asked for with each.
+The meaning of levels 1 to 9 depends on the library; any zlib can decompress the output. The state of a stream is
+allocated from a memory budget and kept for the next stream until `close`: it is too large to allocate per stream.
 """
 
 cimport cython
@@ -15,13 +15,13 @@ cdef extern from "compression.h" nogil:
 cdef enum:
     STREAM_MORE = 0
     STREAM_FINISHED = 1
-    # Room that is made when there is none: what 16 KiB of events deflate to at most, nearly always.
+    # Output space to reserve when the queue is full: 16 KiB of events nearly always deflate to less.
     ROOM_LENGTH = 4096
 
 
 @cython.final
 cdef class Deflater:
-    """One stream after the other."""
+    """Deflates one stream at a time; the object is reused."""
 
     def __cinit__(self, int32_t level, MemoryBudget budget not None):
         if not 1 <= level <= 9:
@@ -35,7 +35,7 @@ cdef class Deflater:
             self._budget.give(self._state, self._state_length)
 
     cdef int32_t start(self) noexcept nogil:
-        # Begin a stream, whatever came of the one before; return 1, or 0 where the budget is spent.
+        # Begin a stream and drop an unfinished one; return 1, or 0 if the budget is exhausted.
         if self._state == NULL:
             self._state = self._budget.take(self._state_length)
             if self._state == NULL:
@@ -66,7 +66,7 @@ cdef class Deflater:
                 return DEFLATE_DONE
 
     cpdef int32_t close(self) noexcept nogil:
-        # Give the memory back; what was begun is lost.
+        # Free the state and drop an unfinished stream.
         if self._state == NULL:
             return 0
         self._budget.give(self._state, self._state_length)

@@ -1,1 +1,1 @@
-"""Why a connection cannot go on; see `faults.pxd`, and `fault_texts` for the words."""
+"""Faults of a connection; see `faults.pxd`, and `fault_texts` for the messages."""

@@ -6,11 +6,11 @@ from aeron_media._native.byte_queue cimport ByteQueue, MemoryBudget
 
 # What `inflate` returns.
 cpdef enum:
-    INFLATE_MORE = 0         # it wants more input, or more room
-    INFLATE_FINISHED = 1     # the end of the stream, whose check sum is right
-    INFLATE_BROKEN = -2      # no stream of RFC 1950
+    INFLATE_MORE = 0         # needs more input or more output space
+    INFLATE_FINISHED = 1     # end of the stream, with a correct check sum
+    INFLATE_BROKEN = -2      # not a stream of RFC 1950
 
-# Of a reader: how much is inflated ahead, and how much may come out before the ratio counts.
+# Bytes to inflate ahead of the parser, and output of a C frame above which the ratio is checked.
 cpdef enum:
     PIECE_LENGTH = 65536
     RATIO_FREE_LENGTH = 1048576
@@ -21,8 +21,8 @@ cdef class Inflater:
     cdef MemoryBudget _budget
     cdef void *_state               # NULL between streams
     cdef int64_t _state_length
-    cdef readonly int64_t used      # bytes of input that the last call has used
-    cdef readonly int64_t made      # bytes of output that the last call has made
+    cdef readonly int64_t used      # bytes of input that the last call consumed
+    cdef readonly int64_t made      # bytes of output that the last call produced
 
     cdef inline bint is_open(self) noexcept nogil:
         return self._state != NULL

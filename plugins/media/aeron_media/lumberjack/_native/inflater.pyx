@@ -1,7 +1,7 @@
-"""Inflates streams of zlib's format (RFC 1950), a piece at a time, with ISA-L or zlib.
+"""Decompression of the zlib format (RFC 1950), piece by piece, with ISA-L or zlib.
 
-Not here: how much may come out. A stream's state is memory of a budget, lent from `open` to `close`: an inflater
-between two streams holds nothing.
+Not here: limits of the output. The state of a stream is allocated from a memory budget between `open` and `close`:
+an inflater without an open stream holds no memory.
 """
 
 cimport cython
@@ -13,13 +13,13 @@ cdef extern from "compression.h" nogil:
     int lj_inflate_start(void *memory)
     int lj_inflate(void *memory, const uint8_t *source, int64_t *length, uint8_t *into, int64_t *room)
 
-#: The library that this was built with.
+#: Name of the library that this module was built with.
 LIBRARY = LJ_LIBRARY.decode("ascii")
 
 
 @cython.final
 cdef class Inflater:
-    """One stream after the other."""
+    """Inflates one stream at a time; the object is reused."""
 
     def __cinit__(self, MemoryBudget budget not None):
         self._budget = budget
@@ -30,7 +30,7 @@ cdef class Inflater:
             self._budget.give(self._state, self._state_length)
 
     cdef int32_t open(self) noexcept nogil:
-        # Return 1, or 0 where the budget is spent.
+        # Begin a stream; return 1, or 0 if the budget is exhausted.
         if self._state == NULL:
             self._state = self._budget.take(self._state_length)
             if self._state == NULL:
@@ -43,7 +43,7 @@ cdef class Inflater:
     cdef int32_t inflate(
         self, AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into, int64_t max_made
     ) except -1 nogil:
-        # Use `length` bytes of `source`, fill the room that was reserved in `into`.
+        # Read up to `length` bytes of `source` and append to the space that is reserved in `into`.
         cdef int result
         source.check(offset, length)
         self.used = length

@@ -3,10 +3,10 @@ from libc.stdint cimport int64_t, uint8_t
 from aeron_core._native.buffer cimport AtomicBuffer
 from aeron_media._native.byte_queue cimport ByteQueue
 
-# The length of bytes as a JSON string, without its quotes.
+# Return the length of the bytes as a JSON string without quotes.
 cdef int64_t text_length(AtomicBuffer source, int64_t offset, int64_t length) except -1 nogil
 
-# Append them to a queue in which that room was reserved; return the length of the queue.
+# Append them to a queue in which that length is reserved; return the length of the queue.
 cdef int64_t write_text(AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into) except -1 nogil
 
 cpdef int64_t append_json_text(AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into) except -1 nogil

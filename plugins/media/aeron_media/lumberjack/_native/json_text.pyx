@@ -1,7 +1,7 @@
-"""Writes bytes as the inside of a JSON string: RFC 8259, section 7.
+"""Bytes as the content of a JSON string: RFC 8259, section 7.
 
-What is UTF-8 stays as it is but for quotes, backslashes and control characters; each maximal part of bytes that is
-not UTF-8 becomes U+FFFD, as Unicode 15, section 3.9, and Python's `errors="replace"` have it.
+UTF-8 is copied except for quotes, backslashes and control characters, which are escaped; each maximal invalid
+subsequence becomes U+FFFD, as in Unicode 15, section 3.9, and Python's `errors="replace"`.
 """
 
 from libc.string cimport memcpy
@@ -14,9 +14,9 @@ cdef enum:
     BACKSLASH = 0x5C
     FIRST_OF_MANY = 0x80
 
-# By byte: how long it is as JSON, 0 from 0x80 on.
+# Length of each byte as JSON; 0 from 0x80 on.
 cdef uint8_t[256] LENGTHS
-# By byte: what follows the backslash of a short escape, or 0.
+# Character after the backslash of a short escape, or 0.
 cdef uint8_t[256] SHORT_ESCAPES
 
 
@@ -40,7 +40,7 @@ cdef void fill_tables() noexcept nogil:
 fill_tables()
 
 
-# Return the length of the character of several bytes, or that of the part that is none, negative.
+# Return the length of a multi-byte character, or the negated length of an invalid subsequence.
 cdef inline int64_t character_length(const uint8_t *source, int64_t left) noexcept nogil:
     cdef uint8_t first = source[0]
     cdef uint8_t low = 0x80
@@ -99,7 +99,7 @@ cdef int64_t write_text(AtomicBuffer source, int64_t offset, int64_t length, Byt
 cdef void write(const uint8_t *source, int64_t length, ByteQueue into) noexcept nogil:
     cdef uint8_t *out = into.end()
     cdef int64_t at = 0
-    cdef int64_t run = 0        # where the bytes begin that go on as they are
+    cdef int64_t run = 0        # start of the bytes that can be copied unchanged
     cdef int64_t step
     cdef uint8_t value
     while at < length:
@@ -140,7 +140,7 @@ cdef inline uint8_t *write_escape(uint8_t *out, uint8_t value) noexcept nogil:
 
 
 cpdef int64_t append_json_text(AtomicBuffer source, int64_t offset, int64_t length, ByteQueue into) except -1 nogil:
-    """Append the inside of a JSON string; return whether the queue had room for it."""
+    """Append the content of a JSON string; return whether the queue had space for it."""
     if not into.reserve(text_length(source, offset, length)):
         return 0
     write_text(source, offset, length, into)

@@ -1,10 +1,10 @@
-# The frames of Lumberjack; offsets are in bytes from the version, all numbers are big-endian and unsigned.
+# Lumberjack frames: offsets in bytes from the version byte, numbers big-endian and unsigned.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from aeron_core._native.buffer cimport AtomicBuffer
 
-# Header of every frame, and the frames W and A whole
+# Header of every frame; W and A consist of it alone
 cpdef enum:
     VERSION_1 = 0x31
     VERSION_2 = 0x32
@@ -29,7 +29,7 @@ cpdef enum:
     PAIRS_OFFSET = 10
     STRING_LENGTH_LENGTH = 4
 
-# What our writers wrap a message in that is no JSON object: {"message":" and "}
+# Wrapping of a message that is not a JSON object: {"message":" and "}
 cpdef enum:
     WRAPPING_LENGTH = 14
     WRAPPING_END_LENGTH = 2
@@ -44,7 +44,7 @@ cdef inline void write_u32(uint8_t *at, int64_t value) noexcept nogil:
     at[2] = <uint8_t>(value >> 8)
     at[3] = <uint8_t>value
 
-# 32 bits are never as low as the value that an exception is told by.
+# Never returns -1, which signals an exception: the value has 32 unsigned bits.
 cdef inline int64_t get_u32(AtomicBuffer buffer, int64_t offset) except? -1 nogil:
     return read_u32(buffer.at(offset, 4))
 
@@ -53,6 +53,6 @@ cdef inline int32_t put_u32(AtomicBuffer buffer, int64_t offset, int64_t value) 
     write_u32(buffer.at(offset, 4), value)
     return 0
 
-# White space of JSON: RFC 8259, section 2.
+# JSON white space: RFC 8259, section 2.
 cdef inline bint is_blank(uint8_t value) noexcept nogil:
     return value == 0x20 or value == 0x0A or value == 0x0D or value == 0x09

@@ -1,7 +1,7 @@
-"""A writer that numbers its events and sends them again until they are acknowledged: `writer.py PORT FIRST LAST`.
+"""A writer that numbers its events and resends them until they are acknowledged: `writer.py PORT FIRST LAST`.
 
 Prints `sent FIRST LAST` before each window that it sends, and `acked FIRST LAST` after its acknowledgement. It is plain
-Python, so that what is tested has no part in it.
+Python, independent of the code under test.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def frames(first: int, last: int) -> bytes:
 
 
 def deliver(connection: socket.socket, first: int, last: int) -> None:
-    """Send a window and wait for its acknowledgement; OSError where the connection ends before."""
+    """Send a window and wait for its acknowledgement; raises OSError if the connection ends before."""
     print("sent", first, last, ".", flush=True)
     connection.sendall(frames(first, last))
     while True:
@@ -52,8 +52,8 @@ def deliver(connection: socket.socket, first: int, last: int) -> None:
 
 
 def main(port: int, first: int, end: int) -> None:
-    """Deliver all events, over as many connections as it takes."""
-    # Who was killed before may have left half a line, without the full stop that ends a whole one.
+    """Deliver all events, over as many connections as necessary."""
+    # A killed predecessor can have left half a line; a full stop marks the end of a complete one.
     print(flush=True)
     while first <= end:
         try:

@@ -1,4 +1,4 @@
-"""Certificates, made anew for each run."""
+"""Certificates, created for each run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PASSPHRASE = b"open sesame"
 
 
 def make_certificates(directory: Path) -> SimpleNamespace:
-    """Return files of an authority, of a server and a client that it knows, and of another authority."""
+    """Return files of an authority, a server and a client certified by it, and another authority."""
 
     def write(name, *blobs):
         path = directory / name
@@ -29,7 +29,7 @@ def make_certificates(directory: Path) -> SimpleNamespace:
         )
 
     server = issue("server", authority, "127.0.0.1", "localhost")
-    # The key of the server, which PASSPHRASE opens.
+    # The key of the server, encrypted with PASSPHRASE.
     locked = directory / "locked.key"
     locked.write_bytes(
         serialization.load_pem_private_key(Path(server[1]).read_bytes(), None).private_bytes(

@@ -1,4 +1,4 @@
-"""The frames of Lumberjack written and read the simplest way: what the compiled codec is compared with."""
+"""A minimal codec of Lumberjack frames, with which the compiled codec is compared."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def json_object(pairs: list[Pair]) -> bytes:
 
 
 def read(data: bytes) -> list[Call]:
-    """Return what a sink is told, in its order."""
+    """Return the expected calls of a sink, in order."""
     calls: list[Call] = []
     at = 0
     while at < len(data):

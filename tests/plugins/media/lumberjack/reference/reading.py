@@ -1,4 +1,4 @@
-"""A driver that listens, with subscribers, and writers that a test plays, on a simulated network."""
+"""A listening driver with subscribers, and writers played by a test, on a simulated network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GONE = b"(connection closed)"
 
 
 class Reading(Simulation):
-    """A driver with subscribers, and the writers that a test wants."""
+    """A driver with subscribers, and writers created by a test."""
 
     def __init__(self, directory, keys="", stream_ids=(7,)):
         super().__init__(directory)
@@ -50,7 +50,7 @@ class Reading(Simulation):
         )
 
     def run(self, duration_ns=300 * MS):
-        # Long waits are for deadlines, which need no fine steps.
+        # Long waits are for deadlines, for which large steps suffice.
         self.idle_step_ns = 1 * MS if duration_ns <= 1 * S else 20 * MS
         self.run_for(duration_ns, self.poll)
 
@@ -64,7 +64,7 @@ class Reading(Simulation):
         return [record.text for record in self.driver.errors()]
 
     def say(self, writer, data, duration_ns=300 * MS):
-        """Send, and return what is answered, with GONE at the end where the connection is given up."""
+        """Send, and return the answers, followed by GONE if the connection was closed."""
         while data:
             data = data[writer.send(data) :]
             self.run(10 * MS)

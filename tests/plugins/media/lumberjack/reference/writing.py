@@ -1,4 +1,4 @@
-"""A driver that sends, and readers that a test plays, on a simulated network and a manual clock."""
+"""A sending driver, and readers played by a test, on a simulated network and a manual clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHANNEL = "aeron:lumberjack?endpoint=127.0.0.1:5044"
 
 
 class Writing(Simulation):
-    """A driver with a publication, and the reader that it finds."""
+    """A driver with a publication, and its reader."""
 
     def __init__(self, directory, keys="", *, listens=True, is_exclusive=True):
         super().__init__(directory)
@@ -27,11 +27,11 @@ class Writing(Simulation):
         self.reader = None
 
     def accept(self):
-        """Take the connection that the driver has made."""
+        """Accept the connection of the driver."""
         while (accepted := self.listener.accept()) is None:
             self.step()
         self.reader = accepted[0]
-        # What the network can hold on the way is no concern here.
+        # Large buffers: the capacity of the network is not tested here.
         self.reader.capacity = 1 << 24
         self.run_until(lambda: self.publication.is_connected)
 
@@ -40,7 +40,7 @@ class Writing(Simulation):
             self.run_until(lambda payload=payload: self.publication.offer(payload) >= 0)
 
     def offer_apart(self, *payloads):
-        """Offer each when the one before has left, as long as windows may leave."""
+        """Offer each message after the previous one is sent, while windows can be sent."""
         for payload in payloads:
             self.offer(payload)
             self.run()
@@ -50,7 +50,7 @@ class Writing(Simulation):
         self.run_for(duration_ns)
 
     def heard(self, duration_ns=20 * MS):
-        """Return the windows that have come: lists of (sequence, payload)."""
+        """Return the received windows: lists of (sequence, payload)."""
         self.run(duration_ns)
         return windows(self.reader.received())
 

@@ -1,0 +1,1 @@
+"""Reasons why a connection ended; see `end_reasons.pxd`."""

@@ -1,1 +1,0 @@
-"""The life of a connection; see `ends.pxd`."""

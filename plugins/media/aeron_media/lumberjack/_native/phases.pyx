@@ -1,0 +1,1 @@
+"""Phases of a connection; see `phases.pxd`."""

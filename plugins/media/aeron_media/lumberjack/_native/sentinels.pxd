@@ -1,0 +1,17 @@
+# Special values in the place of an owner, an index or a length. All differ from one another, from `faults` and from
+# `end_reasons`; none is -1, with which a C function reports an exception.
+
+# Owner of a part of a log, where connections are numbered from 0
+cpdef enum:
+    DONE = -60              # acknowledged, or never to be sent
+    LOST = -61              # to be sent again
+
+# Index of such a part
+cpdef enum:
+    NOWHERE = -62           # no part matches
+
+# Bytes of the log that a message takes
+cpdef enum:
+    UNFINISHED_MESSAGE = 0  # no complete message at this position
+    WINDOW_FULL = -63       # the message belongs into the next window
+    OUT_OF_MEMORY = -64     # the window could not be encoded and is lost

@@ -1,0 +1,1 @@
+"""Special values of owners, indexes and lengths; see `sentinels.pxd`."""

@@ -1,0 +1,35 @@
+"""Parameters of the window encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from aeron_core._native import wire
+
+_MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class EncoderParams:
+    """Lengths are bytes of uncompressed J frames; a parameter of the channel URI sets each.
+
+    `compression` is 0 for plain frames, else a level up to 9; 3 is the default of most writers. A window is finished
+    before `max_window_length` unless a single event is longer: 8 MiB keep a C frame below the limit of 16 MiB that
+    careful readers apply.
+    """
+
+    compression: int = 3
+    is_wrapping: bool = False
+    max_window_length: int = 8 * _MIB
+    max_event_length: int = wire.MAX_MESSAGE_LENGTH
+
+    def __post_init__(self) -> None:
+        for name, lowest, highest in (
+            ("compression", 0, 9),
+            ("max_window_length", 1, 1 << 30),
+            ("max_event_length", 2, 1 << 30),
+        ):
+            value = getattr(self, name)
+            if not lowest <= value <= highest:
+                raise ValueError(f"{name}={value}: must be from {lowest} to {highest}")

@@ -1,0 +1,122 @@
+"""A C frame while it is read: compressed bytes in as they arrive, whole frames out of a short queue.
+
+Not here: the meaning of the inflated frames. Invariants: at most one piece is inflated ahead of the parser, and the
+memory of a C frame is freed at its end.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
+from aeron_media.lumberjack._native import faults, inflater
+from aeron_media.lumberjack._native.inflater import Inflater
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
+
+
+class Envelope:
+    """Inflates one C frame at a time; `left` is -1 between frames."""
+
+    def __init__(self, limits: FrameLimits, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self._max_inflated_length = limits.max_inflated_length
+        self._max_ratio = limits.max_ratio
+        self._inflater = Inflater(budget)
+        # The longest frame and the length field after it, or one piece.
+        self.queue = ByteQueue(budget, max(limits.max_frame_length + 16, inflater.PIECE_LENGTH))
+        self.left = -1
+        self.total_in = 0
+        self.total_out = 0
+        self.made = 0
+        self.is_finished = False
+        self.is_starved = False
+        self.fault = faults.NO_FAULT
+        self.fault_value = 0
+        self.fault_limit = 0
+
+    def begin(self, length: int) -> int:
+        """Begin a frame of `length` compressed bytes; return whether memory for it is available."""
+        if not self._inflater.open():
+            self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+            return 0
+        self.left = length
+        # An empty C frame contains no frames.
+        self.is_finished = length == 0
+        return 1
+
+    def inflate(self, buffer: AtomicBuffer, offset: int, available: int, wanted: int, outermost: int) -> int:
+        """Inflate a piece from `available` bytes at `offset`; return how many of them were used.
+
+        The queue grows towards a frame of `wanted` bytes only as data arrives. `outermost` is the number of bytes
+        of the outermost C frame used so far, 0 if this is the outermost one.
+        """
+        available = min(available, self.left)
+        self.made = 0
+        self.is_starved = False
+        if not self._make_room(wanted):
+            return 0
+        result = self._inflater.inflate(
+            buffer, offset, available, self.queue, self._max_inflated_length - self.total_out + 1
+        )
+        self.made = self._inflater.made
+        self.left -= self._inflater.used
+        self.total_in += self._inflater.used
+        self.total_out += self.made
+        self.is_finished = result == inflater.INFLATE_FINISHED
+        is_stuck = result == inflater.INFLATE_MORE and self._inflater.used == 0 and self.made == 0
+        self.is_starved = is_stuck and self.left > 0
+        if self.is_starved:
+            # Many writers can pause within a frame at the same time: hold no memory meanwhile.
+            self.queue.release()
+        if result == inflater.INFLATE_BROKEN:
+            self._blame(faults.BROKEN_COMPRESSION, self.total_in, 0)
+        elif is_stuck and self.left == 0:
+            self._blame(faults.CUT_COMPRESSION, self.total_in, 0)
+        elif self.total_out > self._max_inflated_length:
+            self._blame(faults.INFLATED_TOO_LONG, self.total_out, self._max_inflated_length)
+        elif self.total_out > inflater.RATIO_FREE_LENGTH:
+            outermost = max(outermost if outermost > 0 else self.total_in, 1)
+            if self.total_out > outermost * self._max_ratio:
+                self._blame(faults.RATIO_TOO_HIGH, self.total_out // outermost, self._max_ratio)
+        return self._inflater.used
+
+    def _make_room(self, wanted: int) -> int:
+        length = inflater.PIECE_LENGTH - self.queue.size
+        if length <= 0:
+            length = min(self.queue.size, wanted - self.queue.size)
+        if self.queue.reserve(length):
+            return 1
+        self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+        return 0
+
+    def skip(self, available: int) -> int:
+        """Free the zlib stream and skip the bytes after it; return their number."""
+        self._inflater.close()
+        self.queue.release()
+        skipped = min(available, self.left)
+        self.left -= skipped
+        return skipped
+
+    def end(self) -> int:
+        """End the frame after all of its bytes were used; return 1."""
+        self.left = -1
+        return 1
+
+    def reset(self) -> int:
+        """Drop the frame and its fault; return 1."""
+        self._inflater.close()
+        self.queue.consume(self.queue.size)
+        self.queue.release()
+        self.total_in = 0
+        self.total_out = 0
+        self.made = 0
+        self.is_finished = False
+        self.is_starved = False
+        self.fault = faults.NO_FAULT
+        return self.end()
+
+    def _blame(self, fault: int, value: int, limit: int) -> int:
+        if self.fault == faults.NO_FAULT:
+            self.fault = fault
+            self.fault_value = value
+            self.fault_limit = limit
+        return fault

@@ -1,0 +1,119 @@
+"""The D frame of version 1: pairs of strings that become one JSON object.
+
+Not here: the sequence number. Each byte is scanned once however often the frame is split, and the text is built once
+however often it is offered. Order and duplicates of keys are preserved; invalid UTF-8 becomes U+FFFD.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_media._native.byte_queue import ByteQueue, MemoryBudget
+from aeron_media.lumberjack._native import faults, json_text, wire
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
+
+
+class Pairs:
+    """Reads one D frame at a time."""
+
+    def __init__(self, limits: FrameLimits, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self._max_event_length = limits.max_event_length
+        self._max_frame_length = limits.max_frame_length
+        self._max_pairs = limits.max_pairs
+        self.text = ByteQueue(budget, limits.max_event_length)
+        self._strings_left = -1
+        self._scanned = 0
+        self.wanted = 0
+        self.fault = faults.NO_FAULT
+        self.fault_value = 0
+        self.fault_limit = 0
+
+    def read(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
+        """Return whether the frame at `at`, with `left` bytes available, is complete and its JSON is in `text`."""
+        if self.text.size > 0:
+            return True
+        if self._strings_left < 0:
+            self.wanted = wire.PAIRS_OFFSET
+            if left < wire.PAIRS_OFFSET:
+                return False
+            count = wire.get_u32(buffer, at + wire.PAIR_COUNT_OFFSET)
+            if count > self._max_pairs:
+                return self._blame(faults.TOO_MANY_PAIRS, count, self._max_pairs)
+            self._strings_left = count * 2
+            self._scanned = wire.PAIRS_OFFSET
+        return self._scan(buffer, at, left) and self._build(buffer, at)
+
+    def _scan(self, buffer: AtomicBuffer, at: int, left: int) -> bool:
+        """Return whether all strings are complete."""
+        while self._strings_left > 0:
+            end = self._scanned + wire.STRING_LENGTH_LENGTH
+            if left >= end:
+                end += wire.get_u32(buffer, at + self._scanned)
+            # Each further string has at least a length field.
+            self.wanted = end + (self._strings_left - 1) * wire.STRING_LENGTH_LENGTH
+            if self.wanted > self._max_frame_length:
+                return self._blame(faults.FRAME_TOO_LONG, self.wanted, self._max_frame_length)
+            if left < end:
+                return False
+            self._scanned = end
+            self._strings_left -= 1
+        return True
+
+    def _build(self, buffer: AtomicBuffer, at: int) -> bool:
+        length = self._text_length(buffer, at)
+        if length > self._max_event_length:
+            return self._blame(faults.EVENT_TOO_LONG, length, self._max_event_length)
+        if not self.text.reserve(length):
+            return self._blame(faults.BUDGET_SPENT, self._budget.used, self._budget.limit)
+        self._write(buffer, at)
+        return True
+
+    def _text_length(self, buffer: AtomicBuffer, at: int) -> int:
+        length = 2
+        offset = wire.PAIRS_OFFSET
+        while offset < self._scanned:
+            step = wire.get_u32(buffer, at + offset)
+            offset += wire.STRING_LENGTH_LENGTH
+            # Two quotes, and a colon or a comma; no comma follows the last pair.
+            length += json_text.text_length(buffer, at + offset, step) + 3
+            offset += step
+        return length if length == 2 else length - 1
+
+    def _write(self, buffer: AtomicBuffer, at: int) -> int:
+        offset = wire.PAIRS_OFFSET
+        is_key = True
+        self.text.write_u8(ord("{"))
+        while offset < self._scanned:
+            step = wire.get_u32(buffer, at + offset)
+            offset += wire.STRING_LENGTH_LENGTH
+            if offset > wire.PAIRS_OFFSET + wire.STRING_LENGTH_LENGTH:
+                self.text.write_u8(ord(",") if is_key else ord(":"))
+            self.text.write_u8(ord('"'))
+            json_text.write_text(buffer, at + offset, step, self.text)
+            self.text.write_u8(ord('"'))
+            offset += step
+            is_key = not is_key
+        self.text.write_u8(ord("}"))
+        return 0
+
+    def end(self) -> int:
+        """Drop the frame after the sink has taken it; return its length."""
+        self.text.consume(self.text.size)
+        self._strings_left = -1
+        return self._scanned
+
+    def reset(self) -> int:
+        """Drop the frame and its fault; return 1."""
+        self.end()
+        self.fault = faults.NO_FAULT
+        return self.release()
+
+    def release(self) -> int:
+        """Free the memory of the text; return 1."""
+        return self.text.release()
+
+    def _blame(self, fault: int, value: int, limit: int) -> bool:
+        self.fault = fault
+        self.fault_value = value
+        self.fault_limit = limit
+        return False

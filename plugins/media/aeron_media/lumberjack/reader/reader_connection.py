@@ -1,0 +1,432 @@
+"""A writer's connection: events are published to images, acknowledgements follow as subscribers consume them.
+
+    FREE ──accepted──► OPEN ──first bytes──► FED ──end or fault──► ENDING ──all acknowledged──► LINGERING ──► FREE
+    any ──broken, abandoned──► FREE
+
+A window is the number of events that its W frame announces. Its acknowledgement carries the version of the W and the
+sequence number of the last event, and is sent when all subscribers have consumed that event (or when it was published,
+with `ack=received`). Events beyond their window, as from v1 writers that send W once, begin an implicit window of the
+same size; implicit windows that are due together share one acknowledgement. A W before the end of its predecessor ends
+that window. A window longer than `max-window` is acknowledged in parts of that size, so its length costs no memory.
+
+Back pressure: while an image has no space, or MAX_OWED windows are unacknowledged, nothing is read from the socket.
+
+Not here: frames (`frame_parser`), and the set of connections (`receive_endpoint`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from aeron_core._native import connections
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_media._native.byte_queue import ByteQueue
+from aeron_media.connections.image_feed import ImageFeed
+from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, wire
+from aeron_media.lumberjack.ack_queue import AckQueue
+from aeron_media.lumberjack.codec.acks import encode_ack
+from aeron_media.lumberjack.codec.event_sink import EventSink
+from aeron_media.lumberjack.codec.frame_parser import FrameParser
+
+if TYPE_CHECKING:
+    from aeron_core._native.connections import ByteConnection
+    from aeron_media.lumberjack.reader.reader_params import ReaderParams
+
+
+class ReaderConnection(EventSink):
+    """A reusable slot for one connection; all but the constructor runs on the receiver."""
+
+    def __init__(self, params: ReaderParams, connection: ByteConnection, feed: ImageFeed) -> None:
+        self.connection = connection
+        self.feed = feed
+        self.peer = SocketAddress()
+        self._counters = params.counters
+        self._max_window = params.max_window
+        self._is_acked_when_received = params.is_acked_when_received
+        self._ack_partial = params.ack_partial
+        self._keep_alive_ns = params.keep_alive_ns
+        self._keeps_v1_alive = params.keeps_v1_alive
+        self._window_timeout_ns = params.window_timeout_ns
+        self._idle_timeout_ns = params.idle_timeout_ns
+        self._write_timeout_ns = params.write_timeout_ns
+        self._budget = params.budget
+        self._input = ByteQueue(params.budget, params.max_input_length)
+        limits = replace(
+            params.limits, max_event_length=min(params.limits.max_event_length, feed.max_message_length)
+        )
+        self._parser = FrameParser(limits, self, params.budget)
+        self._acks = AckQueue()
+        self._output = AtomicBuffer.allocate(bounds.OUTPUT_LENGTH)
+        self.phase = phases.PHASE_FREE
+        self.is_watched = False
+        self.has_news = True
+
+    def begin(self, session_id: int, now_ns: int) -> int:
+        """Start with the connection from `peer` that the listener accepted into `connection`; return 0."""
+        self.phase = phases.PHASE_OPEN
+        self.session_id = session_id
+        self.end_reason = 0
+        self.end_value = 0
+        self.end_limit = 0
+        self._parser.reset()
+        self._acks.clear()
+        self._output_start = 0
+        self._output_end = 0
+        self._version = wire.VERSION_2
+        self._window = 1
+        self._left = 0
+        self._is_explicit = False
+        self._since_owed = 0
+        self._last_sequence = 0
+        self._owed_position = 0
+        self.has_news = True
+        self._now_ns = now_ns
+        self._progress_ns = now_ns
+        self._heard_ns = now_ns
+        self._read_length = bounds.READ_LENGTH
+        self._said_ns = now_ns
+        self._phase_ns = now_ns
+        self.bytes_inflated = 0
+        self._events = 0
+        self.windows = 0
+        self.events = 0
+        self.bytes_received = 0
+        self.acks = 0
+        self.keep_alives = 0
+        self.acknowledged = 0
+        self._was_implicit = False
+        self._lingered_length = 0
+        return 0
+
+    def work(self, now_ns: int) -> int:
+        """Read, acknowledge and check deadlines; return the number of bytes read."""
+        if self.phase == phases.PHASE_FREE:
+            # Abandoned since the last call: the endpoint takes the slot back.
+            return 0
+        self._now_ns = now_ns
+        self._windows_in_turn = 0
+        received = 0
+        if self.phase <= phases.PHASE_FED:
+            received = self._read(now_ns)
+        if self.phase in (phases.PHASE_FED, phases.PHASE_ENDING):
+            self.feed.work(now_ns)
+            self._acknowledge(now_ns)
+        if self.phase == phases.PHASE_LINGERING:
+            self._linger(now_ns)
+        elif self.phase != phases.PHASE_FREE:
+            self._look_at_clock(now_ns)
+        return received
+
+    def lag(self) -> int:
+        """Return the number of received events that are not acknowledged."""
+        return 0 if self.phase == phases.PHASE_FREE else self.events - self.acknowledged
+
+    # Reading
+
+    def _read(self, now_ns: int) -> int:
+        total = 0
+        if self._parser.is_blocked and not self._parse(now_ns):
+            return 0
+        if self.is_watched and not self.has_news:
+            return 0
+        while total < bounds.TURN_LENGTH and self.phase <= phases.PHASE_FED:
+            # An announced length reserves nothing: the buffer doubles as data arrives.
+            room = max(
+                min(self._parser.wanted - self._input.size, self._input.size),
+                self._read_length - self._input.size,
+            )
+            if not self._input.reserve(room):
+                if self._read_length > bounds.READ_LENGTH:
+                    self._read_length = bounds.READ_LENGTH
+                    continue
+                self._on_no_memory(room, now_ns)
+                break
+            room = self._input.room()
+            received = self.connection.receive(self._input.buffer, self._input.start + self._input.size, room)
+            if received <= 0:
+                self._on_nothing(received, now_ns)
+                break
+            self._input.commit(received)
+            total += received
+            self._heard_ns = now_ns
+            self._counters.bytes_received.get_and_add(received)
+            self.bytes_received += received
+            if self.phase == phases.PHASE_OPEN:
+                self._enter(phases.PHASE_FED, now_ns)
+                self._progress_ns = now_ns
+                self.feed.begin(self.session_id, self.peer, now_ns)
+            if not self._parse(now_ns):
+                break
+            if received < room:
+                # Usually the socket is empty now, and a little later has more data at once.
+                self._read_length = bounds.READ_LENGTH
+                self.has_news = not self.is_watched
+                break
+            self._read_length = min(2 * self._read_length, bounds.LONG_READ_LENGTH)
+        if self._input.size == 0:
+            self._input.release()
+        return total
+
+    def _on_no_memory(self, room: int, now_ns: int) -> int:
+        """Wait for memory of other connections unless the frame exceeds the whole budget; return 0."""
+        # Growing copies the old buffer into the new one: both are allocated for a moment.
+        if self._input.capacity + self._input.size + room > self._budget.limit:
+            wanted = max(self._parser.wanted, self._input.size + room)
+            self._end(end_reasons.TOO_LARGE, wanted, self._budget.limit, now_ns)
+        return 0
+
+    def _on_nothing(self, result: int, now_ns: int) -> int:
+        if result == connections.CONNECTION_ENDED:
+            # The peer can still read: acknowledge the events of an incomplete window, so that it resends none.
+            self._owe_rest()
+            self._end(0, 0, 0, now_ns)
+        elif result == connections.CONNECTION_FAILED:
+            self.abandon(0, now_ns)
+        else:
+            self.has_news = False
+        return 0
+
+    def _parse(self, now_ns: int) -> bool:
+        """Parse the buffered input; return whether to read more."""
+        used = self._parser.parse(self._input.buffer, self._input.start, self._input.size)
+        self._input.consume(used)
+        self.feed.flush(now_ns)
+        self._count()
+        if self.feed.is_broken:
+            self.abandon(end_reasons.ABANDONED, now_ns)
+            return False
+        if self._parser.fault != faults.NO_FAULT:
+            self._end(self._parser.fault, self._parser.fault_value, self._parser.fault_limit, now_ns)
+            return False
+        return not self._parser.is_blocked
+
+    def _count(self) -> int:
+        self._counters.bytes_inflated.get_and_add(self._parser.inflated_length - self.bytes_inflated)
+        self.bytes_inflated = self._parser.inflated_length
+        self._counters.events.get_and_add(self._events)
+        self._events = 0
+        return 0
+
+    def on_window(self, version: int, count: int) -> int:
+        """See `EventSink.on_window`."""
+        # Two entries, because this W can end its predecessor. Windows without events need a limit of their own: they
+        # take no space in an image.
+        if self._acks.size + 2 > bounds.MAX_OWED or self._windows_in_turn >= bounds.WINDOWS_PER_TURN:
+            return 0
+        self._windows_in_turn += 1
+        if self._acks.size == 0:
+            # The writer was not waiting before this window.
+            self._said_ns = self._now_ns
+        self._owe_rest()
+        self._counters.windows.increment_release()
+        self.windows += 1
+        if self._left == 0 or not self._is_explicit:
+            self._progress_ns = self._now_ns
+        self._version = version
+        if count == 0:
+            # A window without events asks whether the reader is alive: answer at once.
+            self._acks.push(version, 0, self._owed_position, self.events)
+            self._was_implicit = False
+            return 1
+        self._window = count
+        self._left = count
+        self._is_explicit = True
+        return 1
+
+    def on_event(self, version: int, sequence: int, buffer: AtomicBuffer, offset: int, length: int) -> int:
+        """See `EventSink.on_event`."""
+        if self._acks.is_full() or not self.feed.has_room(length):
+            return 0
+        self.feed.offer(buffer, offset, length, sequence, self._now_ns)
+        self._events += 1
+        self.events += 1
+        self._progress_ns = self._now_ns
+        self._last_sequence = sequence
+        self._owed_position = self.feed.position
+        self._since_owed += 1
+        if self._left == 0:
+            # An event beyond its window begins an implicit window of the same size.
+            self._left = self._window
+            self._is_explicit = False
+        self._left -= 1
+        if self._left == 0 or self._since_owed >= self._max_window:
+            self._owe(self._is_explicit)
+        return 1
+
+    def _owe(self, is_explicit: bool) -> int:
+        if not is_explicit and self._acks.size > 0 and self._was_implicit:
+            self._acks.raise_last(self._last_sequence, self._owed_position, self.events)
+        else:
+            self._acks.push(self._version, self._last_sequence, self._owed_position, self.events)
+        self._was_implicit = not is_explicit
+        self._since_owed = 0
+        return 0
+
+    def _owe_rest(self) -> int:
+        """End the current window if any of its events has arrived; return 0."""
+        if self._since_owed > 0 and not self._acks.is_full():
+            self._owe(self._is_explicit)
+            self._left = 0
+        return 0
+
+    # Acknowledgements
+
+    def _acknowledge(self, now_ns: int) -> int:
+        consumed = self.feed.consumed_position()
+        if self.feed.is_broken:
+            return self.abandon(end_reasons.ABANDONED, now_ns)
+        if self._is_acked_when_received and consumed != aeron_wire.NO_POSITION:
+            consumed = self.feed.position
+        if self._since_owed > 0 and self._may_owe_part(now_ns, consumed):
+            self._owe(self._is_explicit)
+        while (
+            self._acks.size > 0
+            and self._acks.position() <= consumed
+            and self._output_end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
+        ):
+            self._put_ack(self._acks.version(), self._acks.sequence())
+            self.acknowledged = self._acks.total()
+            self._acks.pop()
+            self._counters.acks.increment_release()
+            self.acks += 1
+            self._said_ns = now_ns
+        if self._is_keep_alive_due(now_ns):
+            self._put_ack(self._version, 0)
+            self._counters.keep_alives.increment_release()
+            self.keep_alives += 1
+            self._said_ns = now_ns
+        self._send_output(now_ns)
+        if self.phase == phases.PHASE_ENDING and self._acks.size == 0 and self._output_end == 0:
+            self.feed.end(now_ns)
+            self.connection.end()
+            self._enter(phases.PHASE_LINGERING, now_ns)
+        return 0
+
+    def _may_owe_part(self, now_ns: int, consumed: int) -> bool:
+        if self._acks.size > 0:
+            return False
+        if self._version == wire.VERSION_1:
+            # In v1, W limits the unacknowledged events; the writer need not send that many.
+            return now_ns - self._progress_ns > bounds.QUIET_NS
+        return self._ack_partial and consumed >= self._owed_position
+
+    def _is_keep_alive_due(self, now_ns: int) -> bool:
+        # Only while the writer waits for this side: a writer that is slow itself must not be kept alive.
+        return (
+            (self._acks.size > 0 or self._parser.is_blocked)
+            and (self._version == wire.VERSION_2 or self._keeps_v1_alive)
+            and now_ns - self._said_ns >= self._keep_alive_ns
+            and self._output_end + wire.SHORT_FRAME_LENGTH <= bounds.OUTPUT_LENGTH
+        )
+
+    def _put_ack(self, version: int, sequence: int) -> int:
+        encode_ack(self._output, self._output_end, version, sequence)
+        if self._output_end == 0:
+            self._stuck_ns = self._now_ns
+        self._output_end += wire.SHORT_FRAME_LENGTH
+        return 0
+
+    def _send_output(self, now_ns: int) -> int:
+        if self._output_end == self._output_start:
+            return 0
+        sent = self.connection.send(self._output, self._output_start, self._output_end - self._output_start)
+        if sent == connections.CONNECTION_FAILED:
+            return self.abandon(0, now_ns)
+        if sent > 0:
+            self._stuck_ns = now_ns
+            self._output_start += sent
+            if self._output_start == self._output_end:
+                self._output_start = 0
+                self._output_end = 0
+        return 0
+
+    # Deadlines
+
+    def _look_at_clock(self, now_ns: int) -> int:
+        if self._output_end > 0 and now_ns - self._stuck_ns > self._write_timeout_ns:
+            return self.abandon(end_reasons.NOT_READ, now_ns)
+        if self.phase == phases.PHASE_FED and not self.feed.has_begun():
+            if now_ns - self._phase_ns > bounds.IMAGE_TIMEOUT_NS:
+                self.abandon(end_reasons.NO_IMAGE, now_ns)
+        elif self._waits_for_us():
+            # The writer waits for this side: its own deadlines restart.
+            self._progress_ns = now_ns
+            self._heard_ns = now_ns
+        elif self.phase != phases.PHASE_ENDING:
+            self._look_for_silence(now_ns)
+        return 0
+
+    def _waits_for_us(self) -> bool:
+        return self._acks.size > 0 or (
+            self._parser.is_blocked and self._windows_in_turn < bounds.WINDOWS_PER_TURN
+        )
+
+    def _look_for_silence(self, now_ns: int) -> int:
+        if self._is_unfinished():
+            if now_ns - self._progress_ns > self._window_timeout_ns:
+                return self._end(end_reasons.UNFINISHED, self._left, self._window, now_ns)
+        elif now_ns - self._heard_ns > self._idle_timeout_ns:
+            return self._end(end_reasons.IDLE, 0, 0, now_ns)
+        return 0
+
+    def _is_unfinished(self) -> bool:
+        if self._input.size > 0 or not self._parser.is_between_frames:
+            return True
+        # A v1 writer can take hours to fill a window.
+        return self._left > 0 and self._is_explicit and self._version == wire.VERSION_2
+
+    # Ending
+
+    def _enter(self, phase: int, now_ns: int) -> int:
+        self.phase = phase
+        self._phase_ns = now_ns
+        return 0
+
+    def _end(self, reason: int, value: int, limit: int, now_ns: int) -> int:
+        """Stop reading; acknowledgements that are due are still sent. Return 0."""
+        self.end_reason = reason
+        self.end_value = value
+        self.end_limit = limit
+        self._input.consume(self._input.size)
+        self._input.release()
+        if self.phase == phases.PHASE_OPEN:
+            self.connection.end()
+            self._enter(phases.PHASE_LINGERING, now_ns)
+        else:
+            self._enter(phases.PHASE_ENDING, now_ns)
+        return 0
+
+    def abandon(self, reason: int, now_ns: int) -> int:
+        """Close the connection at once: the writer resends unacknowledged events to its next reader. Return 0."""
+        if self.end_reason == 0:
+            self.end_reason = reason
+        if self.phase in (phases.PHASE_FED, phases.PHASE_ENDING):
+            self.feed.end(now_ns)
+        self.connection.close(True)
+        self._free()
+        return 0
+
+    def _linger(self, now_ns: int) -> int:
+        # Closing a socket with unread bytes sends a reset, which discards acknowledgements in flight.
+        while self._input.reserve(bounds.READ_LENGTH):
+            received = self.connection.receive(self._input.buffer, self._input.start, self._input.room())
+            if received < 0:
+                self.connection.close(False)
+                return self._free()
+            if received == 0:
+                break
+            self._lingered_length += received
+        if now_ns - self._phase_ns > bounds.LINGER_NS or self._lingered_length > bounds.LINGER_LENGTH:
+            self.connection.close(False)
+            return self._free()
+        return 0
+
+    def _free(self) -> int:
+        self._input.consume(self._input.size)
+        self._input.release()
+        self._parser.reset()
+        self.phase = phases.PHASE_FREE
+        return 0

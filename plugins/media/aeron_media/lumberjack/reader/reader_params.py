@@ -1,0 +1,36 @@
+"""Parameters of a reader's connections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from aeron_media.lumberjack.codec.frame_limits import FrameLimits
+
+if TYPE_CHECKING:
+    from aeron_media._native.byte_queue import MemoryBudget
+    from aeron_media.lumberjack.reader.reader_counters import ReaderCounters
+
+S: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderParams:
+    """Lengths are bytes; each is a parameter of the channel URI."""
+
+    counters: ReaderCounters
+    budget: MemoryBudget
+    limits: FrameLimits = field(default_factory=FrameLimits)
+    max_window: int = 10_000
+    is_acked_when_received: bool = False
+    ack_partial: bool = False
+    keep_alive_ns: int = 5 * S
+    keeps_v1_alive: bool = False
+    window_timeout_ns: int = 30 * S
+    idle_timeout_ns: int = 60 * S
+    write_timeout_ns: int = 30 * S
+
+    @property
+    def max_input_length(self) -> int:
+        """Maximum of received bytes that are not parsed: the longest frame and one read."""
+        return self.limits.max_frame_length + 2 * 65536

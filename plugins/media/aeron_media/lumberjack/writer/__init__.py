@@ -1,0 +1,1 @@
+"""Publications: an endpoint that sends, and its connections to the readers."""

@@ -1,0 +1,62 @@
+"""A reader of a publication: its name and its current address.
+
+The sender requests another name resolution when a connection is lost; the conductor publishes the result later.
+Invariant: the conductor writes a new address only while none is pending, and the sender takes one only while one is,
+so neither waits for the other.
+"""
+
+from __future__ import annotations
+
+from aeron_core._native.address import SocketAddress
+from aeron_core._native.cell import AtomicLong
+
+
+class ReaderHost:
+    """`name` is host:port; all streams of an endpoint share the object. Without an address no connection is tried."""
+
+    def __init__(self, name: str, address: SocketAddress | None) -> None:
+        self.name = name
+        self.address = SocketAddress()
+        self._found = SocketAddress()
+        self._known = SocketAddress() if address is None else address.copy()
+        self._has_found = AtomicLong(0)
+        self._is_asked = AtomicLong(0)
+        if address is not None:
+            self.address.assign(address)
+
+    def take_question(self) -> bool:
+        """Return whether to resolve the name: always while the address is unknown, else once per request of the sender.
+
+        Runs on the conductor.
+        """
+        if not self._known.is_set():
+            return True
+        if self._is_asked.get_acquire() == 0:
+            return False
+        self._is_asked.set_release(0)
+        return True
+
+    def change(self, address: SocketAddress) -> bool:
+        """Set the address of the next connection; return whether it changed. Runs on the conductor.
+
+        Dropped while a previous address is pending: the next lost connection requests it again.
+        """
+        if address == self._known or self._has_found.get_acquire() != 0:
+            return False
+        self._known.assign(address)
+        self._found.assign(address)
+        # Release: a reader that sees the flag sees the complete address.
+        self._has_found.set_release(1)
+        return True
+
+    def ask(self) -> int:
+        """Request another resolution of the name; return 0."""
+        self._is_asked.set_release(1)
+        return 0
+
+    def refresh(self) -> bool:
+        """Take a pending address; return whether the address is known."""
+        if self._has_found.get_acquire() != 0:
+            self.address.assign(self._found)
+            self._has_found.set_release(0)
+        return self.address.is_set()

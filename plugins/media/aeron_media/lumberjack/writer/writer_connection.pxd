@@ -1,0 +1,96 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from aeron_core._native cimport positions, connections
+from aeron_core._native cimport wire as aeron_wire
+from aeron_core._native.buffer cimport AtomicBuffer
+from aeron_media._native.byte_queue cimport MemoryBudget
+from aeron_core._native.connections cimport ByteConnection
+from aeron_core.logbuffer.descriptor cimport LogBuffer
+from aeron_media.lumberjack._native cimport bounds, end_reasons, faults, phases, sentinels, wire
+from aeron_media.lumberjack.ack_queue cimport AckQueue
+from aeron_media.lumberjack.codec.acks cimport AckParser
+from aeron_media.lumberjack.writer.reconnect_backoff cimport ReconnectBackoff
+from aeron_media.lumberjack.writer.reader_host cimport ReaderHost
+from aeron_media.lumberjack.codec.window_encoder cimport WindowEncoder
+from aeron_media.lumberjack.writer.window_ledger cimport WindowLedger
+from aeron_media.lumberjack.writer.writer_counters cimport WriterCounters
+from aeron_media.fault_slot cimport FaultSlot
+from aeron_media.connections.log_message cimport LogMessage
+
+
+@cython.final
+cdef class WriterConnection:
+    cdef readonly int32_t phase
+    cdef readonly int64_t number        # ordinal of the current connection, from 1
+    cdef readonly int64_t windows       # this and the other counts: of this connection since its start
+    cdef readonly int64_t events
+    cdef readonly int64_t bytes_sent
+    cdef readonly int64_t acks
+    cdef readonly int64_t keep_alives
+    cdef readonly int64_t acknowledged  # events
+    cdef bint has_ended                 # set when the connection goes down, cleared when WriterStream chooses the next one
+    cdef readonly ReaderHost host
+    cdef ByteConnection _connection
+    cdef ReconnectBackoff _backoff
+    cdef WindowLedger _ledger
+    cdef int64_t _owner
+    cdef WriterCounters _counters
+    cdef FaultSlot _ends
+    cdef MemoryBudget _budget
+    cdef WindowEncoder _encoder
+    cdef AckParser _acks
+    cdef LogMessage _message            # the message that is being added
+    cdef AckQueue _owed                 # windows in flight: end position in the log and number of events
+    cdef AtomicBuffer _input            # received acknowledgements
+    cdef int64_t _input_length
+    cdef int64_t _window
+    cdef int64_t _room                  # maximum events of the next window; reduced while memory is scarce
+    cdef int32_t _pipeline
+    cdef bint _is_balanced
+    cdef int64_t _timeout_ns
+    cdef int64_t _progress_timeout_ns
+    cdef int64_t _ttl_ns
+    cdef bint _has_asked                # resolution of the name was requested, because the connection will expire
+    cdef bint _holds_memory
+    cdef int64_t _now_ns
+    cdef int64_t _phase_ns
+    cdef int64_t _heard_ns              # time of the last bytes in or out, or since when a window is unacknowledged
+    cdef int64_t _progress_ns           # time of the last acknowledged event, or since when a window is unacknowledged
+    cdef int64_t _part                  # acknowledged events of the oldest window
+    cdef bint _has_told                 # lack of progress was reported
+    cdef int64_t _next_look_ns
+    cdef int64_t _next_window_ns
+
+    cdef int32_t work(self, int64_t now_ns) except -1 nogil
+    cdef bint may_send(self) noexcept nogil
+    @cython.locals(begin=int64_t, limit=int64_t, position=int64_t, step=int64_t, count=int64_t)
+    cdef bint build_window(self, LogBuffer log) except -1 nogil
+    cdef int32_t flush(self) except -1 nogil
+    cdef int32_t close(self) except -1 nogil
+    @cython.locals(result=int32_t)
+    cdef int32_t _go_up(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _begin_to_count(self) except -1 nogil
+    cdef int32_t _lose(self, int32_t reason, int64_t value, int64_t limit, int64_t now_ns) except -1 nogil
+    cdef int32_t _go_down(self) except -1 nogil
+    cdef int32_t _forget(self) except -1 nogil
+    cdef int32_t _look_at_clock(self, int64_t now_ns) except -1 nogil
+    @cython.locals(quiet_ns=int64_t)
+    cdef int32_t _look_for_progress(self, int64_t now_ns) except -1 nogil
+    cdef int32_t _note_progress(self, int64_t sequence) except -1 nogil
+    cdef bint _is_old(self, int64_t now_ns) noexcept nogil
+    @cython.locals(received=int64_t)
+    cdef int32_t _read_acks(self, int64_t now_ns) except -1 nogil
+    @cython.locals(offset=int64_t, used=int64_t)
+    cdef int32_t _parse_acks(self, int64_t now_ns) except -1 nogil
+    @cython.locals(sequence=int64_t, count=int64_t)
+    cdef int32_t _on_ack(self, int64_t now_ns) except -1 nogil
+    @cython.locals(is_too_long=bint)
+    cdef bint _shrink(self, int64_t count, int64_t end) except -1 nogil
+    @cython.locals(length=int64_t, answer=int32_t)
+    cdef int64_t _add_message(self, LogBuffer log, int64_t position) except -1 nogil
+    @cython.locals(offset=int64_t, end=int64_t, length=int64_t, answer=int32_t)
+    cdef int32_t _add_fragments(self, LogBuffer log) except -1 nogil
+    cdef int64_t _outcome(self, int32_t answer, int64_t length) except -1 nogil
+    @cython.locals(sent=int64_t)
+    cdef int32_t _send(self, int64_t now_ns) except -1 nogil

@@ -1,0 +1,389 @@
+"""A connection of one stream to one reader: sends windows of events, receives acknowledgements.
+
+    DOWN ──connect──► CONNECTING ──► UP ──lost, refused, overdue──► DOWN
+
+Unacknowledged events are still in the log: after a lost connection they are encoded from there again, for this or
+another connection, so that each event is delivered at least once. A window takes the messages that the log has, up to
+`window` events; it never waits to fill up.
+
+Not here: the parts of the log in flight (`window_ledger`), which connections exist (`writer_stream`), when to reconnect
+(`reconnect_backoff`), and the encoding (`window_encoder`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aeron_core._native import connections, positions
+from aeron_core._native import wire as aeron_wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.logbuffer.descriptor import LogBuffer
+from aeron_media.connections.log_message import LogMessage
+from aeron_media.lumberjack._native import bounds, end_reasons, faults, phases, sentinels, wire
+from aeron_media.lumberjack.ack_queue import AckQueue
+from aeron_media.lumberjack.codec.acks import AckParser
+from aeron_media.lumberjack.codec.window_encoder import WindowEncoder
+
+if TYPE_CHECKING:
+    from aeron_core._native.connections import ByteConnection
+    from aeron_media.lumberjack.writer.reader_host import ReaderHost
+    from aeron_media.lumberjack.writer.reconnect_backoff import ReconnectBackoff
+    from aeron_media.lumberjack.writer.window_ledger import WindowLedger
+    from aeron_media.lumberjack.writer.writer_params import WriterParams
+
+
+class WriterConnection:
+    """All but the constructor runs on the sender; `owner` identifies its parts in the ledger."""
+
+    def __init__(  # noqa: PLR0913 - connects these objects
+        self,
+        params: WriterParams,
+        host: ReaderHost,
+        connection: ByteConnection,
+        backoff: ReconnectBackoff,
+        ledger: WindowLedger,
+        owner: int,
+    ) -> None:
+        self._connection = connection
+        self.host = host
+        self._backoff = backoff
+        self._ledger = ledger
+        self._owner = owner
+        self._counters = params.counters
+        self._ends = params.ends
+        self._budget = params.budget
+        self._encoder = WindowEncoder(params.encoder, params.budget)
+        self._acks = AckParser()
+        self._owed = AckQueue()
+        self._message = LogMessage()
+        self._input = AtomicBuffer.allocate(bounds.ACKS_LENGTH)
+        self._input_length = 0
+        self._window = params.window
+        self._room = params.window
+        self._pipeline = params.pipeline
+        self._is_balanced = params.balances
+        self._timeout_ns = params.timeout_ns
+        self._progress_timeout_ns = params.progress_timeout_ns
+        self._ttl_ns = params.ttl_ns
+        self.phase = phases.PHASE_DOWN
+        self._begin_to_count()
+        self.number = 0
+        self.has_ended = False
+        self._has_asked = False
+        self._has_told = False
+        self._holds_memory = False
+        self._next_look_ns = 0
+        self._next_window_ns = 0
+        self._now_ns = 0
+
+    def work(self, now_ns: int) -> int:
+        """Connect if it is time to, read acknowledgements and check deadlines; return 0."""
+        self._now_ns = now_ns
+        if self.phase != phases.PHASE_UP:
+            self._go_up(now_ns)
+        if self.phase == phases.PHASE_UP:
+            self._read_acks(now_ns)
+        if self.phase == phases.PHASE_UP:
+            self._look_at_clock(now_ns)
+        return 0
+
+    def may_send(self) -> bool:
+        """Return whether this connection can take another window."""
+        return (
+            self.phase == phases.PHASE_UP
+            and self._owed.size < self._pipeline
+            and self._now_ns >= self._next_window_ns
+            and not self._is_old(self._now_ns)
+        )
+
+    def flush(self) -> int:
+        """Send as much as the socket accepts; return 0."""
+        return self._send(self._now_ns) if self.phase == phases.PHASE_UP else 0
+
+    def close(self) -> int:
+        """Close the connection and free its memory; return 0."""
+        if self.phase == phases.PHASE_UP:
+            self._counters.connected.get_and_add(-1)
+        self.phase = phases.PHASE_DOWN
+        self._connection.close(False)
+        self._forget()
+        self._encoder.release()
+        return 0
+
+    # The connection
+
+    def _go_up(self, now_ns: int) -> int:
+        if self.phase == phases.PHASE_DOWN:
+            if not self._backoff.may_try(now_ns):
+                return 0
+            if not self.host.refresh():
+                # The resolver reports why the address is unknown. Try the next reader, if any.
+                self.has_ended = True
+                return 0 if self._is_balanced else self._backoff.on_lost(now_ns)
+            self._counters.attempts.increment_release()
+            if self._connection.connect(self.host.address) == connections.CONNECTION_FAILED:
+                return self._lose(0, 0, 0, now_ns)
+            self.phase = phases.PHASE_CONNECTING
+            self._phase_ns = now_ns
+        result = self._connection.is_connected()
+        if result == connections.CONNECTION_FAILED:
+            return self._lose(0, 0, 0, now_ns)
+        if result == connections.CONNECTION_CONNECTED:
+            self._begin_to_count()
+            self.number += 1
+            self.phase = phases.PHASE_UP
+            self._phase_ns = now_ns
+            self._heard_ns = now_ns
+            self._note_progress(0)
+            self._has_asked = False
+            self._counters.connected.get_and_add(1)
+        elif now_ns - self._phase_ns > self._timeout_ns:
+            return self._lose(end_reasons.NOT_CONNECTED, 0, 0, now_ns)
+        return 0
+
+    def _begin_to_count(self) -> int:
+        self.windows = 0
+        self.events = 0
+        self.bytes_sent = 0
+        self.acks = 0
+        self.keep_alives = 0
+        self.acknowledged = 0
+        return 0
+
+    def _lose(self, reason: int, value: int, limit: int, now_ns: int) -> int:
+        """Close a failed connection; the next one resends what was not acknowledged. Return 0."""
+        self._ends.keep(reason, value, limit, self._connection.error_code, self.host.address)
+        self._counters.lost.increment_release()
+        self._go_down()
+        # A replacement of the reader can have another address.
+        self.host.ask()
+        return self._backoff.on_lost(now_ns)
+
+    def _go_down(self) -> int:
+        if self.phase == phases.PHASE_UP:
+            self._counters.connected.get_and_add(-1)
+            self._counters.resends.get_and_add(self._owed.size)
+        self.phase = phases.PHASE_DOWN
+        self.has_ended = True
+        self._connection.close(False)
+        self._ledger.give_back(self._owner)
+        return self._forget()
+
+    def _forget(self) -> int:
+        self._encoder.reset()
+        self._owed.clear()
+        self._acks.reset()
+        self._input_length = 0
+        return 0
+
+    def _look_at_clock(self, now_ns: int) -> int:
+        if self._ttl_ns > 0 and not self._has_asked and now_ns - self._phase_ns > self._ttl_ns >> 1:
+            # Resolve the name early, so that the address is known when the connection expires.
+            self._has_asked = True
+            self.host.ask()
+        if self._owed.size > 0:
+            if now_ns - self._heard_ns > self._timeout_ns:
+                return self._lose(end_reasons.NOT_ACKNOWLEDGED, self._owed.size, 0, now_ns)
+            return self._look_for_progress(now_ns)
+        if (
+            self._holds_memory
+            and self._encoder.ready == 0
+            and now_ns - self._heard_ns > bounds.IDLE_MEMORY_NS
+        ):
+            # Other streams share the memory.
+            self._holds_memory = False
+            self._encoder.reset()
+        if self._is_old(now_ns):
+            # Nothing is unacknowledged: the next connection continues where this one ends.
+            self._go_down()
+        return 0
+
+    def _look_for_progress(self, now_ns: int) -> int:
+        """Check for a reader that sends keep-alives only; return 0."""
+        quiet_ns = now_ns - self._progress_ns
+        if 0 < self._progress_timeout_ns < quiet_ns:
+            return self._lose(end_reasons.NO_PROGRESS, self._owed.size, 0, now_ns)
+        if quiet_ns > bounds.STALL_NS and not self._has_told:
+            self._has_told = (
+                self._ends.keep(end_reasons.STALLED, self._owed.size, 0, 0, self.host.address) != 0
+            )
+        return 0
+
+    def _note_progress(self, sequence: int) -> int:
+        """Record that `sequence` events of the oldest window are acknowledged; return 0."""
+        self._part = sequence
+        self._progress_ns = self._now_ns
+        self._has_told = False
+        return 0
+
+    def _is_old(self, now_ns: int) -> bool:
+        return self._ttl_ns > 0 and now_ns - self._phase_ns > self._ttl_ns
+
+    # Acknowledgements
+
+    def _read_acks(self, now_ns: int) -> int:
+        if self._owed.size == 0 and now_ns < self._next_look_ns:
+            return 0
+        self._next_look_ns = now_ns + bounds.ACK_INTERVAL_NS
+        received = self._connection.receive(
+            self._input, self._input_length, bounds.ACKS_LENGTH - self._input_length
+        )
+        if received == connections.CONNECTION_ENDED:
+            return self._lose(end_reasons.CLOSED, self._owed.size, 0, now_ns)
+        if received == connections.CONNECTION_FAILED:
+            return self._lose(0, 0, 0, now_ns)
+        if received > 0:
+            self._heard_ns = now_ns
+            self._input_length += received
+            self._parse_acks(now_ns)
+        return 0
+
+    def _parse_acks(self, now_ns: int) -> int:
+        offset = 0
+        while self.phase == phases.PHASE_UP:
+            used = self._acks.parse(self._input, offset, self._input_length - offset)
+            if self._acks.fault != faults.NO_FAULT:
+                return self._lose(self._acks.fault, self._acks.fault_value, 0, now_ns)
+            if used == 0:
+                break
+            offset += used
+            self._on_ack(now_ns)
+        if self.phase == phases.PHASE_UP:
+            self._input_length -= offset
+            self._input.copy_from(0, self._input, offset, self._input_length)
+        return 0
+
+    def _on_ack(self, now_ns: int) -> int:
+        sequence = self._acks.sequence
+        if sequence == 0:
+            self._counters.keep_alives.increment_release()
+            self.keep_alives += 1
+            return 0
+        count = self._owed.sequence() if self._owed.size > 0 else 0
+        if sequence > count or self._acks.version != wire.VERSION_2:
+            return self._lose(end_reasons.WRONG_ACK, sequence, count, now_ns)
+        if sequence > self._part:
+            self._note_progress(sequence)
+        if sequence == count:
+            self._part = 0
+            self._ledger.complete(self._owed.position())
+            self.acknowledged = self._owed.total()
+            self._owed.pop()
+            self._backoff.on_acknowledged()
+            self._counters.acks.increment_release()
+            self.acks += 1
+        return 0
+
+    # Windows
+
+    def build_window(self, log: LogBuffer) -> bool:
+        """Encode the next window; return whether it has any events."""
+        begin = self._ledger.next_begin()
+        limit = self._ledger.next_end()
+        position = begin
+        self._holds_memory = True
+        while position < limit and (not self._encoder.is_open or self._encoder.count < self._room):
+            count = self._encoder.count
+            step = self._add_message(log, position)
+            if step == sentinels.OUT_OF_MEMORY:
+                return self._shrink(count + 1, position + self._message.step)
+            if step <= 0:
+                break
+            position += step
+        count = self._encoder.count if self._encoder.is_open else 0
+        if count == 0:
+            if position > begin:
+                # Nothing to send in this part: usually padding.
+                self._ledger.take(position, sentinels.DONE)
+            return False
+        if self._encoder.finish() < 0:
+            return self._shrink(count, position)
+        self._room = min(self._room * 2, self._window)
+        if self._owed.size == 0:
+            # The first unacknowledged window: start its timeouts.
+            self._heard_ns = self._now_ns
+            self._note_progress(0)
+        self._ledger.take(position, self._owner)
+        self.windows += 1
+        self.events += count
+        self._owed.push(wire.VERSION_2, count, position, self.events)
+        self._counters.windows.increment_release()
+        self._counters.events.get_and_add(count)
+        return True
+
+    def _shrink(self, count: int, end: int) -> bool:
+        """Shorten the next window after one of `count` events up to `end` ran out of memory; return False.
+
+        A single event is skipped if it exceeds the whole budget, or if no other connection holds memory: waiting
+        would not help.
+        """
+        self._room = max(count >> 1, 1)
+        self._next_window_ns = self._now_ns + bounds.MEMORY_PAUSE_NS
+        self._ends.keep(
+            faults.BUDGET_SPENT,
+            self._encoder.fault_value,
+            self._encoder.fault_limit,
+            0,
+            self.host.address,
+        )
+        if self._encoder.ready == 0:
+            self._encoder.reset()
+            is_too_long = end - self._ledger.next_begin() > self._budget.limit
+            if count == 1 and (is_too_long or self._budget.used == 0):
+                self._ledger.take(end, sentinels.DONE)
+                self._counters.passed_over.increment_release()
+                self._next_window_ns = self._now_ns
+        return False
+
+    def _add_message(self, log: LogBuffer, position: int) -> int:
+        """Add the message at `position`; return its length in the log or one of `sentinels`."""
+        if not self._message.look(log, position):
+            return sentinels.UNFINISHED_MESSAGE
+        length = self._message.payload_length
+        if not self._message.is_message:
+            return self._message.step
+        if positions.align_frame(length + aeron_wire.DATA_HEADER_LENGTH) == self._message.step:
+            answer = self._encoder.add(
+                log.buffer, self._message.offset + aeron_wire.DATA_HEADER_LENGTH, length
+            )
+            return self._outcome(answer, self._message.step)
+        return self._outcome(self._add_fragments(log), self._message.step)
+
+    def _add_fragments(self, log: LogBuffer) -> int:
+        answer = self._encoder.begin_event(self._message.payload_length)
+        offset = self._message.offset
+        end = offset + self._message.step
+        while answer > 0 and offset < end:
+            length = log.buffer.get_i32(offset)
+            answer = self._encoder.add_piece(
+                log.buffer, offset + aeron_wire.DATA_HEADER_LENGTH, length - aeron_wire.DATA_HEADER_LENGTH
+            )
+            offset += positions.align_frame(length)
+        return self._encoder.end_event() if answer > 0 else answer
+
+    def _outcome(self, answer: int, length: int) -> int:
+        if answer > 0:
+            return length
+        if answer == 0:
+            return sentinels.WINDOW_FULL
+        if answer == faults.BUDGET_SPENT:
+            return sentinels.OUT_OF_MEMORY
+        self._ends.keep(answer, self._encoder.fault_value, self._encoder.fault_limit, 0, self.host.address)
+        self._counters.passed_over.increment_release()
+        return length
+
+    def _send(self, now_ns: int) -> int:
+        while self._encoder.ready > 0:
+            sent = self._connection.send(
+                self._encoder.block.buffer, self._encoder.block.start, self._encoder.ready
+            )
+            if sent == connections.CONNECTION_FAILED:
+                return self._lose(0, 0, 0, now_ns)
+            if sent == 0:
+                return 0
+            # A slow connection is not a silent reader: the timeout starts when the last byte is sent.
+            self._heard_ns = now_ns
+            self._counters.bytes_sent.get_and_add(sent)
+            self.bytes_sent += sent
+            self._encoder.consume(sent)
+        return 0

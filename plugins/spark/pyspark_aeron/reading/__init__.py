@@ -1,0 +1,1 @@
+"""The data source: recordings, selected, cut into tasks and read as Arrow batches."""

@@ -1,0 +1,39 @@
+"""Batch reader: reads recordings up to their positions when the query is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from pyspark_aeron.options import SourceOptions
+from pyspark_aeron.reading.planning import split
+from pyspark_aeron.reading.range_partition import RangePartition
+from pyspark_aeron.reading.selection import Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class BatchReader(DataSourceReader):
+    """Created in a planner process and pickled to the executors; keeps no file open."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._columns = columns
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return the partitions of all tasks; an empty list if there is no data."""
+        selection = Selection(self._options)
+        ranges = selection.ranges(selection.start(), selection.end())
+        pieces = split(selection, ranges, self._options.partition_length, self._options.min_partitions)
+        return [RangePartition(piece) for piece in pieces]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one task."""
+        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
+
+        # Spark adds a partition of its own if there are none.
+        if isinstance(partition, RangePartition):
+            yield from read_batches(self._options, self._columns, partition.piece)

@@ -1,0 +1,57 @@
+"""Offsets: positions of recordings in the format of Spark's checkpoints.
+
+Spark compares offsets as text, so only this module creates them, with a fixed order of keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aeron_core.errors import DataLossError, RecordingError
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """A position for every recording known to the query."""
+
+    archive: str  # uuid
+    positions: dict[int, int]  # by recording id
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON document for the checkpoint."""
+        positions = {str(key): self.positions[key] for key in sorted(self.positions)}
+        return {"archive": self.archive, "pos": positions, "v": VERSION}
+
+    @classmethod
+    def parse(cls, document: dict[str, Any], archive: str) -> Offset:
+        """Parse the document of a checkpoint; raises RecordingError if it is malformed or of another archive."""
+        if not isinstance(document, dict) or document.get("v") != VERSION:
+            raise RecordingError(
+                f"checkpoint offset {document}: must be one of the format aeron, version {VERSION}; use another "
+                "checkpointLocation"
+            )
+        if document.get("archive") != archive:
+            raise RecordingError(
+                f"the checkpoint is of archive {document.get('archive')}, the query reads archive {archive}: use the "
+                "archive that it began with, or another checkpointLocation"
+            )
+        try:
+            positions = {int(key): int(value) for key, value in document["pos"].items()}
+        except (KeyError, ValueError, AttributeError, TypeError):
+            raise RecordingError(
+                f"checkpoint offset {document}: must have positions by recording id"
+            ) from None
+        return cls(archive, positions)
+
+    def check_not_before(self, start: Offset) -> None:
+        """Raise DataLossError if a recording ends before `start`: the archive is older than the checkpoint."""
+        for recording_id, begin in start.positions.items():
+            end = self.positions.get(recording_id, begin)
+            if end < begin:
+                raise DataLossError(
+                    f"recording {recording_id} ends at {end}, before the position {begin} that the checkpoint has "
+                    "already read: the archive was restored from an older copy; use another checkpointLocation"
+                )

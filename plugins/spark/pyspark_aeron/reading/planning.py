@@ -1,0 +1,59 @@
+"""Planning: limits a micro-batch, and splits it into tasks.
+
+Cuts are at message boundaries and reproducible: they depend only on immutable data, the terms of a recording and its
+index below its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aeron_core.recording import Recording
+from pyspark_aeron.reading.offsets import Offset
+from pyspark_aeron.reading.selection import Range, Selection
+
+
+def share_out(selection: Selection, start: Offset, end: Offset, max_length: int) -> Offset:
+    """Return an offset about `max_length` bytes after `start` at most, shared in proportion to the recordings' lags.
+
+    Every recording with unread data advances by at least one message.
+    """
+    ranges = selection.ranges(start, end)
+    total = sum(piece.length for piece in ranges)
+    if total <= max_length:
+        return end
+    positions = dict(end.positions)
+    for piece in ranges:
+        share = max(piece.length * max_length // total, 1)
+        recording = selection.recording(piece.recording_id)
+        positions[piece.recording_id] = _cut(recording, piece.begin, piece.begin + share, piece.end)
+    return Offset(end.archive, positions)
+
+
+def split(
+    selection: Selection, ranges: Iterable[Range], partition_length: int, min_partitions: int | None
+) -> list[Range]:
+    """Split `ranges` into pieces of at most about `partition_length` bytes, at least `min_partitions` if possible."""
+    ranges = list(ranges)
+    if min_partitions is not None:
+        total = sum(piece.length for piece in ranges)
+        partition_length = max(min(partition_length, -(-total // min_partitions)), 1)
+    pieces: list[Range] = []
+    for whole in ranges:
+        begin = whole.begin
+        while begin < whole.end:
+            recording = selection.recording(whole.recording_id)
+            end = _cut(recording, begin, begin + partition_length, whole.end)
+            pieces.append(Range(whole.recording_id, begin, end))
+            begin = end
+    return pieces
+
+
+def _cut(recording: Recording, begin: int, wanted: int, end: int) -> int:
+    """Return a message boundary after `begin`, near `wanted`, and at most at `end`."""
+    if wanted >= end:
+        return end
+    before = recording.border_before(wanted, begin)
+    if before > begin:
+        return before
+    return min(recording.border_after(wanted), end)

@@ -1,0 +1,132 @@
+"""Reads a piece of a recording as Arrow batches; runs in the executors.
+
+Not here: choosing the pieces (planning). Compiled code builds a batch column by column, without Python objects per row.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from pyspark import TaskContext
+
+from aeron_core._native import wire
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import CorruptRecordingError
+from aeron_core.recording import Archive, Recording
+from aeron_core.recording._native import faults
+from aeron_core.recording.reading.message_scanner import MessageScanner
+from pyspark_aeron.reading.batch_builder import BatchBuilder
+from pyspark_aeron.reading.selection import Range
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from aeron_core.recording.reading.message_columns import MessageColumns
+    from pyspark_aeron.options import SourceOptions
+
+# Bytes of one read, and payload bytes of a batch, unless a message is longer. Invented numbers: larger values were not
+# faster in measurements.
+_READ_LENGTH: Final = 4 * 1024 * 1024
+_PAYLOAD_LENGTH: Final = 8 * 1024 * 1024
+
+# Cache of this process, which runs many tasks one after the other.
+_archives: dict[str, Archive] = {}
+
+
+def open_archive(where: str) -> Archive:
+    """Return an archive; open it at the first call in this process."""
+    if where not in _archives:
+        _archives[where] = Archive.open(where)
+    return _archives[where]
+
+
+def read_batches(options: SourceOptions, columns: tuple[str, ...], piece: Range) -> Iterator[pa.RecordBatch]:
+    """Yield the messages of `piece`; raises CorruptRecordingError if it cannot be read completely."""
+    if TaskContext.get() is not None:
+        _spare_the_collector()
+    recording = open_archive(options.archive).recording(piece.recording_id)
+    window = _Window(recording, piece)
+    scanner = MessageScanner(recording.scanner(), is_assembling=options.assemble == "messages")
+    builder = BatchBuilder(options, columns, recording)
+    # At most what the piece can contain: for a small piece, zeroing memory would be the largest cost.
+    most_rows = min(options.batch_rows, max(piece.length // wire.DATA_HEADER_LENGTH, 1))
+    payload_length = min(_PAYLOAD_LENGTH, piece.length)
+    rows = builder.columns(most_rows, payload_length)
+    while window.position < piece.end or window.length:
+        window.scan(scanner, rows)
+        if scanner.required_length >= 0:
+            if rows.count:
+                yield builder.build(rows)
+            rows = builder.columns(most_rows, max(payload_length, scanner.required_length))
+        elif not window.fill(scanner):
+            break
+    if rows.count:
+        yield builder.build(rows)
+
+
+@functools.cache
+def _spare_the_collector() -> None:
+    """Exclude all existing objects from garbage collection, once per process.
+
+    Spark runs a full collection after every task, which takes longer than the task of a small micro-batch: most of the
+    objects that it visits belong to modules, which are never freed.
+    """
+    gc.freeze()
+
+
+class _Window:
+    """The buffered part of a recording: `length` bytes from `position` on, at offset `begin` of the buffer."""
+
+    def __init__(self, recording: Recording, piece: Range) -> None:
+        self.position = piece.begin
+        self.length = 0
+        self._recording = recording
+        self._end = piece.end
+        self._begin = 0
+        self._buffer = AtomicBuffer.allocate(min(_READ_LENGTH, piece.length))
+
+    def scan(self, scanner: MessageScanner, rows: MessageColumns) -> None:
+        """Scan messages from the beginning of the window and advance it."""
+        scanned = scanner.scan(self._buffer, self._begin, self.length, self.position, rows)
+        self.position += scanned
+        self._begin += scanned
+        # A padding frame can extend beyond the buffered bytes; its rest need not be read.
+        self.length = max(self.length - scanned, 0)
+
+    def fill(self, scanner: MessageScanner) -> bool:
+        """Read more bytes after the buffered ones; return False at the end of the piece."""
+        if scanner.frames.fault not in {faults.NO_FAULT, faults.CUT_SHORT}:
+            raise self._corrupt(f"position {self.position}: {scanner.frames.fault_text()}")
+        room = self._buffer.capacity - self.length
+        wanted = min(room, self._end - self.position - self.length)
+        if wanted <= 0 and self.length == 0:
+            return False
+        if wanted <= 0:
+            if room > 0:
+                raise self._corrupt(
+                    f"position {self.position}: the piece ends at {self._end}, within a message"
+                )
+            self._grow()
+            return True
+        self._compact()
+        at = self.position + self.length
+        self.length += self._recording.read_into(
+            at, memoryview(self._buffer)[self.length : self.length + wanted]
+        )
+        return True
+
+    def _compact(self) -> None:
+        if self._begin and self.length:
+            self._buffer.copy_from(0, self._buffer, self._begin, self.length)
+        self._begin = 0
+
+    def _grow(self) -> None:
+        larger = AtomicBuffer.allocate(2 * self._buffer.capacity)
+        larger.copy_from(0, self._buffer, self._begin, self.length)
+        self._buffer, self._begin = larger, 0
+
+    def _corrupt(self, message: str) -> CorruptRecordingError:
+        return CorruptRecordingError(f"recording {self._recording.recording_id} {message}")

@@ -1,0 +1,168 @@
+"""Streaming reader: reads recordings as they grow, in micro-batches.
+
+Spark creates the reader in two processes, so the constructor opens nothing; its state exists only in the process of the
+query's runner.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    SupportsTriggerAvailableNow,
+)
+
+from aeron_core.recording.retention.leases import write_lease
+from pyspark_aeron.options import SourceOptions
+from pyspark_aeron.reading.offsets import Offset
+from pyspark_aeron.reading.planning import share_out, split
+from pyspark_aeron.reading.range_partition import RangePartition
+from pyspark_aeron.reading.selection import Selection
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pyspark_aeron.reading.live_spool import LiveSpool
+
+
+# Pause while there is less than `minBytesPerTrigger`. An invented number: the same as for an idle archive.
+_LONGEST_PAUSE_S: Final = 0.04
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Streaming reader of one query."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._columns = columns
+        self._opened: Selection | None = None
+        self._spool: LiveSpool | None = None
+        self._target: Offset | None = None  # of Trigger.AvailableNow
+        self._waiting_since_s: float | None = None  # for `minBytesPerTrigger`
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None, "_spool": None}
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name, as all below
+        """Return the offset at which a new query begins."""
+        start = self._selection.start()
+        self._lease(start)
+        return start.to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return the maximum size of a micro-batch."""
+        most = self._options.max_bytes_per_trigger
+        return ReadAllAvailable() if most is None else ReadMaxBytes(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Record the current positions, at which the query will end."""
+        self._target = self._selection.latest()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """Return the end of the next micro-batch; wait up to `pollTimeout` for new data."""
+        selection = self._selection
+        begin = Offset.parse(start, selection.archive.uuid)
+        if self._spool is not None:
+            self._spool.check()
+            # Spark has completed all batches before `start`.
+            self._spool.note_read(begin.positions)
+        if self._target is None:
+            end = selection.wait_after(begin, self._options.poll_timeout)
+        else:
+            # Recordings that were deleted, or exist only in the checkpoint, keep their positions.
+            end = Offset(self._target.archive, {**begin.positions, **self._target.positions})
+        end.check_not_before(begin)
+        # Computing the ranges here reports purged data before a task fails.
+        length = sum(piece.length for piece in selection.ranges(begin, end))
+        if self._waits_for_more(length):
+            time.sleep(_LONGEST_PAUSE_S)  # Spark calls again at once
+            return begin.to_json()
+        if isinstance(limit, ReadMaxBytes):
+            end = share_out(selection, begin, end, limit.max_bytes)
+        return end.to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Return the recorded positions, from which Spark's progress shows the lag."""
+        return self._selection.latest().to_json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return the partitions of a micro-batch."""
+        if start == end:
+            return []
+        selection = self._selection
+        begin = Offset.parse(start, selection.archive.uuid)
+        self._lease(begin)
+        if self._spool is not None:
+            self._spool.note_needed(begin.positions)
+        ranges = selection.ranges(begin, Offset.parse(end, selection.archive.uuid))
+        pieces = split(selection, ranges, self._options.partition_length, self._options.min_partitions)
+        return [RangePartition(piece) for piece in pieces]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one task."""
+        from pyspark_aeron.reading.range_reader import read_batches  # noqa: PLC0415 - for executors only
+
+        assert isinstance(partition, RangePartition)
+        yield from read_batches(self._options, self._columns, partition.piece)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Advance the lease; Spark commits a batch only after the next one, and never the last."""
+        self._lease(Offset.parse(end, self._selection.archive.uuid))
+
+    def stop(self) -> None:
+        """Close the spool and the archive; the lease stays, because the query can be restarted."""
+        self._opened = None
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
+
+    @property
+    def _selection(self) -> Selection:
+        if self._opened is None:
+            if self._options.live:
+                from pyspark_aeron.reading.live_spool import LiveSpool  # noqa: PLC0415 - imports a client, for `live` only
+
+                self._spool = LiveSpool(self._options)
+            self._opened = Selection(self._options)
+            _end_quietly_when_told()
+        return self._opened
+
+    def _waits_for_more(self, length: int) -> bool:
+        least = self._options.min_bytes_per_trigger
+        if least is None or self._target is not None:
+            return False
+        now_s = time.monotonic()
+        if self._waiting_since_s is None:
+            self._waiting_since_s = now_s
+        is_late = now_s - self._waiting_since_s >= self._options.max_trigger_delay / 1e9
+        if length < least and not is_late:
+            return True
+        self._waiting_since_s = None
+        return False
+
+    def _lease(self, offset: Offset) -> None:
+        if self._options.consumer_name is not None:
+            store = self._selection.archive.store
+            write_lease(store, self._options.consumer_name, offset.positions, time.time_ns())
+
+
+def _end_quietly_when_told() -> None:
+    """Exit by an exception on SIGTERM, which Spark sends instead of calling `stop`."""
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    ):
+        signal.signal(signal.SIGTERM, _exit)
+
+
+def _exit(number: int, _frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(0)

@@ -1,0 +1,1 @@
+"""The sink: rows staged by tasks, then recorded or published by the commit."""

@@ -1,0 +1,150 @@
+"""Publishes the rows of a batch at least once, each with a unique identifier.
+
+The session id of the publication is derived from the query, on every machine and after every restart. Within a session
+a receiver detects a duplicate by the reserved value, batch and sequence: it is not above the largest received so far.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from aeron_core.client.aeron import Aeron
+from aeron_core.client.connecting import connect
+from aeron_core.client.publications.offerer import Offerer
+from aeron_core.client.publications.publication import Publication
+from aeron_core.errors import ClosedError, ConfigurationError, NotConnectedError
+from aeron_core.recording.writing.batch_appender import MessageColumn
+from aeron_core.uri.builder import ChannelUriBuilder
+from aeron_core.uri.channel_uri import ChannelUri
+from pyspark_aeron.writing.sink_options import SinkOptions
+from pyspark_aeron.writing.staging import Staged, staged_columns
+
+#: Bits of the reserved value that number the messages of a batch; those above it number the batches. At ten batches
+#: a second their 31 bits last for six years.
+SEQUENCE_BITS: Final = 32
+#: Bytes before a message with `dedupe=header`: query, batch (8 each), partition, sequence (4 each), little-endian.
+HEADER_LENGTH: Final = 24
+_SENDER_POSITION_TYPE_ID: Final = 2
+_PAUSE_S: Final = 0.001
+
+# Caches of this process, which commits one batch after the other.
+_clients: dict[str | None, Aeron] = {}
+_publications: dict[tuple[str | None, str, int], Publication] = {}
+
+
+def publish(options: SinkOptions, staged: Iterable[Staged], query: str, batch_id: int) -> None:
+    """Offer all rows in order, and wait until the driver has sent them.
+
+    Raises NotConnectedError without a subscriber for `connectTimeout`, ClientError after back pressure for that time.
+    """
+    timeout_s = options.connect_timeout / 1e9
+    publication = _publication(options, query)
+    publication.await_connected(timeout_s)
+    offerer = Offerer(publication, timeout_s, room_timeout=timeout_s)
+    for message, column in staged_columns(staged):
+        _offer_column(offerer, options, column, _Place(query, batch_id, message.task.partition))
+    _await_sent(options, publication, timeout_s)
+
+
+def end_publication(options: SinkOptions, query: str) -> None:
+    """Close the publication, if there is one; the driver still delivers what was offered."""
+    if options.channel is not None:
+        publication = _publications.pop(_key(options, query), None)
+        if publication is not None:
+            publication.close()
+
+
+class _Place:
+    """Identity of the rows of a task."""
+
+    def __init__(self, query: str, batch_id: int, partition: int) -> None:
+        self.reserved_value = batch_id << SEQUENCE_BITS
+        self._prefix = (
+            query_hash(query).to_bytes(8, "little")
+            + batch_id.to_bytes(8, "little")
+            + partition.to_bytes(4, "little")
+        )
+
+    def header(self, sequence: int) -> bytes:
+        """Return the header of a message."""
+        return self._prefix + (sequence & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def query_hash(query: str) -> int:
+    """Return a 64-bit hash of a query."""
+    return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=8).digest(), "little")
+
+
+def session_id_of(query: str) -> int:
+    """Return the session id of the messages of a query."""
+    return int.from_bytes(hashlib.blake2b(query.encode(), digest_size=4).digest(), "little", signed=True)
+
+
+def _offer_column(offerer: Offerer, options: SinkOptions, column: MessageColumn, place: _Place) -> None:
+    data, boundaries = column.data, column.boundaries
+    if offerer.messages + column.count > 1 << SEQUENCE_BITS:
+        raise ConfigurationError(
+            f"a batch of more than {1 << SEQUENCE_BITS} messages: have smaller ones by option maxBytesPerTrigger"
+        )
+    for index in range(column.count):
+        begin = boundaries.get_i64(index * 8)
+        message = data.view(begin, boundaries.get_i64(index * 8 + 8) - begin)
+        sequence = offerer.messages
+        if options.dedupe == "reserved":
+            offerer.offer(message, place.reserved_value | sequence)
+        elif options.dedupe == "header":
+            offerer.offer(place.header(sequence) + message.get_bytes(0, len(message)))
+        else:
+            offerer.offer(message)
+
+
+def _key(options: SinkOptions, query: str) -> tuple[str | None, str, int]:
+    assert options.channel is not None
+    uri = ChannelUri.parse(options.channel)
+    if "session-id" not in uri.params:
+        uri = ChannelUriBuilder(uri).session_id(session_id_of(query)).build()
+    return options.aeron_dir, str(uri), options.stream_id
+
+
+def _publication(options: SinkOptions, query: str) -> Publication:
+    key = _key(options, query)
+    publication = _publications.get(key)
+    if publication is None or publication.is_closed:
+        # Not exclusive: another process of the query may still be alive, or not timed out, with the same session.
+        publication = _client(options.aeron_dir).add_publication(key[1], options.stream_id)
+        _publications[key] = publication
+    return publication
+
+
+def _client(aeron_dir: str | None) -> Aeron:
+    client = _clients.get(aeron_dir)
+    if client is None or client.is_closed:
+        client = _clients[aeron_dir] = connect(aeron_dir)
+    return client
+
+
+def _await_sent(options: SinkOptions, publication: Publication, timeout_s: float) -> None:
+    """Wait until the driver's sender has sent everything; over shared memory there is no sender."""
+    counters = _client(options.aeron_dir).counters_reader
+    record = next(
+        (
+            record
+            for record in counters
+            if record.type_id == _SENDER_POSITION_TYPE_ID
+            and record.registration_id == publication.original_registration_id
+        ),
+        None,
+    )
+    deadline_s = time.monotonic() + timeout_s
+    while record is not None and counters.value(record.id) < publication.position:
+        if publication.is_closed:
+            raise ClosedError(f"{publication!r} was closed while a batch was sent")
+        if time.monotonic() >= deadline_s:
+            raise NotConnectedError(
+                f"{publication.channel} stream {publication.stream_id}: position {publication.position} was not sent "
+                f"within {timeout_s:g} s"
+            )
+        time.sleep(_PAUSE_S)

@@ -1,0 +1,63 @@
+"""Options of the sink, given by `.option(name, value)`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from aeron_core.errors import ConfigurationError
+from aeron_core.recording.storage.descriptor import DEFAULT_SEGMENT_LENGTH
+from aeron_core.recording.writing.batch_appender import DEFAULT_TERM_LENGTH
+from aeron_core.uri.values import INT32_MAX, INT32_MIN
+from pyspark_aeron.option_parsing import Options, Place
+from pyspark_aeron.options import DurationNs, Size
+
+
+class SinkOptions(Options):
+    """Options of the writers: an archive to record into, or a channel to publish on."""
+
+    archive: Place = Field(
+        "",
+        description="Folder of the archive to record into; can be given as argument of `save` and `start`.",
+    )
+    channel: str | None = Field(
+        None,
+        description="Without an archive, the channel to publish on; with one, the channel under which the recording is "
+        "listed, by default `spark:<query>`.",
+    )
+    stream_id: Annotated[int, Field(ge=INT32_MIN, le=INT32_MAX)] = Field(
+        0, description="Stream within the channel."
+    )
+    term_length: Size = Field(
+        DEFAULT_TERM_LENGTH,
+        description="Length of a term of the recording in bytes; the maximum message length is an eighth of it.",
+    )
+    segment_length: Size = Field(
+        DEFAULT_SEGMENT_LENGTH, description="Length of a segment file of the recording in bytes."
+    )
+    aeron_dir: str | None = Field(
+        None, description="Directory of the driver to publish through, on the machine of the Spark driver."
+    )
+    staging: Place | None = Field(
+        None,
+        description="Folder for rows between task and commit, accessible from all machines; default: within the "
+        "archive, or a temporary folder, which works on a single machine only.",
+    )
+    dedupe: Literal["reserved", "header", "none"] = Field(
+        "reserved",
+        description="Where a published message carries its identity, to detect duplicates: in the reserved value "
+        "(batch and sequence), in 24 bytes before the message (query, batch, partition, sequence), or not at all.",
+    )
+    connect_timeout: DurationNs = Field(
+        30_000_000_000,
+        description="Maximum time that a commit waits for a subscriber, and during back pressure.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.archive and self.channel is None:
+            raise ConfigurationError(
+                "option archive or channel: must be given, to record into or to publish on"
+            )
+        return self

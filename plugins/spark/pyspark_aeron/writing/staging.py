@@ -1,0 +1,203 @@
+"""Staging of rows between task and commit: one Arrow file per task, in a folder accessible from all machines.
+
+Not here: the commit. A file without a commit contains no committed data and can be deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import WriterCommitMessage
+
+from aeron_core._native.buffer import AtomicBuffer
+from aeron_core.errors import ConfigurationError, RecordingError
+from aeron_core.recording.storage import names
+from aeron_core.recording.writing.batch_appender import MessageColumn
+from pyspark_aeron.writing.sink_options import SinkOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+#: Columns for the message; the second is the name in Spark's Kafka connector.
+PAYLOAD_COLUMNS: Final = ("payload", "value")
+RESERVED_COLUMN: Final = "reserved"
+# Local properties of a task of a streaming query; undocumented, but unchanged since Spark 2.
+_BATCH_ID: Final = "streaming.sql.batchId"
+_QUERY_ID: Final = "sql.streaming.queryId"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Identity of a task."""
+
+    writer: str  # the streaming query, or the job
+    batch_id: int
+    partition: int
+
+    @classmethod
+    def current(cls, job: str) -> Task:
+        """Return the task that this process runs; `job` is the writer if there is no streaming query."""
+        context = TaskContext.get()
+        assert context is not None
+        query, batch = context.getLocalProperty(_QUERY_ID), context.getLocalProperty(_BATCH_ID)
+        return cls(query or job, int(batch or 0), context.partitionId())
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """Commit message: the file that a task has written."""
+
+    path: str  # empty if the task had no rows
+    rows: int
+    task: Task
+
+
+def check_columns(schema: StructType) -> None:
+    """Raise ConfigurationError if the columns do not form a message."""
+    types = {field.name: field.dataType.simpleString() for field in schema.fields}
+    payload = next((name for name in PAYLOAD_COLUMNS if name in types), None)
+    if payload is None:
+        raise ConfigurationError(
+            f"columns {', '.join(types)}: one must be called payload or value, with the message; reserved (bigint) may "
+            "be its reserved value"
+        )
+    if types[payload] not in {"binary", "string"}:
+        raise ConfigurationError(f"column {payload} {types[payload]}: must be binary or string")
+    others = types.keys() - {payload, RESERVED_COLUMN}
+    if others:
+        raise ConfigurationError(
+            f"columns {', '.join(sorted(others))}: would be lost; select payload and reserved alone, such as "
+            "to_json(struct(*)) AS payload"
+        )
+    if types.get(RESERVED_COLUMN, "bigint") not in {"bigint", "int"}:
+        raise ConfigurationError(f"column reserved {types[RESERVED_COLUMN]}: must be bigint")
+
+
+def staging_folder(options: SinkOptions, writer: str) -> Path:
+    """Return the folder for the files of a query's or job's tasks."""
+    if options.staging is not None:
+        root = Path(options.staging)
+    elif options.archive:
+        root = Path(options.archive) / names.STAGING
+    else:
+        root = Path(tempfile.gettempdir()) / f"aeron-core-{os.getuid()}" / names.STAGING
+    return root / writer
+
+
+def stage(options: SinkOptions, batches: Iterable[pa.RecordBatch], task: Task) -> Staged:
+    """Write the rows of a task."""
+    folder = staging_folder(options, task.writer)
+    path = folder / f"{task.batch_id}-{task.partition}-{uuid.uuid4().hex}.arrow"
+    try:
+        rows = _write(path, batches)
+    except BaseException as error:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        raise RecordingError(
+            f"cannot write {path}: {error.strerror or error}: make room, or name another folder with option staging; "
+            "no row is lost, for the batch is begun again when the query is"
+        ) from error
+    return Staged(str(path) if rows else "", rows, task)
+
+
+def _write(path: Path, batches: Iterable[pa.RecordBatch]) -> int:
+    """Return how many rows were written; no file is created without rows."""
+    rows = 0
+    sink: pa.ipc.RecordBatchFileWriter | None = None
+    try:
+        for batch_of_rows in batches:
+            messages = _messages(batch_of_rows)
+            if sink is None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                sink = pa.ipc.new_file(str(path), messages.schema)
+            sink.write_batch(messages)
+            rows += messages.num_rows
+    finally:
+        if sink is not None:
+            sink.close()
+    if sink is not None:
+        _flush(path)
+    return rows
+
+
+def staged_columns(staged: Iterable[Staged]) -> Iterator[tuple[Staged, MessageColumn]]:
+    """Yield the messages of all tasks, in the order of the partitions."""
+    for message in sorted(staged, key=lambda message: message.task.partition):
+        if not message.path:
+            continue
+        with pa.memory_map(message.path) as source:
+            reader = pa.ipc.open_file(source)
+            for index in range(reader.num_record_batches):
+                yield message, _column(reader.get_batch(index))
+
+
+def discard(staged: Iterable[Staged | None]) -> None:
+    """Delete the files of tasks."""
+    for message in staged:
+        if message is not None and message.path:
+            Path(message.path).unlink(missing_ok=True)
+
+
+def discard_before(folder: Path, batch_id: int) -> None:
+    """Delete files of earlier batches, left by tasks that died before they returned a commit message."""
+    for path in folder.glob("*-*-*.arrow"):
+        if int(path.name.split("-", 1)[0]) < batch_id:
+            path.unlink(missing_ok=True)
+
+
+def discard_all(folder: Path) -> None:
+    """Delete all files of a job, including those of tasks that died."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _messages(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the columns of the messages; raises ConfigurationError if a message is null."""
+    names = batch.schema.names
+    payload = next(name for name in PAYLOAD_COLUMNS if name in names)
+    messages = batch.column(payload)
+    if messages.null_count:
+        raise ConfigurationError(
+            f"column {payload} is null in {messages.null_count} rows: a message has bytes, or none"
+        )
+    arrays = [messages.cast(pa.large_binary())]
+    columns = ["payload"]
+    if RESERVED_COLUMN in names:
+        arrays.append(batch.column(RESERVED_COLUMN).cast(pa.int64()).fill_null(0))
+        columns.append(RESERVED_COLUMN)
+    return pa.RecordBatch.from_arrays(arrays, names=columns)
+
+
+def _column(batch: pa.RecordBatch) -> MessageColumn:
+    payload = batch.column(0)
+    _, boundaries, data = payload.buffers()
+    reserved = None
+    if batch.num_columns > 1:
+        reserved = np.asarray(batch.column(1), np.int64)
+    first = payload.offset * 8
+    return MessageColumn(
+        AtomicBuffer(data if data is not None else b""),
+        AtomicBuffer(boundaries.slice(first, (len(payload) + 1) * 8)),
+        len(payload),
+        reserved,
+    )
+
+
+def _flush(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
