@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aeron_core.client.subscription import Subscription
-from aeron_core.testing.network import Link
+from aeron_core.testing.network import SimulatedLink
 from aeron_core.testing.pair import MS, US, S, Simulation
 
 SEED = 1
 DRIVERS, SIZE = 10, 100
-LINK = Link(loss=0.03, duplication=0.01, latency_ns=1 * MS, jitter_ns=2 * MS)
+LINK = SimulatedLink(loss=0.03, duplication=0.01, latency_ns=1 * MS, jitter_ns=2 * MS)
 CONTROL = "control=10.0.0.1:20120|control-mode=dynamic"
 PUBLICATION = f"aeron:udp?{CONTROL}|fc=min,g:/90,t:1s|term-length=64k"
 MESSAGE = bytes(992)  # 64 of them fill a term without padding
@@ -91,8 +91,10 @@ def run() -> Outcome:
                 receiver.interval_ns = SLOW_INTERVAL_NS if is_slow else 0
                 if index in CUT and now_ns >= CUT_NS and not receiver.is_cut:
                     receiver.is_cut = True
-                    simulation.network.set_link(Link(is_partitioned=True), source=receiver.address)
-                    simulation.network.set_link(Link(is_partitioned=True), destination=receiver.address)
+                    simulation.network.set_link(SimulatedLink(is_partitioned=True), source=receiver.address)
+                    simulation.network.set_link(
+                        SimulatedLink(is_partitioned=True), destination=receiver.address
+                    )
                 receiver.poll(simulation.now_ns)
             if now_ns < 0:
                 return

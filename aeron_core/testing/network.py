@@ -29,7 +29,7 @@ LAST_PORT: Final = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class SimulatedLink:
     """What happens to datagrams of one direction; shares are from 0 to 1."""
 
     loss: float = 0.0
@@ -81,12 +81,14 @@ class SimulatedNetwork:
     logged so.
     """
 
-    def __init__(self, clock: Clock, seed: int = 1, *, link: Link | None = None) -> None:
+    def __init__(self, clock: Clock, seed: int = 1, *, link: SimulatedLink | None = None) -> None:
         self.clock = clock
         self.seed = seed
         self.log: list[Sent] = []
         self.counts: dict[Fate, int] = dict.fromkeys(Fate, 0)
-        self._links: dict[tuple[str | None, str | None], Link] = {(None, None): link or Link()}
+        self._links: dict[tuple[str | None, str | None], SimulatedLink] = {
+            (None, None): link or SimulatedLink()
+        }
         self._sockets: dict[tuple[str, int], _Socket] = {}
         self._members: defaultdict[tuple[str, int], list[_Socket]] = defaultdict(list)
         self._randoms: dict[tuple[str, str], random.Random] = {}
@@ -105,7 +107,9 @@ class SimulatedNetwork:
         """Open a socket on the host that is there from the start, with the loopback addresses."""
         return self._default_host.open(options)
 
-    def set_link(self, link: Link, *, source: str | None = None, destination: str | None = None) -> None:
+    def set_link(
+        self, link: SimulatedLink, *, source: str | None = None, destination: str | None = None
+    ) -> None:
         """Let datagrams of a direction be treated as `link` says from now on.
 
         An end is a host (`10.0.0.1`), an address (`10.0.0.1:20121`) or None for any; the more precise rule
@@ -117,7 +121,7 @@ class SimulatedNetwork:
     def partition(self, one: str, other: str) -> None:
         """Let nothing pass between two ends, in either direction."""
         for source, destination in ((one, other), (other, one)):
-            self.set_link(Link(is_partitioned=True), source=source, destination=destination)
+            self.set_link(SimulatedLink(is_partitioned=True), source=source, destination=destination)
 
     def heal(self, one: str, other: str) -> None:
         """Undo `partition`."""
@@ -230,13 +234,13 @@ class SimulatedNetwork:
         heappush(receiver.queue, (due_ns, next(self._order), data, source))
         return Fate.DELIVERED
 
-    def _link(self, source: str, destination: str) -> Link:
+    def _link(self, source: str, destination: str) -> SimulatedLink:
         for to in (destination, _host_of(destination), None):
             for origin in (source, _host_of(source), None):
                 found = self._links.get((origin, to))
                 if found is not None:
                     return found
-        return Link()
+        return SimulatedLink()
 
     def _receive(self, socket: _Socket, limit: int) -> list[tuple[bytes, SocketAddress]]:
         with self._lock:

@@ -1,6 +1,6 @@
 """Drivers, clients, a clock and a network that one thread steps: what happens depends on seeds alone.
 
-    with DriverPair(tmp_path, seed=3, link=Link(loss=0.1)) as pair:
+    with DriverPair(tmp_path, seed=3, link=SimulatedLink(loss=0.1)) as pair:
         subscription = pair.add_subscription("aeron:udp?endpoint=10.0.0.2:20121", 1001)
         publication = pair.add_publication("aeron:udp?endpoint=10.0.0.2:20121", 1001)
         pair.run_until(lambda: publication.is_connected)
@@ -28,7 +28,7 @@ from aeron_core.protocol.cnc import CNC_FILE, CncFile
 from aeron_core.registry import Registry
 from aeron_core.settings.client import ClientSettings
 from aeron_core.testing.connections import SimulatedConnections
-from aeron_core.testing.network import Link, SimulatedNetwork
+from aeron_core.testing.network import SimulatedLink, SimulatedNetwork
 
 if TYPE_CHECKING:
     from aeron_core.client.exclusive_publication import ExclusivePublication
@@ -132,7 +132,7 @@ class Simulation:
         directory: Path,
         *,
         seed: int = 1,
-        link: Link | None = None,
+        link: SimulatedLink | None = None,
         busy_step_ns: int = 10 * US,
         idle_step_ns: int = 1 * MS,
         plugins: Sequence[object] = (),
@@ -232,7 +232,7 @@ class DriverUnderTest(Simulation):
         directory: Path,
         *,
         seed: int = 1,
-        link: Link | None = None,
+        link: SimulatedLink | None = None,
         plugins: Sequence[object] = (),
         **settings: Any,
     ) -> None:
@@ -264,7 +264,7 @@ class DriverPair(Simulation):
         directory: Path,
         *,
         seed: int = 1,
-        link: Link | None = None,
+        link: SimulatedLink | None = None,
         plugins: Sequence[object] = (),
         **settings: Any,
     ) -> None:

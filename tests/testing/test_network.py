@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from aeron_core._native.address import SocketAddress
 from aeron_core._native.clock import Clock
 from aeron_core.spi.media import DatagramOptions
-from aeron_core.testing import DatagramProbe, Fate, Link, SimulatedNetwork
+from aeron_core.testing import DatagramProbe, Fate, SimulatedLink, SimulatedNetwork
 
 A, B = SocketAddress.of("127.0.0.1", 1001), SocketAddress.of("127.0.0.1", 1002)
 MS = 1_000_000
@@ -56,7 +56,7 @@ def test_runs_are_cut_into_datagrams():
 
 
 def test_a_datagram_arrives_when_the_clock_has_passed_its_latency():
-    pair = Pair(Link(latency_ns=5 * MS))
+    pair = Pair(SimulatedLink(latency_ns=5 * MS))
     pair.send(b"x")
 
     pair.clock.advance(5 * MS - 1)
@@ -67,7 +67,7 @@ def test_a_datagram_arrives_when_the_clock_has_passed_its_latency():
 
 
 def test_jitter_spreads_arrivals_within_its_bound():
-    pair = Pair(Link(latency_ns=MS, jitter_ns=MS))
+    pair = Pair(SimulatedLink(latency_ns=MS, jitter_ns=MS))
     pair.send(*numbers(100))
 
     pair.clock.advance(MS - 1)
@@ -80,7 +80,7 @@ def test_jitter_spreads_arrivals_within_its_bound():
 
 
 def test_a_reordered_datagram_is_overtaken():
-    pair = Pair(Link(reordering=0.2, hold_back_ns=MS))
+    pair = Pair(SimulatedLink(reordering=0.2, hold_back_ns=MS))
     pair.send(*numbers(100))
 
     first = pair.arrived()
@@ -93,7 +93,7 @@ def test_a_reordered_datagram_is_overtaken():
 
 
 def test_losses_follow_their_share():
-    pair = Pair(Link(loss=0.3))
+    pair = Pair(SimulatedLink(loss=0.3))
     pair.send(*numbers(1000))
 
     arrived = pair.arrived()
@@ -103,7 +103,7 @@ def test_losses_follow_their_share():
 
 
 def test_a_doubled_datagram_arrives_twice():
-    pair = Pair(Link(duplication=1.0))
+    pair = Pair(SimulatedLink(duplication=1.0))
     pair.send(b"x")
 
     assert pair.arrived() == [b"x", b"x"]
@@ -112,7 +112,7 @@ def test_a_doubled_datagram_arrives_twice():
 
 @given(st.integers(0, 2**64), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_a_seed_repeats_everything(seed, loss, duplication, reordering):
-    link = Link(loss=loss, duplication=duplication, reordering=reordering)
+    link = SimulatedLink(loss=loss, duplication=duplication, reordering=reordering)
 
     def run():
         pair = Pair(link, seed)
@@ -126,7 +126,7 @@ def test_a_seed_repeats_everything(seed, loss, duplication, reordering):
 
 def test_seeds_differ():
     def run(seed):
-        pair = Pair(Link(loss=0.5), seed)
+        pair = Pair(SimulatedLink(loss=0.5), seed)
         pair.send(*numbers(64))
         return pair.arrived()
 
@@ -135,7 +135,7 @@ def test_seeds_differ():
 
 def test_traffic_elsewhere_does_not_change_what_a_link_does():
     def run(*, is_busy):
-        pair = Pair(Link(loss=0.5))
+        pair = Pair(SimulatedLink(loss=0.5))
         other = DatagramProbe(pair.network.open(DatagramOptions(SocketAddress.of("127.0.0.1", 1003))))
         for number in numbers(64):
             if is_busy:
@@ -148,7 +148,7 @@ def test_traffic_elsewhere_does_not_change_what_a_link_does():
 
 def test_directions_are_treated_apart():
     pair = Pair()
-    pair.network.set_link(Link(loss=1.0), source=str(A), destination=str(B))
+    pair.network.set_link(SimulatedLink(loss=1.0), source=str(A), destination=str(B))
 
     pair.send(b"there")
     pair.b.send([(b"back", 4)], A)
@@ -158,9 +158,9 @@ def test_directions_are_treated_apart():
 
 
 def test_the_more_precise_rule_wins():
-    pair = Pair(Link(loss=1.0))
-    pair.network.set_link(Link(loss=1.0), destination="127.0.0.1")
-    pair.network.set_link(Link(), destination=str(B))
+    pair = Pair(SimulatedLink(loss=1.0))
+    pair.network.set_link(SimulatedLink(loss=1.0), destination="127.0.0.1")
+    pair.network.set_link(SimulatedLink(), destination=str(B))
 
     pair.send(b"x")
 
@@ -212,7 +212,7 @@ def test_the_log_says_what_became_of_each_datagram():
     pair = Pair()
     pair.clock.advance(7)
     pair.send(b"x")
-    pair.network.set_link(Link(loss=1.0))
+    pair.network.set_link(SimulatedLink(loss=1.0))
     pair.send(b"y")
 
     assert [tuple(line) for line in pair.network.log] == [
