@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import directory_of, is_terminal
 from aeron_core.cli.outcome import exit_code_of, message_of, say
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.client.handlers import log_error

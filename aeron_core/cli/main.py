@@ -13,28 +13,28 @@ from typing import Annotated, TextIO
 
 import typer
 
-from aeron_core.cli.backlog import backlog
-from aeron_core.cli.clean import clean
-from aeron_core.cli.demo import demo
-from aeron_core.cli.device import device
-from aeron_core.cli.driver import driver
-from aeron_core.cli.error_log import errors
-from aeron_core.cli.log_inspect import log_inspect
-from aeron_core.cli.loss import loss
+from aeron_core.cli.demo.demo import demo
+from aeron_core.cli.driver.driver import driver
+from aeron_core.cli.driver.plugins import plugins_app
+from aeron_core.cli.driver.settings import settings_app
+from aeron_core.cli.messages.device import device
+from aeron_core.cli.messages.ping import ping
+from aeron_core.cli.messages.pong import pong
+from aeron_core.cli.messages.pub import pub
+from aeron_core.cli.messages.sub import sub
 from aeron_core.cli.outcome import EXIT_OK, ended, exit_code_of, message_of, say
-from aeron_core.cli.ping import ping
-from aeron_core.cli.plugins import plugins_app
-from aeron_core.cli.pong import pong
-from aeron_core.cli.pub import pub
-from aeron_core.cli.record import record
-from aeron_core.cli.recordings import recordings_app
-from aeron_core.cli.replay import replay
-from aeron_core.cli.settings import settings_app
-from aeron_core.cli.ship import ship
-from aeron_core.cli.stat import stat
-from aeron_core.cli.streams import streams
-from aeron_core.cli.sub import sub
-from aeron_core.cli.terminate import terminate
+from aeron_core.cli.records.listing import recordings_app
+from aeron_core.cli.records.record import record
+from aeron_core.cli.records.replay import replay
+from aeron_core.cli.shipping.ship import ship
+from aeron_core.cli.tools.backlog import backlog
+from aeron_core.cli.tools.clean import clean
+from aeron_core.cli.tools.error_log import errors
+from aeron_core.cli.tools.log_inspect import log_inspect
+from aeron_core.cli.tools.loss import loss
+from aeron_core.cli.tools.stat import stat
+from aeron_core.cli.tools.streams import streams
+from aeron_core.cli.tools.terminate import terminate
 from aeron_core.errors import PluginError
 from aeron_core.registry import Registry
 from aeron_core.version import VERSION

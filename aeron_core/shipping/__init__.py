@@ -2,5 +2,5 @@
 
     FileWatcher ─finds→ FollowedFile ─lines→ Shipper ─events→ publication ─confirmed position→ OffsetRegistry
 
-Not here: the command (`aeron_core.cli.ship`). Nothing here has a thread or a clock: who calls says how late it is.
+Not here: the command (`aeron_core.cli.shipping`). Nothing here has a thread or a clock: who calls says how late it is.
 """

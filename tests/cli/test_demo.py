@@ -30,7 +30,7 @@ def test_a_log_that_does_not_arrive_is_a_failure(aeron):
 
 
 def test_the_shipped_log_is_sent_where_the_machine_has_none(aeron, monkeypatch, tmp_path):
-    monkeypatch.setattr("aeron_core.cli.demo._SYSTEM_LOG", tmp_path / "none.log")
+    monkeypatch.setattr("aeron_core.cli.demo.demo._SYSTEM_LOG", tmp_path / "none.log")
 
     result = json.loads(aeron("demo", "--min-lines", "1", "--loss", "0", "--json").out)
 

@@ -33,7 +33,7 @@ def test_a_signal_during_the_start_ends_the_driver_in_order(
             super().__init__(*arguments, **options)
             os.kill(os.getpid(), number)
 
-    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Slow)
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Slow)
 
     outcome = aeron(
         "driver",
@@ -63,7 +63,7 @@ def test_a_warning_of_the_driver_is_one_line_without_a_place_in_the_code(
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Brief)
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Brief)
 
     outcome = aeron(
         "driver",
@@ -86,7 +86,7 @@ def test_the_directory_is_an_option_as_of_the_other_commands(
         def await_termination(self, timeout=None):
             return True
 
-    monkeypatch.setattr("aeron_core.cli.driver.MediaDriver", Short)
+    monkeypatch.setattr("aeron_core.cli.driver.driver.MediaDriver", Short)
 
     outcome = aeron(
         "driver", option, tmp_path / "mine", "-Daeron.dir=/nowhere", "-Daeron.counters.buffer.length=1m"

@@ -1,6 +1,6 @@
 import pytest
 
-from aeron_core.cli.latency import Latencies
+from aeron_core.cli.messages.latency import Latencies
 
 
 def test_percentiles_are_those_of_what_was_recorded():

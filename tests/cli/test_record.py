@@ -11,7 +11,7 @@ import pytest
 
 import aeron_core
 from aeron_core.cli.quantities import duration_ns_of
-from aeron_core.cli.record import record
+from aeron_core.cli.records.record import record
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer
 from aeron_core.protocol.cnc import CncFile
 from aeron_core.recording import Archive

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import aeron_core
-from aeron_core.cli.stream_positions import lag, streams_of
+from aeron_core.cli.tools.stream_positions import lag, streams_of
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.driver.conductor import stream_counters as types
 from aeron_core.driver.conductor.stream_counters import CounterOwner, owner_of

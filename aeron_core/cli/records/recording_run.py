@@ -17,7 +17,7 @@ from typing import Final
 from aeron_core.cli.connecting import connect_to_driver, connect_to_next_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
-from aeron_core.cli.recorded_streams import RecordedStreams
+from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError, DriverTimeoutError

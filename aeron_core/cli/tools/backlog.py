@@ -8,11 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.live import Interval, Once, show
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
-from aeron_core.cli.stream_positions import Stream, lag
-from aeron_core.cli.streams import SessionOption, StreamOption, selected
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.cli.tools.live import Interval, Once, show
+from aeron_core.cli.tools.stream_positions import StreamSession, lag
+from aeron_core.cli.tools.streams import SessionOption, StreamOption, selected
 
 _COLUMNS = ("role", "registration", "position", "backlog", "room", "channel")
 
@@ -38,7 +38,7 @@ def backlog(  # noqa: PLR0913 - the options of the command
     show(lambda: _page(files, session, stream), interval, once=once)
 
 
-def _document(stream: Stream) -> dict[str, object]:
+def _document(stream: StreamSession) -> dict[str, object]:
     return {
         "stream_id": stream.stream_id,
         "session_id": stream.session_id,
@@ -46,7 +46,7 @@ def _document(stream: Stream) -> dict[str, object]:
     }
 
 
-def _rows(stream: Stream) -> list[tuple[str, int, int | None, int | None, int | None, str]]:
+def _rows(stream: StreamSession) -> list[tuple[str, int, int | None, int | None, int | None, str]]:
     rows: list[tuple[str, int, int | None, int | None, int | None, str]] = []
     for sent in stream.publications.values():
         room = lag(sent.limit, sent.position)

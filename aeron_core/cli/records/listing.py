@@ -13,10 +13,10 @@ from rich.table import Table
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
 from aeron_core.cli.quantities import time_text
-from aeron_core.cli.recordings_export import export_recording
-from aeron_core.cli.recordings_options import ArchivePlace
-from aeron_core.cli.recordings_purge import purge_recordings
-from aeron_core.cli.recordings_verify import verify_recordings
+from aeron_core.cli.records.export import export_recording
+from aeron_core.cli.records.purge import purge_recordings
+from aeron_core.cli.records.selection import ArchivePlace
+from aeron_core.cli.records.verify import verify_recordings
 from aeron_core.errors import RecordingError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.leases import Lease, read_leases

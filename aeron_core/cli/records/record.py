@@ -11,8 +11,8 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.quantities import duration_ns_of, size_of
-from aeron_core.cli.recorded_streams import RecordedStreams
-from aeron_core.cli.recording_run import RecordingRun, WantedStreams
+from aeron_core.cli.records.recorded_streams import RecordedStreams
+from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
 from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import RecorderParams

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from aeron_core.cli.demo_run import DemoResult, DemoRun
+from aeron_core.cli.demo.demo_run import DemoResult, DemoRun
 from aeron_core.cli.options import Json, positive, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
 from aeron_core.cli.rate import RateDisplay
@@ -67,7 +67,7 @@ def read_log(path: Path | None) -> tuple[str, bytes]:
         except OSError:
             name, content = "", b""
         if not content:
-            shipped = importlib.resources.files("aeron_core.cli").joinpath(_SHIPPED_LOG)
+            shipped = importlib.resources.files("aeron_core.cli.demo").joinpath(_SHIPPED_LOG)
             name, content = "an excerpt of a Debian dpkg.log", shipped.read_bytes()
     else:
         name, content = str(path), path.read_bytes()

@@ -16,8 +16,8 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import size_of
-from aeron_core.cli.recordings_export import Begin, End, range_of
-from aeron_core.cli.recordings_options import RecordingId, progress
+from aeron_core.cli.records.export import Begin, End, range_of
+from aeron_core.cli.records.selection import RecordingId, progress
 from aeron_core.errors import ClientError, ClosedError, NotConnectedError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.replay import Replay, replay_channel

@@ -11,9 +11,8 @@ import typer
 from rich.console import Console
 
 from aeron_core.cli.connecting import await_other_side, connect_to_driver
-from aeron_core.cli.latency import Latencies
-from aeron_core.cli.options import AeronDir, Json, positive, print_json
-from aeron_core.cli.ping_pong import (
+from aeron_core.cli.messages.latency import Latencies
+from aeron_core.cli.messages.ping_pong import (
     PING_CHANNEL,
     PING_STREAM,
     PONG_CHANNEL,
@@ -23,6 +22,7 @@ from aeron_core.cli.ping_pong import (
     PongChannel,
     PongStream,
 )
+from aeron_core.cli.options import AeronDir, Json, positive, print_json
 from aeron_core.client.header import Header
 from aeron_core.client.offerer import Offerer
 from aeron_core.client.subscription import Subscription

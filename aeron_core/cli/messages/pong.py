@@ -10,9 +10,7 @@ import typer
 
 from aeron_core.cli.connecting import connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Json, print_json
-from aeron_core.cli.outcome import say
-from aeron_core.cli.ping_pong import (
+from aeron_core.cli.messages.ping_pong import (
     PING_CHANNEL,
     PING_STREAM,
     PONG_CHANNEL,
@@ -22,6 +20,8 @@ from aeron_core.cli.ping_pong import (
     PongChannel,
     PongStream,
 )
+from aeron_core.cli.options import AeronDir, Json, print_json
+from aeron_core.cli.outcome import say
 from aeron_core.client.header import Header
 from aeron_core.client.offerer import Offerer
 from aeron_core.client.subscription import Subscription

@@ -6,7 +6,7 @@ import time
 
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
-from aeron_core.cli.recordings_options import ArchivePlace, RecordingIds, progress, selected
+from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, progress, selected
 from aeron_core.errors import RecordingError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.recording import Recording

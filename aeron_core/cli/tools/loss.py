@@ -7,8 +7,8 @@ import sys
 from dataclasses import asdict
 from typing import Final
 
-from aeron_core.cli.driver_files import date_of, open_loss_report
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
+from aeron_core.cli.tools.driver_files import date_of, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
 
 # As LossStat, so that what reads its output reads ours.

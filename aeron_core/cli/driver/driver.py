@@ -13,10 +13,10 @@ from typing import Annotated, Final, Self
 
 import typer
 
-from aeron_core.cli.configuration import lines_of
-from aeron_core.cli.driver_files import DriverFiles
+from aeron_core.cli.driver.configuration import lines_of
 from aeron_core.cli.options import AeronDir, Defines, SettingsFiles
 from aeron_core.cli.outcome import EXIT_OK, ended, say
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.errors import AeronError, ConfigurationError
 from aeron_core.registry import Registry
@@ -167,7 +167,7 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
     if metrics is None:
         yield lambda _: None
         return
-    from aeron_core.cli.metrics_server import MetricsServer  # noqa: PLC0415 - only who asks for it waits for it
+    from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - only who asks for it waits for it
 
     files: list[DriverFiles] = []
 

@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.live import Interval, Once, show
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
-from aeron_core.cli.streams import SessionOption, StreamOption
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.cli.tools.live import Interval, Once, show
+from aeron_core.cli.tools.streams import SessionOption, StreamOption
 from aeron_core.concurrent.counters import CounterRecord
 from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID
 from aeron_core.driver.conductor.stream_counters import STREAM_TYPES, owner_of
@@ -26,7 +26,7 @@ _RULE_WIDTH = 70  # as AeronStat
 _VALUE_WIDTH = 26
 
 
-class Format(StrEnum):
+class CounterFormat(StrEnum):
     """How counters are written."""
 
     TEXT = "text"
@@ -38,7 +38,9 @@ def stat(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     once: Once = False,
     json: Json = False,
-    output: Annotated[Format, typer.Option("--format", help="How counters are written.")] = Format.TEXT,
+    output: Annotated[
+        CounterFormat, typer.Option("--format", help="How counters are written.")
+    ] = CounterFormat.TEXT,
     interval: Interval = 1.0,
     match: Annotated[str, typer.Option(help="Only counters whose label this regular expression finds.")] = "",
     type_: Annotated[
@@ -50,16 +52,16 @@ def stat(  # noqa: PLR0913 - the options of the command
 ) -> None:
     """Show the counters of a driver, alive or dead: live on a terminal, else once."""
     positive("--interval", interval)
-    if json and output is Format.PROMETHEUS:
+    if json and output is CounterFormat.PROMETHEUS:
         raise ConfigurationError(f"--json with --format={output}: only one of them")
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
     if next(selection.of(files), None) is None:
         say("warning: no counter to show: " + selection.reason(files))
-    if json or output is Format.JSON:
+    if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
-    elif output is Format.PROMETHEUS:
-        from aeron_core.cli.metrics import prometheus_text  # noqa: PLC0415 - half of the time to start
+    elif output is CounterFormat.PROMETHEUS:
+        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415 - half of the time to start
 
         print(prometheus_text(lambda: selection.of(files)), end="")
     else:

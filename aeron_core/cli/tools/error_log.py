@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from aeron_core.cli.driver_files import DriverFiles, date_of
 from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
+from aeron_core.cli.tools.driver_files import DriverFiles, date_of
 from aeron_core.concurrent.error_log import read_errors
 
 

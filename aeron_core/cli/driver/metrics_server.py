@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from prometheus_client import make_wsgi_app, start_http_server
 
-from aeron_core.cli.metrics import Records, registry_of
+from aeron_core.cli.driver.metrics import Records, registry_of
 from aeron_core.errors import StorageError
 from aeron_core.uri.addresses import HostPort
 

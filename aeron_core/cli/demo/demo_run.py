@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aeron_core._native import wire
-from aeron_core.cli.driver_files import DriverFiles, open_loss_report
-from aeron_core.cli.latency import Latencies
+from aeron_core.cli.messages.latency import Latencies
+from aeron_core.cli.tools.driver_files import DriverFiles, open_loss_report
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.concurrent.loss_report import read_loss_report
 from aeron_core.driver.agents.system_counters import SystemCounterLabels, labelled

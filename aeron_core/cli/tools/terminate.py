@@ -8,9 +8,9 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.driver_files import DriverFiles
 from aeron_core.cli.options import AeronDir, directory_of, positive
 from aeron_core.cli.outcome import failed, say
+from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.client.driver_proxy import DriverProxy
 from aeron_core.concurrent import wake_up
 from aeron_core.concurrent.ring_buffer import ManyToOneRingBuffer

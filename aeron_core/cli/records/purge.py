@@ -10,7 +10,7 @@ import typer
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import time_ns_of
-from aeron_core.cli.recordings_options import ArchivePlace, RecordingIds, selected
+from aeron_core.cli.records.selection import ArchivePlace, RecordingIds, selected
 from aeron_core.errors import ConfigurationError, RecordingError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.leases import needed_from, read_leases

@@ -35,7 +35,7 @@ _FLAGS: Final = (
 )
 
 
-class Format(StrEnum):
+class DumpFormat(StrEnum):
     """How payloads are dumped."""
 
     HEX = "hex"
@@ -43,7 +43,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class InspectedFrame:
     """The header of one frame; a length below zero is that of one that was being written."""
 
     term: int  # 0 to 2: the partition
@@ -79,7 +79,9 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
         Path, typer.Argument(help="File of a log, in publications/ or images/ of a driver's directory.")
     ],
     dump: Annotated[int, typer.Option(help="Bytes of each payload to show.", min=0)] = 0,
-    dump_format: Annotated[Format, typer.Option("--format", help="How payloads are shown.")] = Format.HEX,
+    dump_format: Annotated[
+        DumpFormat, typer.Option("--format", help="How payloads are shown.")
+    ] = DumpFormat.HEX,
     term: Annotated[int | None, typer.Option(help="Only this term buffer: 0, 1 or 2.", min=0, max=2)] = None,
     limit: Annotated[int | None, typer.Option(help="Frames of each term buffer to show.", min=0)] = None,
     gaps: Annotated[bool, typer.Option("--gaps", help="Look for frames behind gaps, too.")] = False,
@@ -117,7 +119,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
                 print(f"{end:>10}: zeros: --gaps looks further")
 
 
-def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[Frame]:
+def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
     """Yield the frames of one term buffer, up to the first gap or behind gaps as well.
 
     Behind a gap only what states its own place is taken for a frame: there may be payload of what is gone.
@@ -141,13 +143,13 @@ def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iter
         offset = frame.end
 
 
-def _frame(log: LogBuffer, index: int, offset: int, length: int, dump: int) -> Frame:
+def _frame(log: LogBuffer, index: int, offset: int, length: int, dump: int) -> InspectedFrame:
     buffer, at = log.buffer, index * log.term_length + offset
     flags = buffer.get_u8(at + wire.FRAME_FLAGS_OFFSET)
     kind = buffer.get_u16(at + wire.FRAME_TYPE_OFFSET)
     # A length may say anything: what is shown stays within the term.
     payload_length = max(min(abs(length), log.term_length - offset) - wire.DATA_HEADER_LENGTH, 0)
-    return Frame(
+    return InspectedFrame(
         term=index,
         offset=offset,
         length=length,
@@ -213,7 +215,7 @@ def _documents(
     ]
 
 
-def _line(frame: Frame) -> str:
+def _line(frame: InspectedFrame) -> str:
     return (
         f"{frame.offset:>10}: {frame.type} length={frame.length} version={frame.version} flags={frame.flags} "
         f"term offset={frame.term_offset} session={frame.session_id} stream={frame.stream_id} "
@@ -221,10 +223,10 @@ def _line(frame: Frame) -> str:
     )
 
 
-def _print_dump(payload: bytes, dump_format: Format) -> None:
+def _print_dump(payload: bytes, dump_format: DumpFormat) -> None:
     for begin in range(0, len(payload), _DUMP_COLUMNS):
         piece = payload[begin : begin + _DUMP_COLUMNS]
-        if dump_format is Format.HEX:
+        if dump_format is DumpFormat.HEX:
             print(f"{'':>12}{piece.hex(' ')}")
         else:
             print(f"{'':>12}{''.join(chr(byte) if 32 <= byte < 127 else '.' for byte in piece)}")

@@ -14,8 +14,8 @@ from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import size_of
-from aeron_core.cli.shipped_files import ShippedFiles
-from aeron_core.cli.shipping_run import ShippingRun
+from aeron_core.cli.shipping.shipped_files import ShippedFiles
+from aeron_core.cli.shipping.shipping_run import ShippingRun
 from aeron_core.client.aeron import Aeron, connect
 from aeron_core.driver.media_driver import MediaDriver
 from aeron_core.shipping.driver_errors import DriverErrors

@@ -15,7 +15,7 @@ from aeron_core.driver.conductor.stream_counters import CounterOwner, owner_of
 
 
 @dataclass(slots=True)
-class Image:
+class ReceivedStream:
     """What one driver receives of a stream; positions are None where it has no counter of them."""
 
     registration_id: int
@@ -51,13 +51,13 @@ class SentStream:
 
 
 @dataclass(slots=True)
-class Stream:
+class StreamSession:
     """All that a driver knows of one session of one stream."""
 
     session_id: int
     stream_id: int
     publications: dict[int, SentStream] = field(default_factory=dict)
-    images: dict[int, Image] = field(default_factory=dict)
+    images: dict[int, ReceivedStream] = field(default_factory=dict)
 
     @property
     def sent_position(self) -> int | None:
@@ -88,20 +88,20 @@ def lag(ahead: int | None, behind: int | None) -> int | None:
     return None if ahead is None or behind is None else max(ahead - behind, 0)
 
 
-def streams_of(records: Iterable[CounterRecord]) -> list[Stream]:
+def streams_of(records: Iterable[CounterRecord]) -> list[StreamSession]:
     """Return the streams by stream id and session id."""
-    streams: dict[tuple[int, int], Stream] = {}
-    readers: list[tuple[Stream, CounterRecord, CounterOwner]] = []
+    streams: dict[tuple[int, int], StreamSession] = {}
+    readers: list[tuple[StreamSession, CounterRecord, CounterOwner]] = []
     for record, owner in _owned(records):
         stream = streams.setdefault(
-            (owner.stream_id, owner.session_id), Stream(owner.session_id, owner.stream_id)
+            (owner.stream_id, owner.session_id), StreamSession(owner.session_id, owner.stream_id)
         )
         identity = owner.registration_id
         if record.type_id in _SENT:
             publication = stream.publications.setdefault(identity, SentStream(identity, owner.channel))
             setattr(publication, _SENT[record.type_id], record.value)
         elif record.type_id in _RECEIVED:
-            image = stream.images.setdefault(identity, Image(identity, owner.channel))
+            image = stream.images.setdefault(identity, ReceivedStream(identity, owner.channel))
             setattr(image, _RECEIVED[record.type_id], record.value)
         else:
             readers.append((stream, record, owner))
@@ -123,14 +123,14 @@ def _owned(records: Iterable[CounterRecord]) -> Iterator[tuple[CounterRecord, Co
                 yield record, owner
 
 
-def _read_by(stream: Stream, reference_id: int) -> list[Subscriber]:
+def _read_by(stream: StreamSession, reference_id: int) -> list[Subscriber]:
     """Return the readers of the log that a subscriber's counter refers to."""
     if reference_id in stream.publications:
         return stream.publications[reference_id].subscribers
     if reference_id in stream.images:
         return stream.images[reference_id].subscribers
     # Drivers from before this reference: the only log there is.
-    logs: list[SentStream | Image] = [*stream.publications.values(), *stream.images.values()]
+    logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     if len(logs) == 1:
         return logs[0].subscribers
-    return stream.images.setdefault(reference_id, Image(reference_id, "")).subscribers
+    return stream.images.setdefault(reference_id, ReceivedStream(reference_id, "")).subscribers

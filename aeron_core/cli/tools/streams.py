@@ -12,10 +12,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aeron_core.cli.driver_files import DriverFiles
-from aeron_core.cli.live import Interval, Once, show
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
-from aeron_core.cli.stream_positions import Image, SentStream, Stream, Subscriber, lag, streams_of
+from aeron_core.cli.tools.driver_files import DriverFiles
+from aeron_core.cli.tools.live import Interval, Once, show
+from aeron_core.cli.tools.stream_positions import (
+    ReceivedStream,
+    SentStream,
+    StreamSession,
+    Subscriber,
+    lag,
+    streams_of,
+)
 
 #: Name, registration id, position, bytes behind, behind what.
 _Row = tuple[str, int, int | None, int | None, str]
@@ -44,7 +51,7 @@ def streams(  # noqa: PLR0913 - the options of the command
     show(lambda: _page(files, session, stream), interval, once=once)
 
 
-def selected(files: DriverFiles, session: int | None, stream: int | None) -> list[Stream]:
+def selected(files: DriverFiles, session: int | None, stream: int | None) -> list[StreamSession]:
     """Return the streams that were asked for."""
     return [
         found
@@ -53,7 +60,7 @@ def selected(files: DriverFiles, session: int | None, stream: int | None) -> lis
     ]
 
 
-def document(stream: Stream) -> dict[str, object]:
+def document(stream: StreamSession) -> dict[str, object]:
     """Return a stream for JSON, with the lags that the table shows."""
     return {
         "stream_id": stream.stream_id,
@@ -74,8 +81,8 @@ def _page(files: DriverFiles, session: int | None, stream: int | None) -> Render
     return Group(title, *(_table(each) for each in found))
 
 
-def _table(stream: Stream) -> Table:
-    logs: list[SentStream | Image] = [*stream.publications.values(), *stream.images.values()]
+def _table(stream: StreamSession) -> Table:
+    logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     channels = dict.fromkeys(log.channel for log in logs if log.channel)
     title = f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -95,7 +102,7 @@ def _table(stream: Stream) -> Table:
     return table
 
 
-def _rows(stream: Stream) -> Iterator[_Row]:
+def _rows(stream: StreamSession) -> Iterator[_Row]:
     for publication in stream.publications.values():
         yield from _sent_rows(publication)
     for image in stream.images.values():
@@ -114,7 +121,7 @@ def _sent_rows(publication: SentStream) -> Iterator[_Row]:
     yield from _subscriber_rows(publication.subscribers, publication.position, "pub-pos")
 
 
-def _received_rows(image: Image, sent: int | None) -> Iterator[_Row]:
+def _received_rows(image: ReceivedStream, sent: int | None) -> Iterator[_Row]:
     identity = image.registration_id
     behind = lag(sent, image.high_water_mark)
     yield "rcv-hwm", identity, image.high_water_mark, behind, "snd-pos" if behind is not None else ""

@@ -14,7 +14,7 @@ from typing import Final
 from aeron_core.cli.connecting import connect_to_next_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
-from aeron_core.cli.shipped_files import ShippedFiles
+from aeron_core.cli.shipping.shipped_files import ShippedFiles
 from aeron_core.client.aeron import Aeron
 from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.errors import ClosedError, DriverTimeoutError, NotConnectedError
