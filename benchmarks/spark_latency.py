@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from pyspark_aeron.session import session
@@ -25,6 +24,7 @@ from rich.table import Table
 from spark import processor_times
 
 import aeron_core
+from aeron_core.cli.messages.latency import Latencies
 
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1001
@@ -33,7 +33,6 @@ PAUSE_S: Final = 0.002
 WARM_UP_S: Final = 90
 MEASURED_S: Final = 30
 SETTLED_S: Final = 15  # until the last micro-batch has ended, on a busy machine too
-LONGEST_US: Final = 60_000_000
 
 
 def publish(aeron_dir: str) -> None:
@@ -50,7 +49,7 @@ class Arrivals:
     """A sink that compares the times in the messages with its own."""
 
     def __init__(self) -> None:
-        self.latencies = HdrHistogram(1, LONGEST_US, 3)  # in microseconds
+        self.latencies = Latencies()
 
     def take(self, frame: DataFrame, batch_id: int) -> None:
         """Note what a micro-batch holds; runs when all of it is here."""
@@ -59,7 +58,7 @@ class Arrivals:
         if len(payloads):
             offered_ns = np.frombuffer(b"".join(payloads.to_pylist()), "<i8")
             for latency_ns in now_ns - offered_ns:
-                self.latencies.record_value(min(int(latency_ns) // 1000, LONGEST_US))
+                self.latencies.add(int(latency_ns))
 
 
 @contextmanager
@@ -73,12 +72,12 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def triggers_of(query: StreamingQuery) -> HdrHistogram:
-    """Return how long the latest micro-batches with rows took, in microseconds."""
-    found = HdrHistogram(1, LONGEST_US, 3)
+def triggers_of(query: StreamingQuery) -> Latencies:
+    """Return how long the latest micro-batches with rows took."""
+    found = Latencies()
     for progress in query.recentProgress[-100:]:
         if progress["numInputRows"]:
-            found.record_value(progress["durationMs"]["triggerExecution"] * 1000)
+            found.add(progress["durationMs"]["triggerExecution"] * 1_000_000)
     return found
 
 
@@ -122,13 +121,13 @@ def show_phases(rows: dict[str, dict[str, float]]) -> None:
     Console(width=140).print(table)
 
 
-def show_latencies(rows: dict[str, HdrHistogram]) -> None:
+def show_latencies(rows: dict[str, Latencies]) -> None:
     table = Table("in milliseconds", box=None)
     for heading in ("count", "p50", "p90", "p99", "longest"):
         table.add_column(heading, justify="right")
     for name, found in rows.items():
-        values = [found.get_value_at_percentile(q) / 1000 for q in (50, 90, 99, 100)]
-        table.add_row(name, str(found.get_total_count()), *(f"{value:.0f}" for value in values))
+        values = [found.percentile_ns(q) / 1_000_000 for q in (50, 90, 99, 100)]
+        table.add_row(name, str(found.count), *(f"{value:.0f}" for value in values))
     Console(width=110).print(table)
 
 
@@ -167,7 +166,7 @@ def main() -> None:
             arrivals.take,
         )
         time.sleep(WARM_UP_S)
-        arrivals.latencies.reset()
+        arrivals.latencies = Latencies()
         time.sleep(MEASURED_S)
         end_to_end, own, own_phases = arrivals.latencies, triggers_of(query), phases_of(query)
         publisher.terminate()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +16,13 @@ from aeron_core.client.exclusive_publication import ExclusivePublication
 from aeron_core.client.handlers import log_error
 from aeron_core.client.publication import Publication
 from aeron_core.client.subscription import Subscription
-from aeron_core.errors import CncNotReadyError, DriverTimeoutError, NotConnectedError
+from aeron_core.errors import (
+    CncNotReadyError,
+    ConfigurationError,
+    DriverTimeoutError,
+    NotConnectedError,
+    RegistrationError,
+)
 from aeron_core.settings import load_client_settings
 
 # A person waits for the message. An invented number: time enough for a driver that is only starting.
@@ -49,6 +57,23 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
         DriverTimeoutError,
     ):  # its files are not finished, or are those of the one before
         return None
+
+
+@contextmanager
+def checked_channels(*channels: str) -> Iterator[None]:
+    """Turn the refusal of a driver into a ConfigurationError if one of the channels is wrong in itself.
+
+    Drivers answer many faults of a channel with the code of a general error, as they answer a port in use.
+    """
+    try:
+        yield
+    except RegistrationError as error:
+        # Lazy: imports all plugins, and only a refusal needs them.
+        from aeron_core.cli.channel_faults import is_wrong_channel  # noqa: PLC0415
+
+        if any(is_wrong_channel(channel) for channel in channels):
+            raise ConfigurationError(str(error)) from error
+        raise
 
 
 def _say_error(error: Exception) -> None:

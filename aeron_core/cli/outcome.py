@@ -42,6 +42,12 @@ def failed(text: str) -> typer.Exit:
     return typer.Exit(EXIT_FAILURE)
 
 
+def is_help(error: BaseException) -> bool:
+    """Return whether an exception carries the help of a group that was named without a command."""
+    # typer's own exception, which has no public name.
+    return type(error).__name__ == "NoArgsIsHelpError"
+
+
 def exit_code_of(error: BaseException) -> int | None:
     """Return the exit code for what a user can mend or must bear, None for a fault of this program."""
     if isinstance(error, ConfigurationError | PluginError):

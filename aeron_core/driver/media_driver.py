@@ -30,7 +30,7 @@ from aeron_core.settings import (
     load_driver_settings,
     load_section,
 )
-from aeron_core.settings.directory import default_aeron_dir
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.spi.idle_strategy import IdleStrategyParams
 from aeron_core.spi.name_resolver import NameResolverParams
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from aeron_core.settings.directory import default_aeron_dir
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.timeouts import MS, S
 from aeron_core.settings.variables import Duration, FilePath, Integer, Switch, Text

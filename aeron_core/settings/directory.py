@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import sys
-from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.model import SettingsModel
 from aeron_core.settings.variables import Choice, FilePath, Integer, Size, Switch
 from aeron_core.uri.values import INT32_MAX, INT64_MAX
@@ -24,25 +21,6 @@ class Storage(Enum):
 
     FILE = "file"
     POSIX = "posix"
-
-
-def default_aeron_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Return the directory of the user: in /dev/shm on Linux, else in TMPDIR or /tmp.
-
-    Source: aeron_fileutil.c, aeron_default_path.
-    """
-    environ = os.environ if environ is None else environ
-    name = f"aeron-{environ.get('USER') or _name_of_user()}"
-    if sys.platform.startswith("linux"):
-        return Path("/dev/shm", name)
-    return Path(environ.get("TMPDIR") or "/tmp", name)
-
-
-def _name_of_user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name or "default"
-    except KeyError:
-        return "default"
 
 
 class DirectorySettings(SettingsModel):

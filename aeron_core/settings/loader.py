@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from aeron_core.errors import ConfigurationError
+from aeron_core.settings.aeron_dir import default_aeron_dir
 from aeron_core.settings.client import ClientSettings
-from aeron_core.settings.directory import default_aeron_dir
 from aeron_core.settings.driver import DriverSettings
 from aeron_core.settings.model import SettingsModel, unknown_field
 from aeron_core.settings.properties import Property, parse_defines, parse_properties

@@ -25,16 +25,35 @@ def demo(  # noqa: PLR0913 - the options of the command
     input: Annotated[  # noqa: A002 - the name of the option
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, readable=True, help="Log to send; else that of dpkg, or an excerpt."
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Log to send; default: the system's dpkg.log, or an excerpt of one.",
         ),
     ] = None,
     min_lines: Annotated[
-        int, typer.Option(help="Send the log again and again until so many lines.")
+        int,
+        typer.Option(
+            metavar="COUNT", max=1_000_000_000, help="Repeat the log until at least this many lines are sent."
+        ),
     ] = 500_000,
-    loss: Annotated[float, typer.Option(help="Share of datagrams to lose, in each direction.")] = 0.02,
-    seed: Annotated[int, typer.Option(help="Seed of the loss.")] = 42,
-    port: Annotated[int, typer.Option(help="UDP port on 127.0.0.1; 0 for any that is free.")] = 0,
-    timeout: Annotated[float, typer.Option(help="Seconds without a line after which it has failed.")] = 15.0,
+    loss: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of datagrams to drop in each direction, from 0 to below 1."
+        ),
+    ] = 0.02,
+    seed: Annotated[
+        int, typer.Option(metavar="SEED", min=0, max=2**63 - 2, help="Seed of the random loss.")
+    ] = 42,
+    port: Annotated[
+        int,
+        typer.Option(metavar="PORT", min=0, max=65535, help="UDP port on 127.0.0.1; 0 for any free port."),
+    ] = 0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Fail after this time without a received line.")
+    ] = 15.0,
     json: Json = False,
 ) -> None:
     """Send every line of a real log over loopback UDP at an induced loss, and compare what arrives.

@@ -38,10 +38,12 @@ def driver(
     files: SettingsFiles = None,
     define: Defines = None,
     aeron_dir: AeronDir = None,
-    version: Annotated[bool, typer.Option("-v", help="Show the version and end.")] = False,
+    version: Annotated[bool, typer.Option("-v", help="Show the version and exit.")] = False,
     metrics: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve the counters to Prometheus there, at /metrics."),
+        typer.Option(
+            metavar="HOST:PORT", help="Serve the counters to Prometheus at this address, path /metrics."
+        ),
     ] = None,
 ) -> None:
     """Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.

@@ -1,42 +1,75 @@
-"""`aeron-core plugins`: what is installed, and what it provides."""
+"""`aeron-core plugins list`: what is installed, and what it provides."""
 
 from __future__ import annotations
 
-import typer
-from rich.console import Console
-from rich.table import Table
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from aeron_core.cli.groups import distribution_of, installed_plugins, is_bundled
+from aeron_core.cli.index import HOOKS, PLUGINS
 from aeron_core.cli.options import Json, print_json
-from aeron_core.registry import TABLES, InstalledPlugin, Registry
-
-plugins_app = typer.Typer(help="Plugins of this installation.", no_args_is_help=True, rich_markup_mode=None)
+from aeron_core.cli.text_table import table_lines
 
 
-@plugins_app.callback()
-def _plugins() -> None:
-    """Show the plugins of this installation."""
+@dataclass(frozen=True, slots=True)
+class _Plugin:
+    name: str
+    distribution: str
+    version: str
+    provides: Mapping[str, Sequence[str]]  # names by hook, both sorted
 
 
-@plugins_app.command("list")
 def list_plugins(json: Json = False) -> None:
     """Show each plugin with its distribution and the names that it provides."""
-    plugins = Registry.load().plugins()
+    plugins = _plugins()
     if json:
         print_json([_document(plugin) for plugin in plugins])
         return
-    table = Table("plugin", "distribution", "provides", "names")
-    for plugin in plugins:
-        distribution = f"{plugin.distribution} {plugin.version}".strip()
-        # A plugin may provide nothing by name, but commands or events.
-        for hook, names in sorted(plugin.provides.items()) or [("", [])]:
-            table.add_row(plugin.name, distribution, TABLES.get(hook, ""), ", ".join(sorted(names)))
-    Console().print(table)
+    rows = [
+        (
+            plugin.name,
+            f"{plugin.distribution} {plugin.version}".strip(),
+            HOOKS.get(hook, ""),
+            ", ".join(names),
+        )
+        for plugin in plugins
+        # A plugin that provides no names may still add commands or handle events.
+        for hook, names in plugin.provides.items() or [("", ())]
+    ]
+    print("\n".join(table_lines(("plugin", "distribution", "provides", "names"), rows)))
 
 
-def _document(plugin: InstalledPlugin) -> dict[str, object]:
+def _plugins() -> list[_Plugin]:
+    """Return all plugins, without importing them if the index has them all."""
+    points = installed_plugins()
+    if all(is_bundled(point) and point.name in PLUGINS for point in points):
+        return [
+            _Plugin(
+                point.name,
+                distribution_of(point),
+                point.dist.version if point.dist else "",
+                PLUGINS[point.name],
+            )
+            for point in points
+        ]
+    # Lazy: imports pydantic, and then all plugins.
+    from aeron_core.registry import Registry  # noqa: PLC0415
+
+    return [
+        _Plugin(
+            plugin.name,
+            plugin.distribution,
+            plugin.version,
+            {hook: sorted(names) for hook, names in sorted(plugin.provides.items())},
+        )
+        for plugin in Registry.load().plugins()
+    ]
+
+
+def _document(plugin: _Plugin) -> dict[str, object]:
     return {
         "name": plugin.name,
         "distribution": plugin.distribution,
         "version": plugin.version,
-        "provides": {hook: sorted(names) for hook, names in sorted(plugin.provides.items())},
+        "provides": plugin.provides,
     }

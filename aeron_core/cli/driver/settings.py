@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -22,15 +21,7 @@ from aeron_core.settings import (
 
 _PIPE_WIDTH: Final = 240
 
-settings_app = typer.Typer(help="Settings of the driver.", no_args_is_help=True, rich_markup_mode=None)
 
-
-@settings_app.callback()
-def _settings() -> None:
-    """Show the settings of the driver."""
-
-
-@settings_app.command("show")
 def show_settings(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
     """Show the settings that `aeron-core driver` would have with the same files, -D and environment."""
     models = Registry.load().section_models()

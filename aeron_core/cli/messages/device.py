@@ -10,9 +10,9 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import Json, print_json
+from aeron_core.cli.options import Json, int32, print_json
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.rate import RateDisplay, counted
 from aeron_core.client.aeron import Aeron, connect
@@ -30,10 +30,13 @@ _PAUSE_S: Final = 0.0002
 _ERRORS_INTERVAL_S: Final = 0.5
 
 First = Annotated[
-    str, typer.Argument(metavar="URI", help="One channel, such as aeron:sp?endpoint=…|mode=listen.")
+    str, typer.Argument(metavar="CHANNEL", help="First channel, such as aeron:sp?endpoint=…|mode=listen.")
 ]
 Second = Annotated[
-    str, typer.Argument(metavar="URI", help="The other; the same one once more sends everything back.")
+    str,
+    typer.Argument(
+        metavar="CHANNEL", help="Second channel; the first one again returns every message to its sender."
+    ),
 ]
 
 
@@ -41,13 +44,28 @@ def device(  # noqa: PLR0913 - the options of the command
     first: First,
     second: Second,
     stream: Annotated[
-        int, typer.Option(help="Stream of both channels in the driver; peers know of none.")
+        int,
+        typer.Option(
+            metavar="STREAM_ID",
+            parser=int32,
+            help="Stream id of both channels in the driver; never on the wire.",
+        ),
     ] = _STREAM,
-    linger: Annotated[float, typer.Option(help="Seconds that what was taken has to go on at the end.")] = 5.0,
+    linger: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Time to forward messages already received when the command is interrupted.",
+        ),
+    ] = 5.0,
     aeron_dir: Annotated[
         Path | None,
         typer.Option(
-            "--aeron-dir", "-d", help="Directory of a running driver, instead of one within this command."
+            "--aeron-dir",
+            "-d",
+            metavar="DIR",
+            help="Directory of a running driver; default: a driver embedded in this command.",
         ),
     ] = None,
     json: Json = False,
@@ -57,7 +75,8 @@ def device(  # noqa: PLR0913 - the options of the command
         interrupt = stack.enter_context(Interrupt())
         errors = _Errors()
         aeron = stack.enter_context(_connected(aeron_dir, stack, errors))
-        joined = stack.enter_context(Device.join(aeron, first, second, stream))
+        with checked_channels(first, second):
+            joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
             say("joined; an interrupt ends it")
             _run(joined, display, interrupt, errors)

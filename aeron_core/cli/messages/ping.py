@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from aeron_core.cli.connecting import await_other_side, connect_to_driver
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.messages.latency import Latencies
 from aeron_core.cli.messages.ping_pong import (
     PING_CHANNEL,
@@ -67,11 +67,17 @@ class _Pinger:
 
 
 def ping(  # noqa: PLR0913 - the options of the command
-    messages: Annotated[int, typer.Option(help="Round trips to measure.")] = 100_000,
-    warm_up: Annotated[int, typer.Option(help="Round trips before that.")] = 10_000,
-    size: Annotated[int, typer.Option(help="Bytes of a message, at least 8, in one datagram.")] = 32,
+    messages: Annotated[
+        int, typer.Option(metavar="COUNT", help="Number of round trips to measure.")
+    ] = 100_000,
+    warm_up: Annotated[
+        int, typer.Option(metavar="COUNT", min=0, help="Number of round trips before the measurement.")
+    ] = 10_000,
+    size: Annotated[
+        int, typer.Option(metavar="BYTES", help="Length of a message: at least 8, at most one datagram.")
+    ] = 32,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds to wait for pong; for ever where unset.")
+        float | None, typer.Option(metavar="SECONDS", help="Fail if pong does not answer within this time.")
     ] = 10.0,
     ping_channel: PingChannel = PING_CHANNEL,
     ping_stream: PingStream = PING_STREAM,
@@ -88,8 +94,11 @@ def ping(  # noqa: PLR0913 - the options of the command
     latencies = Latencies()
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
-        publication = stack.enter_context(closing(aeron.add_exclusive_publication(ping_channel, ping_stream)))
+        with checked_channels(ping_channel, pong_channel):
+            subscription = stack.enter_context(aeron.add_subscription(pong_channel, pong_stream))
+            publication = stack.enter_context(
+                closing(aeron.add_exclusive_publication(ping_channel, ping_stream))
+            )
         if size > publication.max_payload_length:
             raise ConfigurationError(f"--size={size}: must be at most {publication.max_payload_length}")
         await_other_side(publication, timeout)

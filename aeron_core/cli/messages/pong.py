@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.messages.ping_pong import (
     PING_CHANNEL,
@@ -36,7 +36,7 @@ _GONE_S: Final = 1.0
 
 
 def pong(  # noqa: PLR0913 - the options of the command
-    once: Annotated[bool, typer.Option("--once", help="End when the first ping has gone.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Exit when the first ping has disconnected.")] = False,
     ping_channel: PingChannel = PING_CHANNEL,
     ping_stream: PingStream = PING_STREAM,
     pong_channel: PongChannel = PONG_CHANNEL,
@@ -47,8 +47,11 @@ def pong(  # noqa: PLR0913 - the options of the command
     """Send back every message, until an interrupt."""
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
-        publication = stack.enter_context(closing(aeron.add_exclusive_publication(pong_channel, pong_stream)))
+        with checked_channels(ping_channel, pong_channel):
+            subscription = stack.enter_context(aeron.add_subscription(ping_channel, ping_stream))
+            publication = stack.enter_context(
+                closing(aeron.add_exclusive_publication(pong_channel, pong_stream))
+            )
         offerer = Offerer(publication, _GONE_S)
         with Interrupt() as interrupt:
             _answer(subscription, offerer, interrupt, once=once)

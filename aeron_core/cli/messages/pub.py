@@ -9,15 +9,22 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from aeron_core.cli.connecting import await_other_side, connect_to_driver
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.rate import RateDisplay
 from aeron_core.client.offerer import Offerer
+from aeron_core.errors import ConfigurationError
+
+#: Behind schedule by more than this, pacing starts again from now, without a burst. Invented: longer than the pauses
+#: of a scheduler, shorter than a burst that fills a term.
+_MAX_LATENESS_S: Final = 0.1
+#: Longest pause between two messages: 31 years, which every system call that waits accepts.
+_MAX_INTERVAL_S: Final = 1e9
 
 
 def pub(  # noqa: PLR0913 - the options of the command
@@ -25,15 +32,29 @@ def pub(  # noqa: PLR0913 - the options of the command
     stream_id: StreamId,
     input: Annotated[  # noqa: A002 - the name of the option
         Path | None,
-        typer.Option(exists=True, dir_okay=False, readable=True, help="File of lines; else stdin."),
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="File whose lines to publish; default: the standard input.",
+        ),
     ] = None,
-    count: Annotated[int | None, typer.Option(help="Messages to send, then end.")] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Number of messages to send; default: all.")
+    ] = None,
     rate: Annotated[
-        float | None, typer.Option(help="Messages a second; as fast as they go where unset.")
+        float | None, typer.Option(metavar="RATE", help="Messages per second; default: no limit.")
     ] = None,
-    size: Annotated[int | None, typer.Option(help="Send random messages of this length instead.")] = None,
+    size: Annotated[
+        int | None,
+        typer.Option(metavar="BYTES", help="Send random messages of this length instead of lines."),
+    ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds to wait for a subscriber; for ever where unset.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
+        ),
     ] = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
@@ -43,12 +64,15 @@ def pub(  # noqa: PLR0913 - the options of the command
         positive(name, value)
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
+        with checked_channels(channel):
+            publication = stack.enter_context(closing(aeron.add_publication(channel, stream_id)))
+        if size is not None and size > publication.max_message_length:
+            raise ConfigurationError(f"--size={size}: must be at most {publication.max_message_length}")
         messages = _random_messages(size) if size is not None else _lines(input, stack)
         await_other_side(publication, timeout)
         offerer = Offerer(publication, timeout)
         with RateDisplay("sent", count) as display:
-            _send(_paced(itertools.islice(messages, count), rate), offerer, display)
+            _send(paced(itertools.islice(messages, count), rate), offerer, display)
         position = publication.position
     if json:
         extra = {"back_pressured": offerer.back_pressured, "position": position}
@@ -79,11 +103,22 @@ def _random_messages(size: int) -> Iterator[bytes]:
         yield generator.randbytes(size)
 
 
-def _paced(messages: Iterable[bytes], rate: float | None) -> Iterator[bytes]:
-    """Yield `rate` messages a second, each as late as it is due, without catching up in bursts of its own."""
-    start_s = time.monotonic()
-    for index, message in enumerate(messages):
-        if rate is not None:
-            due_s = start_s + index / rate
-            time.sleep(max(0.0, due_s - time.monotonic()))
+def paced(messages: Iterable[bytes], rate: float | None) -> Iterator[bytes]:
+    """Yield `rate` messages per second.
+
+    Each message has a deadline on a fixed schedule. One that is late is not delayed, so that sleeps that take longer
+    than asked for, 50 µs and more, do not lower the rate.
+    """
+    if rate is None:
+        yield from messages
+        return
+    interval_s = min(1 / rate, _MAX_INTERVAL_S)
+    due_s = time.monotonic()
+    for message in messages:
+        now_s = time.monotonic()
+        if now_s < due_s:
+            time.sleep(due_s - now_s)
+        elif now_s - due_s > _MAX_LATENESS_S:
+            due_s = now_s
         yield message
+        due_s += interval_s

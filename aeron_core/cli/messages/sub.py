@@ -11,7 +11,7 @@ from typing import Annotated, BinaryIO, Final
 
 import typer
 
-from aeron_core.cli.connecting import connect_to_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.options import AeronDir, Channel, Json, StreamId, positive
 from aeron_core.cli.outcome import failed, say
@@ -27,10 +27,16 @@ _PAUSE_S: Final = 0.001
 def sub(  # noqa: PLR0913 - the options of the command
     channel: Channel,
     stream_id: StreamId,
-    count: Annotated[int | None, typer.Option(help="Messages to receive, then end.")] = None,
-    output: Annotated[Path | None, typer.Option(dir_okay=False, help="File to write; else stdout.")] = None,
+    count: Annotated[
+        int | None, typer.Option(metavar="COUNT", help="Number of messages to receive; default: no limit.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="File to write; default: the standard output."),
+    ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds without a message after which to end; never where unset.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
     ] = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
@@ -44,7 +50,8 @@ def sub(  # noqa: PLR0913 - the options of the command
     with ExitStack() as stack:
         file = sys.stdout.buffer if output is None else stack.enter_context(output.open("wb"))
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
-        subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
+        with checked_channels(channel):
+            subscription = stack.enter_context(aeron.add_subscription(channel, stream_id))
         with Interrupt() as interrupt, RateDisplay("received", count) as display:
             receiver = _Receiver(subscription, file, display, interrupt)
             in_time = receiver.receive(count, timeout)

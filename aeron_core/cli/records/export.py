@@ -22,26 +22,33 @@ from aeron_core.recording.messages import RecordedMessage, messages
 from aeron_core.recording.recording import Recording
 
 Begin = Annotated[
-    int | None, typer.Option(help="Position of the first frame; where the recording begins, where unset.")
+    int | None,
+    typer.Option(metavar="POSITION", min=0, help="Position of the first frame; default: the beginning."),
 ]
 End = Annotated[
-    int | None, typer.Option(help="Position behind the last frame; where the recording ends, where unset.")
+    int | None,
+    typer.Option(metavar="POSITION", min=0, help="Position after the last frame; default: the end."),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Begin with what was recorded then: 2026-11-21T19:30Z, or 2h ago."),
+    typer.Option(metavar="TIME", help="Begin at this time: 2026-11-21T19:30Z, or 2h for two hours ago."),
 ]
-Until = Annotated[str | None, typer.Option(metavar="TIME", help="End before what was recorded then.")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="End before this time.")]
 
 
 def export_recording(  # noqa: PLR0913 - the options of the command
     place: ArchivePlace,
     recording_id: RecordingId,
-    output: Annotated[Path | None, typer.Option(dir_okay=False, help="File to write; else stdout.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="File to write; default: the standard output."),
+    ] = None,
     form: Annotated[
         ExportFormat,
         typer.Option(
-            "--format", help="Lines, messages behind their length (int32, little-endian), or tables."
+            "--format",
+            metavar="FORMAT",
+            help="Output format: lines, length-prefixed (int32, little-endian), arrow or parquet.",
         ),
     ] = ExportFormat.LINES,
     begin: Begin = None,

@@ -13,10 +13,7 @@ from rich.table import Table
 from aeron_core.cli.options import Json, print_json
 from aeron_core.cli.outcome import EXIT_FAILURE, ended, say
 from aeron_core.cli.quantities import time_text
-from aeron_core.cli.records.export import export_recording
-from aeron_core.cli.records.purge import purge_recordings
 from aeron_core.cli.records.selection import ArchivePlace
-from aeron_core.cli.records.verify import verify_recordings
 from aeron_core.errors import RecordingError
 from aeron_core.recording.archive import Archive
 from aeron_core.recording.leases import Lease, read_leases
@@ -26,21 +23,12 @@ from aeron_core.recording.states import state_of
 _PIPE_WIDTH: Final = 240
 _MEGABYTE: Final = 1_000_000
 
-recordings_app = typer.Typer(help="Recordings of an archive.", no_args_is_help=True, rich_markup_mode=None)
-recordings_app.command("verify")(verify_recordings)
-recordings_app.command("export")(export_recording)
-recordings_app.command("purge")(purge_recordings)
 
-
-@recordings_app.callback()
-def _recordings() -> None:
-    """List, verify, export and purge the recordings of an archive."""
-
-
-@recordings_app.command("list")
 def list_recordings(
     place: ArchivePlace,
-    consumers: Annotated[bool, typer.Option("--consumers", help="Show how far each consumer is.")] = False,
+    consumers: Annotated[
+        bool, typer.Option("--consumers", help="Also show the position of each consumer.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show the recordings of an archive: which stream, from where to where, since when, and who reads them."""

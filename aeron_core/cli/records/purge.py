@@ -22,16 +22,19 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     place: ArchivePlace,
     recording_ids: RecordingIds = None,
     before: Annotated[
-        int | None, typer.Option(help="Position: whole segments that end at or before it go.")
+        int | None,
+        typer.Option(metavar="POSITION", min=0, help="Delete segments that end at or before this position."),
     ] = None,
     before_time: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Time, or how long ago: 2026-11-21T19:30Z, or 7d. As --before."),
+        typer.Option(
+            metavar="TIME", help="Like --before, by time: 2026-11-21T19:30Z, or 7d for seven days ago."
+        ),
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--all", help="Whole recordings go; none that is recorded now.")
+        bool, typer.Option("--all", help="Delete whole recordings, unless they are being recorded.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="What consumers still need goes, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also delete what consumers still need.")] = False,
     json: Json = False,
 ) -> None:
     """Delete whole segments from the beginning of recordings, or whole recordings.

@@ -1,93 +1,115 @@
-"""`aeron-core record`: streams into an archive of recordings."""
+"""`aeron-core record`: records streams into an archive."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, positive, print_json
+from aeron_core.cli.options import AeronDir, Channel, Json, directory_of, int32, positive, print_json
 from aeron_core.cli.outcome import failed, say
 from aeron_core.cli.quantities import duration_ns_of, size_of
 from aeron_core.cli.records.recorded_streams import RecordedStreams
 from aeron_core.cli.records.recording_run import RecordingRun, WantedStreams
+from aeron_core.errors import ConfigurationError
 from aeron_core.recording.durability import DEFAULT_INTERVAL_NS, Durability, DurabilityPolicy
 from aeron_core.recording.place import recording_place
 from aeron_core.recording.recorder import RecorderParams
 from aeron_core.recording.retention import RetentionPolicy
 from aeron_core.uri.values import format_duration_ns
 
+_DEFAULT_INTERVAL: Final = format_duration_ns(DEFAULT_INTERVAL_NS)
+#: Shortest and longest term of a log: a segment has at least one.
+_MIN_SEGMENT_LENGTH: Final = 64 * 1024
+_MAX_SEGMENT_LENGTH: Final = 1024 * 1024 * 1024
+
+StreamIds = Annotated[
+    list[int], typer.Argument(metavar="STREAM_ID", parser=int32, help="Stream ids within the channel.")
+]
+To = Annotated[
+    str,
+    typer.Option(
+        metavar="ARCHIVE", help="Archive: a directory, or with --spool a URI; created if it does not exist."
+    ),
+]
+Spool = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR", help="Directory to record into first; finished segments are moved from it to --to."
+    ),
+]
+DurabilityOption = Annotated[
+    DurabilityPolicy,
+    typer.Option(
+        metavar="POLICY",
+        help="When written data counts as recorded: block (each block is on disk), interval (everything is on disk "
+        "after an interval) or never (at once).",
+    ),
+]
+SyncInterval = Annotated[str, typer.Option(metavar="TIME", help="Interval of --durability interval.")]
+SegmentLength = Annotated[
+    str,
+    typer.Option(
+        metavar="BYTES",
+        help="Length of a segment file: a power of two from 64k to 1g, raised to the term length of the stream.",
+    ),
+]
+RetainBytes = Annotated[
+    str | None,
+    typer.Option(metavar="BYTES", help="Delete the oldest segments beyond this size; default: never."),
+]
+RetainAge = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Delete segments older than this, such as 12h or 7d; default: never."),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Exit after this time without a message; default: never."),
+]
+Release = Annotated[
+    bool,
+    typer.Option("--release", help="Also close the subscriptions, so that no other recorder can take over."),
+]
+EndWithDriver = Annotated[
+    bool,
+    typer.Option(
+        "--end-with-driver", help="Fail when the driver shuts down, instead of waiting for the next one."
+    ),
+]
+
 
 def record(  # noqa: PLR0913 - the options of the command
     channel: Channel,
-    stream_ids: Annotated[list[int], typer.Argument(metavar="STREAM_ID...", help="Streams of the channel.")],
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR|URI",
-            help="Archive to record into, a folder or with --spool a URI; made if it is not there.",
-        ),
-    ],
-    spool: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="Folder to record into first: finished segments move from there to --to."
-        ),
-    ] = None,
-    durability: Annotated[
-        DurabilityPolicy,
-        typer.Option(
-            help="When what was written counts as recorded: with every block that is on the disk, with all that "
-            "is there after an interval, or at once, before the disk has it."
-        ),
-    ] = DurabilityPolicy.INTERVAL,
-    interval: Annotated[
-        str, typer.Option(metavar="TIME", help="Of --durability interval.")
-    ] = format_duration_ns(DEFAULT_INTERVAL_NS),
-    segment_length: Annotated[
-        str, typer.Option(metavar="BYTES", help="Length of a segment file: a power of two of terms.")
-    ] = "128m",
-    retain_bytes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BYTES", help="Keep the archive to that, by whole segments; for ever where unset."
-        ),
-    ] = None,
-    retain_age: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Keep segments so long, such as 12h or 7d.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(help="Seconds without a message after which to end; never where unset.")
-    ] = None,
-    release: Annotated[
-        bool,
-        typer.Option("--release", help="End the subscriptions too: no other recorder is to take over."),
-    ] = False,
-    ends_with_driver: Annotated[
-        bool,
-        typer.Option(
-            "--end-with-driver", help="Fail when the driver is gone, instead of waiting for the next one."
-        ),
-    ] = False,
+    stream_ids: StreamIds,
+    to: To,
+    spool: Spool = None,
+    durability: DurabilityOption = DurabilityPolicy.INTERVAL,
+    interval: SyncInterval = _DEFAULT_INTERVAL,
+    segment_length: SegmentLength = "128m",
+    retain_bytes: RetainBytes = None,
+    retain_age: RetainAge = None,
+    timeout: Timeout = None,
+    release: Release = False,
+    ends_with_driver: EndWithDriver = False,
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Record streams of a channel, each publication as a recording, until a signal or --timeout.
+    """Record streams of a channel into an archive, each publication as a recording.
 
-    Streams that go on are left as they are: the next recorder continues their recordings, with nothing lost if it
-    starts within the driver's client liveness timeout. Where the driver is gone, what it had delivered is recorded,
-    and the streams of the next driver in its directory are recorded on. Of what is beyond --retain-bytes or
-    --retain-age, the oldest segments are deleted, but none that the lease of a consumer needs. Fails where
-    --timeout ends it before the first message.
+    Runs until a signal or --timeout. Streams that are still active stay open: the next recorder continues their
+    recordings, without a gap if it starts within the driver's client liveness timeout. When the driver shuts down,
+    everything that it delivered is recorded, and the command continues with the next driver in the directory. Segments
+    beyond --retain-bytes or --retain-age are deleted, oldest first, unless the lease of a consumer needs them. Fails if
+    --timeout expires before the first message.
     """
     positive("--timeout", timeout)
     streams = RecordedStreams()
     params = RecorderParams(
         on_error=lambda error: say(f"error: {error}"),
         on_recording=streams.add,
-        segment_length=size_of("--segment-length", segment_length),
+        segment_length=_segment_length_of(segment_length),
         durability=Durability(durability, duration_ns_of("--interval", interval)),
     )
     retention = RetentionPolicy(
@@ -106,4 +128,11 @@ def record(  # noqa: PLR0913 - the options of the command
     else:
         say(streams.sentence())
     if not in_time and run.recorded_length == 0:
-        raise failed(f"no message from {channel}, and none more within {timeout:g} s")
+        raise failed(f"no message received from {channel} for {timeout:g} s")
+
+
+def _segment_length_of(text: str) -> int:
+    length = size_of("--segment-length", text)
+    if length & (length - 1) or not _MIN_SEGMENT_LENGTH <= length <= _MAX_SEGMENT_LENGTH:
+        raise ConfigurationError(f"--segment-length={text}: must be a power of two from 64k to 1g")
+    return length

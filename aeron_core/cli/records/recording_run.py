@@ -14,7 +14,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.connecting import connect_to_driver, connect_to_next_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_driver, connect_to_next_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
 from aeron_core.cli.records.recorded_streams import RecordedStreams
@@ -83,10 +83,11 @@ class RecordingRun:
     def _record(self, aeron: Aeron, *, releases: bool) -> _End:
         with aeron:
             try:
-                subscriptions = [
-                    aeron.add_subscription(self.wanted.channel, stream_id)
-                    for stream_id in self.wanted.stream_ids
-                ]
+                with checked_channels(self.wanted.channel):
+                    subscriptions = [
+                        aeron.add_subscription(self.wanted.channel, stream_id)
+                        for stream_id in self.wanted.stream_ids
+                    ]
             except (ClosedError, DriverTimeoutError):
                 if not aeron.is_closed:  # a driver that lives, and does not answer
                     raise

@@ -11,9 +11,9 @@ from typing import Annotated, Final
 import typer
 
 from aeron_core._native import wire
-from aeron_core.cli.connecting import await_other_side, connect_to_driver
+from aeron_core.cli.connecting import await_other_side, checked_channels, connect_to_driver
 from aeron_core.cli.interrupt import Interrupt
-from aeron_core.cli.options import AeronDir, Json, positive, print_json
+from aeron_core.cli.options import AeronDir, Json, int32, positive, print_json
 from aeron_core.cli.outcome import say
 from aeron_core.cli.quantities import size_of
 from aeron_core.cli.records.export import Begin, End, range_of
@@ -28,10 +28,13 @@ _MEGABYTE: Final = 1_000_000
 
 def replay(  # noqa: PLR0913 - the options of the command
     recording_id: RecordingId,
-    place: Annotated[str, typer.Option("--from", metavar="DIR", help="Archive: a folder, or a URI.")],
+    place: Annotated[str, typer.Option("--from", metavar="ARCHIVE", help="Archive: a directory, or a URI.")],
     to: Annotated[str, typer.Option(metavar="CHANNEL", help="Channel to publish to.")],
     stream_id: Annotated[
-        int | None, typer.Option(help="Stream to publish; that of the recording where unset.")
+        int | None,
+        typer.Option(
+            metavar="STREAM_ID", parser=int32, help="Stream to publish; default: that of the recording."
+        ),
     ] = None,
     keep_session: Annotated[
         bool, typer.Option("--keep-session", help="Publish under the session id of the recording.")
@@ -40,10 +43,13 @@ def replay(  # noqa: PLR0913 - the options of the command
     end: End = None,
     rate: Annotated[
         str | None,
-        typer.Option(metavar="BYTES", help="Bytes a second, such as 10m; as fast as they go where unset."),
+        typer.Option(metavar="BYTES", help="Bytes per second, such as 10m; default: no limit."),
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds to wait for a subscriber; for ever where unset.")
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Fail if no subscriber is connected for this time; default: wait forever."
+        ),
     ] = None,
     aeron_dir: AeronDir = None,
     json: Json = False,
@@ -63,7 +69,8 @@ def replay(  # noqa: PLR0913 - the options of the command
     with Interrupt() as interrupt, ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         stream = descriptor.stream_id if stream_id is None else stream_id
-        publication = stack.enter_context(closing(aeron.add_exclusive_publication(str(channel), stream)))
+        with checked_channels(to):
+            publication = stack.enter_context(closing(aeron.add_exclusive_publication(str(channel), stream)))
         running = Replay(recording, publication, first, last)
         await_other_side(publication, timeout)
         started_s = time.monotonic()

@@ -22,11 +22,13 @@ from aeron_core.recording.archive import Archive
 from aeron_core.recording.recording import Recording
 
 ArchivePlace = Annotated[
-    str, typer.Argument(metavar="DIR", help="Archive: a folder, or a URI such as s3://…")
+    str, typer.Argument(metavar="ARCHIVE", help="Archive: a directory, or a URI such as s3://…")
 ]
-RecordingId = Annotated[int, typer.Argument(metavar="RECORDING_ID", help="Recording, as `list` shows it.")]
+RecordingId = Annotated[
+    int, typer.Argument(metavar="RECORDING_ID", min=0, help="Recording id, as shown by `recordings list`.")
+]
 RecordingIds = Annotated[
-    list[int] | None, typer.Argument(metavar="[RECORDING_ID]...", help="Recordings; all where none is given.")
+    list[int] | None, typer.Argument(metavar="RECORDING_ID", min=0, help="Recording ids; default: all.")
 ]
 
 

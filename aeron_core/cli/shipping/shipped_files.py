@@ -26,7 +26,7 @@ class ShippedFiles:
         # By shippers that have ended.
         self._lines_before = 0
         self._bytes_before = 0
-        self._file_count = 0
+        self.file_count = 0
         #: Messages of the last one that had not arrived.
         self.in_flight = 0
         self._progress: Progress | None = None
@@ -52,7 +52,7 @@ class ShippedFiles:
         """Keep what a shipper has shipped, which ends."""
         self._lines_before += shipper.lines
         self._bytes_before += shipper.bytes
-        self._file_count = shipper.file_count
+        self.file_count = shipper.file_count
         self.in_flight = shipper.in_flight
         self._lines = 0
 
@@ -61,7 +61,7 @@ class ShippedFiles:
         return {
             "lines": self._lines_before,
             "bytes": self._bytes_before,
-            "files": self._file_count,
+            "files": self.file_count,
             "unconfirmed_messages": self.in_flight,
             "seconds": round(time.monotonic() - self._start_s, 6),
         }
@@ -71,7 +71,7 @@ class ShippedFiles:
         seconds = max(time.monotonic() - self._start_s, 1e-9)
         return (
             f"shipped {counted(self._lines_before, 'line')} of {counted(self._bytes_before, 'byte')} from "
-            f"{counted(self._file_count, 'file')} in {seconds:.3f} s: {self._lines_before / seconds:,.0f} lines/s"
+            f"{counted(self.file_count, 'file')} in {seconds:.3f} s: {self._lines_before / seconds:,.0f} lines/s"
         )
 
     def __enter__(self) -> Self:

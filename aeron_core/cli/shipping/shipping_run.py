@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from aeron_core.cli.connecting import connect_to_next_driver
+from aeron_core.cli.connecting import checked_channels, connect_to_next_driver
 from aeron_core.cli.interrupt import Interrupt
 from aeron_core.cli.outcome import say
 from aeron_core.cli.shipping.shipped_files import ShippedFiles
@@ -70,7 +70,8 @@ class ShippingRun:
 
     def _publication(self, aeron: Aeron) -> ExclusivePublication:
         try:
-            return aeron.add_exclusive_publication(self.channel, self.stream_id)
+            with checked_channels(self.channel):
+                return aeron.add_exclusive_publication(self.channel, self.stream_id)
         except DriverTimeoutError as error:
             if not aeron.is_closed:  # a driver that lives, and does not answer
                 raise

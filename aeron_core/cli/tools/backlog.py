@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.text_table import table_lines
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.stream_positions import StreamSession, lag
@@ -67,12 +64,20 @@ def _rows(stream: StreamSession) -> list[tuple[str, int, int | None, int | None,
     return rows
 
 
-def _page(files: DriverFiles, session: int | None, stream: int | None) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    for name in ("stream", "session", *_COLUMNS):
-        table.add_column(name, justify="left" if name in ("role", "channel") else "right")
-    for found in selected(files, session, stream):
-        for row in _rows(found):
-            numbers = ("" if value is None else f"{value:,}" for value in row[2:5])
-            table.add_row(str(found.stream_id), str(found.session_id), row[0], str(row[1]), *numbers, row[5])
-    return Group(Text(f"{time.strftime('%H:%M:%S')} - bytes behind, of {files.cnc.path.parent}"), table)
+def _page(files: DriverFiles, session: int | None, stream: int | None) -> str:
+    rows = [
+        (
+            str(found.stream_id),
+            str(found.session_id),
+            row[0],
+            str(row[1]),
+            *("" if value is None else f"{value:,}" for value in row[2:5]),
+            row[5],
+        )
+        for found in selected(files, session, stream)
+        for row in _rows(found)
+    ]
+    header = ("stream", "session", *_COLUMNS)
+    title = f"{time.strftime('%H:%M:%S')} - bytes behind, of {files.cnc.path.parent}"
+    right = [name for name in header if name not in ("role", "channel")]
+    return "\n".join([title, *table_lines(header, rows, right)])

@@ -19,9 +19,7 @@ def clean(
     aeron_dir: AeronDir = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
-            "--dry-run", help="Only say what would be deleted; a living driver is refused all the same."
-        ),
+        typer.Option("--dry-run", help="Report what would be deleted, and delete nothing."),
     ] = False,
     json: Json = False,
 ) -> None:

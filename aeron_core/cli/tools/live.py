@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from rich.console import Console, RenderableType
-from rich.live import Live
 
 from aeron_core.cli.interrupt import Interrupt
 
-Once = Annotated[bool, typer.Option("--once", help="Show them once instead of again and again.")]
-Interval = Annotated[float, typer.Option(help="Seconds between two looks.")]
-
-#: Columns where no terminal says how many there are: wide enough not to cut what a program will read.
-_WIDTH: Final = 240
+Once = Annotated[bool, typer.Option("--once", help="Show one page and exit, also on a terminal.")]
+Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between two updates.")]
 
 
-def show(page: Callable[[], RenderableType], interval: float, *, once: bool) -> None:
+def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
     """Show what `page` returns every `interval` seconds until a signal; once where no person watches."""
     if once or not sys.stdout.isatty():
-        Console(width=None if sys.stdout.isatty() else _WIDTH).print(page(), soft_wrap=True)
+        print(page(), flush=True)
         return
+    # Lazy: rich takes longer to import than a tool takes that shows its page once.
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
     with Interrupt() as interrupt, Live(screen=True, auto_refresh=False) as live:
         while not interrupt:
-            live.update(page(), refresh=True)
+            live.update(Text(page(), no_wrap=True, overflow="ellipsis"), refresh=True)
             interrupt.wait(interval)

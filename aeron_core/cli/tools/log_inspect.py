@@ -76,15 +76,23 @@ class Tail:
 
 def log_inspect(  # noqa: PLR0913 - the options of the command
     log: Annotated[
-        Path, typer.Argument(help="File of a log, in publications/ or images/ of a driver's directory.")
+        Path,
+        typer.Argument(
+            metavar="LOG", help="Log buffer file, in publications/ or images/ of a driver's directory."
+        ),
     ],
-    dump: Annotated[int, typer.Option(help="Bytes of each payload to show.", min=0)] = 0,
+    dump: Annotated[int, typer.Option(metavar="BYTES", help="Length of each payload to show.", min=0)] = 0,
     dump_format: Annotated[
-        DumpFormat, typer.Option("--format", help="How payloads are shown.")
+        DumpFormat, typer.Option("--format", metavar="FORMAT", help="Format of payloads: hex or ascii.")
     ] = DumpFormat.HEX,
-    term: Annotated[int | None, typer.Option(help="Only this term buffer: 0, 1 or 2.", min=0, max=2)] = None,
-    limit: Annotated[int | None, typer.Option(help="Frames of each term buffer to show.", min=0)] = None,
-    gaps: Annotated[bool, typer.Option("--gaps", help="Look for frames behind gaps, too.")] = False,
+    term: Annotated[
+        int | None, typer.Option(metavar="INDEX", help="Show only this term buffer.", min=0, max=2)
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(metavar="COUNT", help="Maximum number of frames to show of each term buffer.", min=0),
+    ] = None,
+    gaps: Annotated[bool, typer.Option("--gaps", help="Also look for frames behind gaps.")] = False,
     json: Json = False,
 ) -> None:
     """Show the metadata and the frames of a log, of a living stream or of one that is gone."""

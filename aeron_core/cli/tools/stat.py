@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
 from aeron_core.cli.outcome import say
@@ -39,13 +38,19 @@ def stat(  # noqa: PLR0913 - the options of the command
     once: Once = False,
     json: Json = False,
     output: Annotated[
-        CounterFormat, typer.Option("--format", help="How counters are written.")
+        CounterFormat,
+        typer.Option("--format", metavar="FORMAT", help="Output format: text, json or prometheus."),
     ] = CounterFormat.TEXT,
     interval: Interval = 1.0,
-    match: Annotated[str, typer.Option(help="Only counters whose label this regular expression finds.")] = "",
+    match: Annotated[str, typer.Option(metavar="REGEX", help="Show only counters whose label matches.")] = "",
     type_: Annotated[
         list[str] | None,
-        typer.Option("--type", help="Only counters of this type: its number, or how its labels begin."),
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="Show only counters of this type: its number, or the beginning of its labels, such as pub-pos; "
+            "may be repeated.",
+        ),
     ] = None,
     session: SessionOption = None,
     stream: StreamOption = None,
@@ -61,11 +66,12 @@ def stat(  # noqa: PLR0913 - the options of the command
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
     elif output is CounterFormat.PROMETHEUS:
-        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415 - half of the time to start
+        # Lazy: prometheus_client is needed for this format only.
+        from aeron_core.cli.driver.metrics import prometheus_text  # noqa: PLC0415
 
         print(prometheus_text(lambda: selection.of(files)), end="")
     else:
-        show(lambda: Text(_page(files, selection), no_wrap=True, overflow="ellipsis"), interval, once=once)
+        show(lambda: _page(files, selection), interval, once=once)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,9 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from aeron_core.cli.options import AeronDir, Json, directory_of, positive, print_json
+from aeron_core.cli.options import AeronDir, Json, directory_of, int32, positive, print_json
+from aeron_core.cli.text_table import table_lines
 from aeron_core.cli.tools.driver_files import DriverFiles
 from aeron_core.cli.tools.live import Interval, Once, show
 from aeron_core.cli.tools.stream_positions import (
@@ -27,8 +25,14 @@ from aeron_core.cli.tools.stream_positions import (
 #: Name, registration id, position, bytes behind, behind what.
 _Row = tuple[str, int, int | None, int | None, str]
 
-SessionOption = Annotated[int | None, typer.Option("--session", help="Only this session.")]
-StreamOption = Annotated[int | None, typer.Option("--stream", help="Only this stream.")]
+_COLUMNS = ("position", "registration", "bytes", "behind", "")
+
+SessionOption = Annotated[
+    int | None, typer.Option("--session", metavar="SESSION_ID", parser=int32, help="Show only this session.")
+]
+StreamOption = Annotated[
+    int | None, typer.Option("--stream", metavar="STREAM_ID", parser=int32, help="Show only this stream.")
+]
 
 
 def streams(  # noqa: PLR0913 - the options of the command
@@ -75,31 +79,27 @@ def document(stream: StreamSession) -> dict[str, object]:
     }
 
 
-def _page(files: DriverFiles, session: int | None, stream: int | None) -> RenderableType:
+def _page(files: DriverFiles, session: int | None, stream: int | None) -> str:
     found = selected(files, session, stream)
-    title = Text(f"{time.strftime('%H:%M:%S')} - {len(found)} streams of {files.cnc.path.parent}")
-    return Group(title, *(_table(each) for each in found))
+    title = f"{time.strftime('%H:%M:%S')} - {len(found)} streams of {files.cnc.path.parent}"
+    return "\n".join([title, *(line for each in found for line in _lines(each))])
 
 
-def _table(stream: StreamSession) -> Table:
+def _lines(stream: StreamSession) -> Iterator[str]:
     logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     channels = dict.fromkeys(log.channel for log in logs if log.channel)
-    title = f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column("position")
-    table.add_column("registration", justify="right")
-    table.add_column("bytes", justify="right")
-    table.add_column("behind", justify="right")
-    table.add_column("")
-    for name, identity, position, behind, whom in _rows(stream):
-        table.add_row(
+    yield f"stream {stream.stream_id}  session {stream.session_id}  {'  '.join(channels)}"
+    rows = [
+        (
             name,
             str(identity),
             "" if position is None else f"{position:,}",
             "" if behind is None else f"{behind:,}",
             whom and f"behind {whom}",
         )
-    return table
+        for name, identity, position, behind, whom in _rows(stream)
+    ]
+    yield from table_lines(_COLUMNS, rows, right=_COLUMNS[1:4])
 
 
 def _rows(stream: StreamSession) -> Iterator[_Row]:

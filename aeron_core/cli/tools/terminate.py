@@ -24,15 +24,24 @@ def terminate(
     aeron_dir: AeronDir = None,
     token: Annotated[
         str | None,
-        typer.Option(help="What the driver's termination validator asks for; others see it in `ps`."),
+        typer.Option(
+            metavar="TOKEN",
+            help="Token for the driver's termination validator; visible to other users in the process list.",
+        ),
     ] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(
-            exists=True, dir_okay=False, readable=True, help="File with the token, less a line end behind it."
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="File with the token; a line end after it is ignored.",
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for its end.")] = 10.0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time to wait until the driver has shut down.")
+    ] = 10.0,
 ) -> None:
     """Ask a driver to end, and wait until it has.
 
