@@ -1,4 +1,4 @@
-"""Public test kit: a simulated network, drivers and clients on it, recorders, probes that call C methods."""
+"""Public test kit: simulated network, drivers and clients on it, recorders, probes that call C methods."""
 
 from aeron_core.testing.counters import counted, make_counters
 from aeron_core.testing.frames import data_frame, decode_frame, encode_frame, frames_of

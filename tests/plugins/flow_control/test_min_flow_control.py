@@ -83,7 +83,7 @@ def test_the_slowest_receiver_decides(of_any_kind):
     assert group.receiver_count == 2
 
 
-def test_a_status_message_never_takes_back_what_was_allowed():
+def test_a_status_message_never_lowers_the_limit():
     group = Group(MinFlowControl)
     group.hears(1, 5000)
 
