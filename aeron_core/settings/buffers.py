@@ -1,4 +1,4 @@
-"""Lengths of the buffers that the driver shares with its clients."""
+"""Settings: lengths of the buffers that the driver shares with its clients."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DATA_HEADER_LENGTH: Final = 32
 MAX_MTU: Final = 65504
 TERM_MIN_LENGTH: Final = 64 * 1024
 TERM_MAX_LENGTH: Final = 1024 * MIB
-# Of what may be written: anything else stops the start, as with the reference.
+# Lengths that may be set; the driver refuses to start with any other, as the reference does.
 _TERM_LENGTHS: Final = (TERM_MIN_LENGTH, TERM_MAX_LENGTH)
 
 
@@ -27,15 +27,16 @@ class BufferSettings(SettingsModel):
     conductor_buffer_length: Annotated[
         int, Size("AERON_CONDUCTOR_BUFFER_LENGTH", MIB + RING_TRAILER_LENGTH, INT32_MAX)
     ] = Field(
-        MIB + RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two and 768."
+        MIB + RING_TRAILER_LENGTH, description="Ring of commands to the driver: a power of two plus 768."
     )
     clients_buffer_length: Annotated[
         int, Size("AERON_CLIENTS_BUFFER_LENGTH", MIB + BROADCAST_TRAILER_LENGTH, INT32_MAX)
     ] = Field(
-        MIB + BROADCAST_TRAILER_LENGTH, description="Broadcast of answers to clients: a power of two and 128."
+        MIB + BROADCAST_TRAILER_LENGTH,
+        description="Broadcast buffer for responses to clients: a power of two plus 128.",
     )
     counters_buffer_length: Annotated[int, Size("AERON_COUNTERS_BUFFER_LENGTH", MIB, 500 * MIB)] = Field(
-        8 * MIB, description="Values of the counters; their metadata take four times as much."
+        8 * MIB, description="Counter values; the counter metadata are four times as long."
     )
     error_buffer_length: Annotated[int, Size("AERON_ERROR_BUFFER_LENGTH", 4 * MIB, INT32_MAX)] = Field(
         4 * MIB, description="Distinct error log."
@@ -50,7 +51,7 @@ class BufferSettings(SettingsModel):
         int, Size("AERON_IPC_TERM_BUFFER_LENGTH", 1024, INT32_MAX, sensible=_TERM_LENGTHS)
     ] = Field(64 * MIB, description="Term of an IPC publication, a power of two from 64k to 1g.")
     term_buffer_sparse_file: Annotated[bool, Switch("AERON_TERM_BUFFER_SPARSE_FILE")] = Field(
-        True, description="Make log buffers without filling them."
+        True, description="Create log buffers as sparse files."
     )
     mtu_length: Annotated[int, Size("AERON_MTU_LENGTH", DATA_HEADER_LENGTH, MAX_MTU)] = Field(
         1408, description="Longest frame on the network, a multiple of 32 from 64."
@@ -60,7 +61,13 @@ class BufferSettings(SettingsModel):
     )
     publication_term_window_length: Annotated[
         int, Size("AERON_PUBLICATION_TERM_WINDOW_LENGTH", 0, TERM_MAX_LENGTH)
-    ] = Field(0, description="How far a network publisher may run ahead; 0, and at most, half a term.")
+    ] = Field(
+        0,
+        description="Maximum lead of a network publisher over its receivers; 0 for half a term, the maximum.",
+    )
     ipc_publication_term_window_length: Annotated[
         int, Size("AERON_IPC_PUBLICATION_TERM_WINDOW_LENGTH", 0, TERM_MAX_LENGTH)
-    ] = Field(0, description="How far an IPC publisher may run ahead; 0, and at most, half a term.")
+    ] = Field(
+        0,
+        description="Maximum lead of an IPC publisher over its subscribers; 0 for half a term, the maximum.",
+    )

@@ -1,4 +1,4 @@
-"""All settings of the media driver, and what must hold between them."""
+"""All settings of the media driver, and their consistency rules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _IDLE_STRATEGIES: Final = (
 
 
 class DriverSettings(
-    # The last base gives the first fields.
+    # Pydantic collects fields from the last base to the first.
     DiagnosticSettings,
     ThreadSettings,
     ResolverSettings,
@@ -66,7 +66,7 @@ class DriverSettings(
 
     @property
     def publication_defaults(self) -> PublicationDefaults:
-        """What publications are like where their URI does not say."""
+        """Defaults of publications for parameters that a URI does not have."""
         return PublicationDefaults(
             term_length=self.term_buffer_length,
             ipc_term_length=self.ipc_term_buffer_length,
@@ -86,7 +86,7 @@ class DriverSettings(
 
     @property
     def subscription_defaults(self) -> SubscriptionDefaults:
-        """What subscriptions are like where their URI does not say."""
+        """Defaults of subscriptions for parameters that a URI does not have."""
         return SubscriptionDefaults(
             is_reliable=self.reliable_stream,
             is_sparse=self.term_buffer_sparse_file,
@@ -103,7 +103,7 @@ class DriverSettings(
 
     @property
     def cnc_file_length(self) -> int:
-        """Bytes of cnc.dat before it is aligned to file_page_size."""
+        """Length of cnc.dat in bytes, before it is aligned to file_page_size."""
         return (
             CNC_HEADER_LENGTH
             + self.conductor_buffer_length
@@ -122,16 +122,16 @@ def _check_powers_of_two(settings: DriverSettings) -> None:
         raise _fault(settings, "file_page_size", "must be a power of two from 4k to 1g")
     if not _is_power_of_two(settings.conductor_buffer_length - RING_TRAILER_LENGTH):
         raise _fault(
-            settings, "conductor_buffer_length", f"must be a power of two and {RING_TRAILER_LENGTH} bytes"
+            settings, "conductor_buffer_length", f"must be a power of two plus {RING_TRAILER_LENGTH} bytes"
         )
     if not _is_power_of_two(settings.clients_buffer_length - BROADCAST_TRAILER_LENGTH):
         raise _fault(
-            settings, "clients_buffer_length", f"must be a power of two and {BROADCAST_TRAILER_LENGTH} bytes"
+            settings, "clients_buffer_length", f"must be a power of two plus {BROADCAST_TRAILER_LENGTH} bytes"
         )
 
 
 def _check_losses(settings: DriverSettings) -> None:
-    # Whether it can be parsed at all.
+    # Raises if they cannot be parsed.
     _ = settings.incoming_losses
 
 
@@ -156,7 +156,7 @@ def _check_cnc_file_length(settings: DriverSettings) -> None:
 
 
 def _check_socket_buffers(settings: DriverSettings) -> None:
-    # 0 leaves a buffer to the operating system, whose length is not known before a socket is made.
+    # 0 leaves the length to the operating system; it is unknown until a socket is created.
     if 0 < settings.socket_so_sndbuf_length < settings.mtu_length:
         raise _pair_fault(settings, "mtu_length", "at most", "socket_so_sndbuf_length")
     if 0 < settings.socket_so_rcvbuf_length < settings.rcv_initial_window_length:
@@ -191,7 +191,7 @@ def _check_nak_delay(settings: DriverSettings) -> None:
 def _check_resolver(settings: DriverSettings) -> None:
     if settings.resolver_interface and not settings.resolver_name:
         raise ConfigurationError(
-            f"resolver_interface={settings.resolver_interface} without resolver_name: must be given both"
+            f"resolver_interface={settings.resolver_interface} without resolver_name: must be given both or neither"
         )
 
 
