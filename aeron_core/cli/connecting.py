@@ -1,4 +1,4 @@
-"""Connects a command to a driver, and its stream to the other side, or says within seconds that it cannot."""
+"""Connections of a command to a driver, and of its streams to their peers."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from aeron_core.errors import (
 )
 from aeron_core.settings import load_client_settings
 
-# A person waits for the message. An invented number: time enough for a driver that is only starting.
+# Invented: long enough for a driver that is starting, short enough for an interactive user.
 _DRIVER_WAIT_S: Final = 3.0
 _LOOK_INTERVAL_S: Final = 0.02
 
 
 def connect_to_driver(aeron_dir: Path | None) -> Aeron:
-    """Return a client of the driver, which may be only starting.
+    """Return a client of the driver; wait a few seconds if the driver is starting.
 
-    Not with a short driver timeout: the same setting says how long a driver may be silent later on.
+    The wait is not a short driver timeout, because that setting also limits heartbeat gaps later on.
     """
     directory = directory_of(aeron_dir)
     deadline_s = time.monotonic() + _DRIVER_WAIT_S
@@ -45,7 +45,7 @@ def connect_to_driver(aeron_dir: Path | None) -> Aeron:
 
 
 def connect_to_next_driver(directory: Path) -> Aeron | None:
-    """Return a client of a driver that runs there now, None where there is none: without waiting for it."""
+    """Return a client of the driver that runs in `directory` now, or None; do not wait for one."""
     timeout_ms = load_client_settings().settings.driver_timeout_ms
     try:
         age_ms = DriverFiles.open(directory).heartbeat_age_ms
@@ -55,7 +55,7 @@ def connect_to_next_driver(directory: Path) -> Aeron | None:
     except (
         CncNotReadyError,
         DriverTimeoutError,
-    ):  # its files are not finished, or are those of the one before
+    ):  # the files are incomplete, or belong to the previous driver
         return None
 
 
@@ -77,7 +77,7 @@ def checked_channels(*channels: str) -> Iterator[None]:
 
 
 def _say_error(error: Exception) -> None:
-    # A warning: the command goes on, or ends with an error of its own. A fault of this program has its traceback.
+    # Only a warning: the command continues, or fails with an error of its own. A bug shows its traceback.
     if exit_code_of(error) is None:
         log_error(error)
     else:
@@ -97,12 +97,12 @@ def _problem(directory: Path) -> str | None:
 def await_other_side(
     stream: Publication | ExclusivePublication | Subscription, timeout: float | None
 ) -> None:
-    """Wait until somebody is connected; raises NotConnectedError after `timeout` seconds, None for ever."""
+    """Wait until a peer is connected; raise NotConnectedError after `timeout` seconds, None for no limit."""
     if not stream.is_connected and is_terminal():
-        say(f"waiting for the other side of {stream.channel} stream {stream.stream_id}")
+        say(f"waiting for a peer on {stream.channel} stream {stream.stream_id}")
     try:
         stream.await_connected(timeout)
     except NotConnectedError:
         raise NotConnectedError(
-            f"nobody connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s"
+            f"no peer connected to {stream.channel} stream {stream.stream_id} within {timeout:g} s"
         ) from None

@@ -1,6 +1,6 @@
 """Converts the text of command-line parameters to values.
 
-typer 0.29 converts with pydantic, whose import takes longer than most tools run, and whose messages are about types.
+typer 0.29 converts with pydantic: its import takes longer than most tools run, and its messages describe types.
 Invariant: text that is wrong raises ConfigurationError that names the parameter, the value and what is allowed.
 """
 

@@ -22,12 +22,12 @@ from aeron_core.errors import PluginError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-#: Entry-point group of plugins, as in aeron_core.spi.hookspecs, whose import takes long.
+#: Entry-point group of plugins. Not imported from aeron_core.spi.hookspecs, which imports pydantic.
 ENTRY_POINTS = "aeron_core"
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands come from the index."""
+    """A group with the commands of the index."""
 
     entries: Mapping[str, IndexEntry] = {}
 

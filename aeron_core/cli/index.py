@@ -20,64 +20,41 @@ class IndexEntry:
 
 
 COMMANDS: Final[Mapping[str, IndexEntry]] = {
-    "driver": IndexEntry(
-        "Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.",
-        "driver.driver:driver",
-    ),
-    "pub": IndexEntry(
-        "Publish the lines of stdin or of a file, each as one message without its line end.",
-        "messages.pub:pub",
-    ),
-    "sub": IndexEntry(
-        "Write each message and a line end, until --count, --timeout or an interrupt.", "messages.sub:sub"
-    ),
+    "driver": IndexEntry("Run a media driver until a signal or a client stops it.", "driver.driver:driver"),
+    "pub": IndexEntry("Publish the lines of the standard input or of a file.", "messages.pub:pub"),
+    "sub": IndexEntry("Write received messages, one per line.", "messages.sub:sub"),
     "ping": IndexEntry(
-        "Measure round trips to `aeron-core pong`, or to the Pong of another Aeron.", "messages.ping:ping"
+        "Measure round trips to `aeron-core pong` or to the Pong of Aeron.", "messages.ping:ping"
     ),
-    "pong": IndexEntry("Send back every message, until an interrupt.", "messages.pong:pong"),
-    "record": IndexEntry(
-        "Record streams of a channel into an archive, each publication as a recording.",
-        "records.record:record",
-    ),
+    "pong": IndexEntry("Return every message to its sender.", "messages.pong:pong"),
+    "record": IndexEntry("Record streams of a channel into an archive.", "records.record:record"),
     "replay": IndexEntry(
-        "Publish the frames of a recording at the positions that they had, in terms as long as they were.",
-        "records.replay:replay",
+        "Publish the frames of a recording at their original positions.", "records.replay:replay"
     ),
     "ship": IndexEntry("Follow growing files and publish each line as a message.", "shipping.ship:ship"),
     "device": IndexEntry(
-        "Join two PAIR channels, until an interrupt: what peers of one say goes on to peers of the other.",
-        "messages.device:device",
+        "Forward messages between two PAIR channels, in both directions.", "messages.device:device"
     ),
-    "stat": IndexEntry(
-        "Show the counters of a driver, alive or dead: live on a terminal, else once.", "tools.stat:stat"
-    ),
+    "stat": IndexEntry("Show the counters of a driver, alive or dead.", "tools.stat:stat"),
     "streams": IndexEntry(
-        "Show how far each stream of a driver, alive or dead, has come, and how far each party is behind.",
-        "tools.streams:streams",
+        "Show the positions of each stream, and the lag of each party.", "tools.streams:streams"
     ),
     "backlog": IndexEntry(
-        "Show what senders and subscribers of a driver, alive or dead, have still to do, in bytes.",
-        "tools.backlog:backlog",
+        "Show the unprocessed bytes of each sender and subscriber.", "tools.backlog:backlog"
     ),
     "errors": IndexEntry("Show the distinct errors of a driver, alive or dead.", "tools.error_log:errors"),
     "loss": IndexEntry("Show the loss report of a driver, alive or dead, as CSV.", "tools.loss:loss"),
     "log-inspect": IndexEntry(
-        "Show the metadata and the frames of a log, of a living stream or of one that is gone.",
-        "tools.log_inspect:log_inspect",
+        "Show the metadata and the frames of a log buffer.", "tools.log_inspect:log_inspect"
     ),
-    "terminate": IndexEntry("Ask a driver to end, and wait until it has.", "tools.terminate:terminate"),
-    "clean": IndexEntry(
-        "Delete the directory of a driver that has died; one that lives keeps its own.", "tools.clean:clean"
-    ),
-    "demo": IndexEntry(
-        "Send every line of a real log over loopback UDP at an induced loss, and compare what arrives.",
-        "demo.demo:demo",
-    ),
+    "terminate": IndexEntry("Ask a driver to shut down, and wait until it has.", "tools.terminate:terminate"),
+    "clean": IndexEntry("Delete the directory of a dead driver.", "tools.clean:clean"),
+    "demo": IndexEntry("Send a real log over a lossy channel and compare both ends.", "demo.demo:demo"),
     "plugins": IndexEntry(
         "Plugins of this installation.",
         commands={
             "list": IndexEntry(
-                "Show each plugin with its distribution and the names that it provides.",
+                "List the plugins with their distributions and the names they provide.",
                 "driver.plugins:list_plugins",
             )
         },
@@ -86,8 +63,7 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Settings of the driver.",
         commands={
             "show": IndexEntry(
-                "Show the settings that `aeron-core driver` would have with the same files, -D and environment.",
-                "driver.settings:show_settings",
+                "Show every setting of the driver, its value and its source.", "driver.settings:show_settings"
             )
         },
     ),
@@ -95,20 +71,14 @@ COMMANDS: Final[Mapping[str, IndexEntry]] = {
         "Recordings of an archive.",
         commands={
             "list": IndexEntry(
-                "Show the recordings of an archive: which stream, from where to where, since when, and who reads them.",
-                "records.listing:list_recordings",
+                "List the recordings of an archive and their consumers.", "records.listing:list_recordings"
             ),
             "verify": IndexEntry(
-                "Read recordings from end to end, and compare every frame with its place and every check sum.",
-                "records.verify:verify_recordings",
+                "Verify the frames and checksums of recordings.", "records.verify:verify_recordings"
             ),
-            "export": IndexEntry(
-                "Write whole messages of a recording, fragments put together, with --json a summary besides.",
-                "records.export:export_recording",
-            ),
+            "export": IndexEntry("Export the messages of a recording.", "records.export:export_recording"),
             "purge": IndexEntry(
-                "Delete whole segments from the beginning of recordings, or whole recordings.",
-                "records.purge:purge_recordings",
+                "Delete recordings, or their oldest segments.", "records.purge:purge_recordings"
             ),
         },
     ),

@@ -1,7 +1,7 @@
-"""The command `aeron-core`: its sub-commands, and how it ends.
+"""Entry point of the command line: runs one command and returns its exit code.
 
-Not here: what the sub-commands do, and the exit codes (outcome).
-Invariant: what a user can get wrong ends in one line on stderr, never in a traceback.
+Not here: the commands (index, groups) and the exit codes (outcome).
+Invariant: a mistake of the user is reported in one line on stderr, never as a traceback.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HELP = "Media driver and client that speak Aeron."
 
 
 def main() -> None:
-    """Run the command line of this process, and end the process."""
+    """Run the command line of this process, and exit."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -42,7 +42,7 @@ def _say_warning(  # noqa: PLR0913 - as `warnings.showwarning`
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    # What code of ours and of plugins tells users; what is for developers keeps the place that it is about.
+    # A UserWarning of this package or of a plugin is for users; others are for developers and keep their location.
     if category is UserWarning and file is None:
         say(f"warning: {message}")
     else:
@@ -81,7 +81,7 @@ def _show_version(is_asked: bool) -> None:
 def _program(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and end."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Media driver and client that speak Aeron."""

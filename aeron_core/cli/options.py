@@ -1,4 +1,4 @@
-"""Options that several commands have, and how they are read."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ SettingsFiles = Annotated[
 
 
 def directory_of(aeron_dir: Path | None) -> Path:
-    """Return the directory that was given, or the one of the environment."""
+    """Return the given directory, or that of the environment."""
     return aeron_dir or aeron_dir_of()
 
 
 def print_json(document: Mapping[str, object] | Sequence[object]) -> None:
-    """Print one JSON document in one line."""
+    """Print a JSON document in one line."""
     text = json.dumps(document, ensure_ascii=False, default=str)
     try:
         print(text, flush=True)
@@ -66,11 +66,11 @@ def print_json(document: Mapping[str, object] | Sequence[object]) -> None:
 
 
 def positive(name: str, value: float | None) -> None:
-    """Raise ConfigurationError for a number that was given and is not above zero, or none at all, as `nan`."""
+    """Raise ConfigurationError if a number is given and is not greater than zero."""
     if value is not None and not value > 0:
         raise ConfigurationError(f"{name}={value}: must be more than 0")
 
 
 def is_terminal() -> bool:
-    """Return whether a person sees stderr, where progress is shown."""
+    """Return whether stderr, which shows progress, is a terminal."""
     return sys.stderr.isatty()

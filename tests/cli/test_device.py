@@ -75,7 +75,7 @@ def test_a_device_of_a_running_driver_ends_with_an_error_when_that_ends(
         assert aeron("terminate", "-d", directory).code == 0
         outcome = process.ended()
     assert outcome.code == 1
-    assert "error: the media driver is gone" in outcome.err
+    assert "error: the media driver has shut down" in outcome.err
 
 
 def test_a_channel_that_the_driver_refuses_is_told_in_one_line(start):

@@ -73,8 +73,8 @@ def test_a_type_that_no_counter_has_is_told_with_those_that_there_are(aeron, tmp
 
     assert (strange.code, strange.err) == (
         0,
-        "aeron-core: warning: no counter to show: none has the type nonsense; there are 0, client-heartbeat, "
+        "aeron-core: warning: no counter matches: no counter has type nonsense; present: 0, client-heartbeat, "
         "pub-lmt, pub-pos\n",
     )
-    assert "none fits all of --match" in unmet.err
+    assert "no counter satisfies all of --match" in unmet.err
     assert (found.err, found.out.count("pub-pos")) == ("", 1)

@@ -16,7 +16,7 @@ def test_a_driver_that_allows_it_is_ended(running_driver, aeron):
     outcome = aeron("terminate", "-d", directory)
 
     assert outcome.code == 0
-    assert "has ended" in outcome.err
+    assert "has shut down" in outcome.err
     assert process.ended(timeout=20).code == 0
 
 
@@ -44,7 +44,7 @@ def test_a_stream_whose_driver_ends_says_so_without_a_traceback(running_driver, 
 
     received, published = subscriber.ended(timeout=30), publisher.ended(timeout=30)
     assert (received.code, published.code) == (1, 1)
-    assert "error: the media driver is gone" in received.err
+    assert "error: the media driver shut down" in received.err
     for outcome in (received, published):
         assert all(line.startswith("aeron-core: ") for line in outcome.err.splitlines())
 

@@ -46,7 +46,7 @@ def test_a_term_that_no_publication_has_come_to_has_no_position(aeron, log):
 
     lines = aeron("log-inspect", path).out.splitlines()
 
-    assert lines[-2:] == ["======== term 1: not used yet", "======== term 2: not used yet"]
+    assert lines[-2:] == ["======== term 1: not in use yet", "======== term 2: not in use yet"]
 
 
 def test_the_terms_of_an_image_have_no_tails(aeron, tmp_path):
@@ -63,7 +63,7 @@ def test_the_terms_of_an_image_have_no_tails(aeron, tmp_path):
 
     lines = aeron("log-inspect", path, "--term", 1).out.splitlines()
 
-    assert lines[-2:] == ["======== term 1", "         0: zeros: --gaps looks further"]
+    assert lines[-2:] == ["======== term 1", "         0: zeros: use --gaps to look further"]
 
 
 def test_a_payload_is_shown_in_hex_up_to_the_length_asked_for(aeron, log):
@@ -90,7 +90,7 @@ def test_frames_behind_a_gap_are_shown_where_that_is_asked_for(aeron, log):
 
     out = aeron("log-inspect", path, "--term", 0).out
     assert "DATA" not in out
-    assert out.endswith("         0: zeros: --gaps looks further\n")
+    assert out.endswith("         0: zeros: use --gaps to look further\n")
     assert "64: DATA length=38" in aeron("log-inspect", path, "--gaps").out
 
 

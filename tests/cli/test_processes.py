@@ -108,19 +108,19 @@ def test_an_interrupted_pong_sums_up_and_succeeds(running_driver, start):
 
     outcome = pong.ended(timeout=20)
     assert outcome.code == 0
-    assert "sent 10 messages back" in outcome.err
+    assert "returned 10 messages" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
-        (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "nobody connected"),
+        (("pub", "aeron:ipc", 8, "--size", 1, "--timeout", 0.2), 1, "no peer connected"),
         (("sub", "aeron:ipc", 8, "--timeout", 0.2), 1, "no message"),
         (("sub", "hello", 8), 2, "hello"),
         (
             ("ping", "--ping-channel", "aeron:ipc", "--pong-channel", "aeron:ipc", "--timeout", 0.2),
             1,
-            "nobody connected",
+            "no peer connected",
         ),
     ],
 )

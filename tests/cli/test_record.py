@@ -302,8 +302,8 @@ def test_the_streams_of_the_next_driver_are_recorded_on(start, start_driver, tmp
     assert outcome.code == 0
     assert [payloads(archive, recording_id) for recording_id in (0, 1)] == [[b"before"], [b"after"]]
     assert [document["recorded_bytes"] for document in json.loads(outcome.out)] == [64, 64]
-    assert f"the media driver of {directory} is gone" in outcome.err
-    assert f"there is a media driver in {directory} again" in outcome.err
+    assert f"the media driver of {directory} has shut down" in outcome.err
+    assert f"a media driver runs in {directory} again" in outcome.err
 
 
 def test_a_driver_killed_before_its_first_answer_is_waited_for_as_any_other(start, start_driver, tmp_path):
@@ -337,7 +337,7 @@ def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tm
     until((tmp_path / "a" / "recorder.json").exists)
     process.popen.send_signal(signal.SIGTERM)
     said = iter(recorder.popen.stderr.readline, "")
-    assert any("is gone" in line for line in said)
+    assert any("has shut down" in line for line in said)
 
     recorder.popen.send_signal(signal.SIGTERM)
 
@@ -351,7 +351,7 @@ def test_a_signal_ends_the_waiting_for_the_next_driver(start, running_driver, tm
         (("--segment-length", "5"), "--segment-length=5: must be a power of two from 64k to 1g"),
         (("--segment-length", "96k"), "--segment-length=96k: must be a power of two from 64k to 1g"),
         (("--segment-length", "2g"), "--segment-length=2g: must be a power of two from 64k to 1g"),
-        (("--interval", "5"), "--interval=5: must have a unit, as 5s has"),
+        (("--interval", "5"), "--interval=5: must have a unit, such as 5s"),
         (("--interval", "0s"), "durability interval=0 ns: must be positive"),
         (("--durability", "often"), "--durability"),
         (("--to", "s3://bucket/recordings?region=x"), "needs a spool"),

@@ -151,12 +151,20 @@ def test_what_no_lease_needs_is_purged(aeron, ended):
         (("list", "no-such-folder"), 1, "there is no archive of recordings"),
         (("verify", "{}", 7), 1, "recording 7 in"),
         (("export", "{}", 0, "--begin", 32), 2, "position 32: no frame begins there"),
-        (("export", "{}", 0, "--begin", 64, "--end", 32), 2, "from position 64 to 32: must not go backwards"),
-        (("export", "{}", 0, "--begin", 64, "--since", "1h"), 2, "--begin and --since: give one of them"),
+        (
+            ("export", "{}", 0, "--begin", 64, "--end", 32),
+            2,
+            "from position 64 to 32: the end must not be before the beginning",
+        ),
+        (
+            ("export", "{}", 0, "--begin", 64, "--since", "1h"),
+            2,
+            "--begin and --since: only one of them is allowed",
+        ),
         (("export", "{}", 0, "--since", "soon"), 2, "--since='soon': must be a time such as"),
         (("export", "{}", 0, "--end", 2**40), 1, "was not recorded"),
-        (("purge", "{}", 0), 2, "give one of --before, --before-time and --all"),
-        (("purge", "{}", "--before", 0), 2, "--before: name one recording"),
+        (("purge", "{}", 0), 2, "exactly one of --before, --before-time and --all"),
+        (("purge", "{}", "--before", 0), 2, "--before: exactly one recording id"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(aeron, ended, arguments, code, message):

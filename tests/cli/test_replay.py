@@ -67,14 +67,14 @@ def test_nobody_who_listens_is_said(running_driver, start, written):
     outcome = start("replay", 0, *options, "-d", directory).ended()
 
     assert outcome.code == 1
-    assert "nobody connected" in outcome.err
+    assert "no peer connected" in outcome.err
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--rate", "0"), "--rate=0: must be more than 0"),
-        (("--begin", 128, "--end", 64), "must not go backwards"),
+        (("--begin", 128, "--end", 64), "the end must not be before the beginning"),
         (("--begin", 33), "initial position 33"),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_peer_that_never_comes_is_told(aeron, driver, log, tmp_path):
     outcome = aeron(*arguments, "--once", "--timeout", 0.2, "--drain", 0.1)
 
     assert outcome.code == 1
-    assert outcome.err == "aeron-core: error: nothing has arrived at aeron:ipc for 0.2 s\n"
+    assert outcome.err == "aeron-core: error: nothing was confirmed on aeron:ipc for 0.2 s\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -147,7 +147,7 @@ def test_it_goes_on_with_the_next_driver(start, reader, log, tmp_path, monkeypat
     driver.popen.send_signal(number)
     driver.popen.wait(DEADLINE_S)
     said = iter(process.popen.stderr.readline, "")
-    assert any(f"the media driver of {directory} is gone" in line for line in said)
+    assert any(f"the media driver of {directory} has shut down" in line for line in said)
     append(log, "three\n")
     if number == signal.SIGKILL:
         time.sleep(1.2)

@@ -1,1 +1,1 @@
-"""The command `demo`, and the log that it sends when the system has none."""
+"""The command `demo`, and the log that it sends if the system has none."""

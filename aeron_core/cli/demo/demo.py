@@ -1,4 +1,4 @@
-"""`aeron-core demo`: a real log through a driver that loses datagrams, compared at both ends."""
+"""`aeron-core demo`: sends a real log through a driver that drops datagrams, and compares both ends."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def demo(  # noqa: PLR0913 - the options of the command
     ] = 15.0,
     json: Json = False,
 ) -> None:
-    """Send every line of a real log over loopback UDP at an induced loss, and compare what arrives.
+    """Send a real log over a lossy channel and compare both ends.
 
-    A short log is sent again and again, as the table says; `--min-lines 1` sends any log once. Fails unless
-    every line arrives once and in order.
+    The channel is UDP on the loopback interface. A short log is sent repeatedly, as the table shows; `--min-lines 1`
+    sends any log once. Fails unless every line arrives once and in order.
     """
     positive("--min-lines", min_lines)
     positive("--timeout", timeout)
@@ -79,7 +79,7 @@ def demo(  # noqa: PLR0913 - the options of the command
 
 
 def read_log(path: Path | None) -> tuple[str, bytes]:
-    """Return the name and the content of the log, with a line end at its end."""
+    """Return the name and the content of the log; the content ends with a line end."""
     if path is None:
         try:
             name, content = str(_SYSTEM_LOG), _SYSTEM_LOG.read_bytes()
@@ -97,7 +97,7 @@ def read_log(path: Path | None) -> tuple[str, bytes]:
 
 def _table(name: str, loss: float, result: DemoResult) -> Table:
     table = Table("", title=f"{name}, {loss * _PERCENT:g} % loss in both directions\n{result.channel}")
-    # Folded, not cut: digests are longer than a column of a narrow terminal.
+    # Fold instead of truncating: a digest is longer than a column of a narrow terminal.
     table.add_column("sent", justify="right", overflow="fold")
     table.add_column("received", justify="right", overflow="fold")
     table.add_row("lines of the log", f"{result.log_lines:,}", "")

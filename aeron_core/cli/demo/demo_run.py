@@ -1,7 +1,7 @@
-"""One run of the demo: an embedded driver that loses datagrams, a publication, a subscription, two digests.
+"""One run of the demo: an embedded driver that drops datagrams, a publication, a subscription, two digests.
 
-Not here: options and tables (demo). A message is a line with its line end, so that the bytes of all messages
-are the bytes of the log. Invariant: nothing is counted as received that was not compared.
+Not here: options and tables (demo). A message is a line including its line end, so that the bytes of all messages
+are the bytes of the log. Invariant: every message that counts as received is part of the comparison.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _STREAM_ID: Final = 1001
 _LINE_END: Final = ord("\n")
-#: Lines to offer between two looks at what has arrived: one thread does both.
+#: Lines to offer between two polls: one thread does both.
 _BURST: Final = 64
 _BATCH: Final = 4096
 _CONNECT_TIMEOUT_S: Final = 10.0
-# Short, so that the latency is that of the network and not that of a queue of megabytes in front of it.
+# Short, so that the latency is that of the network and not of megabytes queued before it.
 _TERM_LENGTH: Final = "256k"
 _PAUSE_S: Final = 0.00005
-# The driver writes its loss report that often: shorter than usual, so that a short demo has one.
+# Interval of the driver's loss report: shorter than the default, so that a short demo has a report.
 _TIMER_INTERVAL_NS: Final = 50_000_000
 _NS_PER_S: Final = 1_000_000_000
 _NO_ROOM: Final = (wire.RESULT_BACK_PRESSURED, wire.RESULT_NOT_CONNECTED, wire.RESULT_ADMIN_ACTION)
@@ -49,11 +49,11 @@ _MEGABYTE: Final = 1_000_000
 
 @dataclass(slots=True)
 class DemoResult:
-    """What both ends saw, and what the driver counted."""
+    """Result of both ends, and counters of the driver."""
 
     channel: str = ""
     log_lines: int = 0
-    repetitions: int = 0  # how often the log is sent
+    repetitions: int = 0  # of the log
     lines_sent: int = 0
     lines_received: int = 0
     bytes_sent: int = 0
@@ -69,21 +69,21 @@ class DemoResult:
     seconds: float = 0.0
     sent_sha256: str = ""
     received_sha256: str = ""
-    fault: str = ""  # what differs, empty where nothing does
+    fault: str = ""  # difference between both ends, empty if there is none
     latencies: Latencies = field(default_factory=Latencies)
 
     @property
     def lines_per_s(self) -> float:
-        """Lines a second."""
+        """Lines per second."""
         return self.lines_received / max(self.seconds, 1e-9)
 
     @property
     def megabytes_per_s(self) -> float:
-        """Megabytes of lines a second."""
+        """Megabytes of lines per second."""
         return self.bytes_received / _MEGABYTE / max(self.seconds, 1e-9)
 
     def document(self) -> dict[str, object]:
-        """Return everything for a JSON document."""
+        """Return the result as a JSON document."""
         return {
             **{name: getattr(self, name) for name in self.__slots__ if name != "latencies"},
             "lines_per_second": round(self.lines_per_s, 1),
@@ -93,7 +93,7 @@ class DemoResult:
 
 
 class DemoRun:
-    """Sends the log as often as it takes. Used once."""
+    """Sends the log until enough lines are sent. An object is used once."""
 
     def __init__(  # noqa: PLR0913 - the options of the command
         self, content: bytes, *, min_lines: int, loss: float, seed: int, port: int, timeout: float
@@ -110,11 +110,11 @@ class DemoRun:
 
     @property
     def lines(self) -> int:
-        """How many lines will be sent."""
+        """Number of lines to send."""
         return len(self._log_lines) * self._times
 
     def run(self, display: RateDisplay) -> DemoResult:
-        """Send, receive, compare, and return what happened; `fault` says what differs."""
+        """Send, receive and compare; return the result; its `fault` describes a difference."""
         with (
             MediaDriver.launch_embedded(self._driver_settings()) as driver,
             connect(driver.aeron_dir) as aeron,
@@ -167,11 +167,11 @@ class DemoRun:
     def _offer(
         self, publication: Publication, pending: bytes | None, lines: Iterator[bytes]
     ) -> tuple[bytes | None, int]:
-        """Offer up to a burst of lines; return the line to go on with, None at the end, and how many went."""
+        """Offer up to a burst of lines; return the next line, None at the end, and the number of lines accepted."""
         for offered in range(_BURST):
             if pending is None:
                 return None, offered
-            # The reserved value of a message is the application's own: here, when it was sent.
+            # The reserved value of a message belongs to the application: here, the time of sending.
             position = publication.offer(pending, reserved_value=time.monotonic_ns())
             if position < 0:
                 if position not in _NO_ROOM:
@@ -185,7 +185,7 @@ class DemoRun:
 
     def _take(self, batch: MessageBatch, display: RateDisplay) -> None:
         now_ns = time.monotonic_ns()
-        # As many line ends as messages, one at the end of each: no line was cut or joined with another.
+        # One line end per message, at its end: no line was split, and no two lines were joined.
         ends = batch.data[batch.offsets[1:] - 1]
         if not bool((ends == _LINE_END).all()) or int((batch.data == _LINE_END).sum()) != len(batch):
             self._result.fault = f"messages after line {self._result.lines_received} are not lines"
@@ -197,8 +197,8 @@ class DemoRun:
         display.add(len(batch), len(batch.data))
 
     def _count(self, aeron_dir: Path) -> None:
-        """Read what the driver says, as a tool would: from its directory."""
-        # The loss report is written by the timer of the driver, which nothing tells of.
+        """Read the driver's counters and loss report from its directory, as a tool does."""
+        # The driver's timer writes the loss report, and sends no event.
         time.sleep(2 * _TIMER_INTERVAL_NS / _NS_PER_S)
         files = DriverFiles.open(aeron_dir)
         ids = {name: index for index, (name, _) in enumerate(labelled(SystemCounterLabels()))}
@@ -221,12 +221,12 @@ class DemoRun:
         result.received_sha256 = self._received.hexdigest()
         if result.lines_received != result.lines_sent or result.lines_sent != self.lines:
             result.fault = (
-                f"{result.lines_received} of {result.lines_sent} lines arrived, of {self.lines} to be sent"
+                f"{result.lines_received} of {result.lines_sent} lines arrived, of {self.lines} to send"
             )
         elif not result.fault and result.sent_sha256 != result.received_sha256:
-            result.fault = "what arrived differs from what was sent"
+            result.fault = "the received lines differ from those sent"
 
 
 def _lines_of(content: bytes) -> list[bytes]:
-    """Return lines by their line feeds alone: a carriage return within a line ends none."""
+    """Return the lines; only a line feed ends one, a carriage return does not."""
     return [line + b"\n" for line in content.split(b"\n")[:-1]]

@@ -1,8 +1,8 @@
-"""The settings as the reference driver prints them at its start, for who reads that with a program.
+"""Configuration dump in the format that the reference driver prints when it starts, for programs that parse it.
 
-Not here: where each value came from (`aeron-core settings show`).
-Invariant: names, order and spelling of values are those of the reference; what it prints of itself alone, pointers and
-clocks, is left out, and what only this driver has comes last.
+Not here: the source of each value (`aeron-core settings show`).
+Invariant: names, order and spelling of values are those of the reference. Entries about the C program itself, such as
+pointers and clocks, are omitted; settings that only this driver has come last.
 Source: aeron_driver_context_print_configuration.
 """
 
@@ -15,7 +15,7 @@ from aeron_core._native import wire
 from aeron_core.settings import DriverSettings
 from aeron_core.uri.defaults import Inferable
 
-#: The reference's name, with ours where it is another one.
+#: The reference's name, and ours if it differs.
 _NAMES: Final[tuple[tuple[str, str], ...]] = tuple(
     (name, field or name)
     for name, _, field in (
@@ -124,7 +124,7 @@ _SPELLED_OUT: Final = ("sender_wildcard_port_range", "receiver_wildcard_port_ran
 
 
 def lines_of(settings: DriverSettings) -> Iterator[str]:
-    """Yield the lines of the whole configuration."""
+    """Yield the lines of the configuration."""
     yield "aeron_driver_context_t {"
     version = wire.CNC_VERSION
     yield f"    cnc_version={version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"

@@ -1,4 +1,4 @@
-"""`aeron-core driver`: a media driver alone in its process, that stands in for `aeronmd`."""
+"""`aeron-core driver`: a media driver in a process of its own, a drop-in replacement for `aeronmd`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from aeron_core.settings import (
 from aeron_core.uri.addresses import HostPort, parse_address
 from aeron_core.version import SOFTWARE_VERSION
 
-#: Between two duty cycles without work in INVOKER mode. An invented number: as the longest park of `backoff`.
+#: Pause between two duty cycles without work in INVOKER mode. Invented: the longest park of `backoff`.
 _IDLE_S: Final = 0.001
 
 
@@ -46,11 +46,12 @@ def driver(
         ),
     ] = None,
 ) -> None:
-    """Run a media driver until SIGINT, SIGTERM, or a client's request where the settings allow it.
+    """Run a media driver until a signal or a client stops it.
 
-    Settings come from AERON_... environment variables, -Dname=value and files, as those of aeronmd do. After a
-    signal the exit code is its number, as that of aeronmd. SIGHUP ends it at once and leaves its directory behind, as
-    it does there: start it with nohup or setsid where a terminal may go away.
+    Settings come from AERON_... environment variables, -Dname=value and files, as with aeronmd. SIGINT and SIGTERM shut
+    the driver down in order, and the exit code is the number of the signal, as with aeronmd. SIGHUP ends it at once and
+    leaves its directory behind, as with aeronmd: use nohup or setsid if the terminal may be closed. A client's request
+    stops the driver if the settings allow it.
     """
     if version:
         print(f"aeron-core driver {SOFTWARE_VERSION}")
@@ -82,19 +83,19 @@ def driver(
 
 
 class EndBySignal:
-    """SIGINT and SIGTERM end a driver in order, also where they come while it is being made.
+    """Context manager in which SIGINT and SIGTERM shut the driver down in order, even while it is starting.
 
-    Within the `with` block, which begins before there is a driver. For the main thread.
+    Enter it on the main thread, before the driver is created.
     """
 
     def __init__(self) -> None:
-        self.signal = 0  # that came last
+        self.signal = 0  # number of the last signal, 0 for none
         self._running: MediaDriver | None = None
         self._before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def of(self, running: MediaDriver) -> None:
-        """Name the driver to end; at once where the signal was there first."""
-        # In this order: a signal that comes in between finds the driver.
+        """Set the driver to shut down; do so at once if a signal has already arrived."""
+        # In this order, so that a signal between the two statements finds the driver.
         self._running = running
         if self.signal:
             running.terminate()
@@ -121,7 +122,7 @@ class EndBySignal:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """What a driver is made with."""
+    """Arguments of the driver."""
 
     settings: DriverSettings
     registry: Registry
@@ -165,11 +166,11 @@ def _metrics_address(text: str) -> HostPort:
 
 @contextmanager
 def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]:
-    """Listen, before a driver is made that would have to go again; yield what names the driver to serve."""
+    """Listen before the driver starts, so that an address in use fails first; yield a setter of the driver."""
     if metrics is None:
         yield lambda _: None
         return
-    from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - only who asks for it waits for it
+    from aeron_core.cli.driver.metrics_server import MetricsServer  # noqa: PLC0415 - lazy: only --metrics needs it
 
     files: list[DriverFiles] = []
 
@@ -182,10 +183,10 @@ def _served(metrics: HostPort | None) -> Iterator[Callable[[MediaDriver], None]]
 
 
 def _announce(running: MediaDriver) -> None:
-    # aeronmd says nothing here, and what it says at other times goes to the standard output.
+    # aeronmd prints nothing here; its other output goes to the standard output.
     print(f"aeron-core driver serves {running.aeron_dir}", file=sys.stderr, flush=True)
 
 
 def _announce_end() -> None:
-    # As aeronmd does: scripts wait for this line.
+    # As aeronmd: scripts wait for this line.
     print("Shutting down driver...", flush=True)

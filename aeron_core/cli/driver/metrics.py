@@ -1,6 +1,6 @@
-"""Counters of a driver as Prometheus metrics: its own by name, those of streams with labels.
+"""Counters of a driver as Prometheus metrics: system counters by name, stream counters with labels.
 
-Not here: the text format and HTTP, which are prometheus_client's.
+Not here: the text format and HTTP, which prometheus_client implements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aeron_core.driver.agents.system_counters import SYSTEM_COUNTER_TYPE_ID, Sys
 from aeron_core.driver.conductor import stream_counters as types
 from aeron_core.driver.conductor.stream_counters import owner_of
 
-#: Of the driver's own counters those that may fall, or are no counts.
+#: System counters that may decrease, or that are not counts.
 _SYSTEM_GAUGES: Final = frozenset(
     {
         "controllable_idle_strategy",
@@ -31,18 +31,26 @@ _SYSTEM_GAUGES: Final = frozenset(
         "control_protocol_version",
     }
 )
-#: Metric, what it tells, and whether it only grows, by counter type.
+#: Metric, help, and whether it only increases, by counter type.
 _STREAM_METRICS: Final = {
     types.PUBLISHER_LIMIT: ("publisher_limit_bytes", "Position up to which publishers may offer.", False),
     types.PUBLISHER_POSITION: ("publisher_position_bytes", "Position that publishers have reached.", True),
-    types.SENDER_POSITION: ("sender_position_bytes", "Position up to which has been sent.", True),
-    types.SENDER_LIMIT: ("sender_limit_bytes", "Position up to which receivers let the sender send.", False),
-    types.SENDER_BPE: ("sender_back_pressure_events", "How often flow control has stopped the sender.", True),
+    types.SENDER_POSITION: ("sender_position_bytes", "Position up to which the sender has sent.", True),
+    types.SENDER_LIMIT: ("sender_limit_bytes", "Position up to which flow control allows sending.", False),
+    types.SENDER_BPE: (
+        "sender_back_pressure_events",
+        "Times that flow control has stopped the sender.",
+        True,
+    ),
     types.SENDER_NAKS_RECEIVED: ("sender_naks_received", "NAKs that the publication has received.", True),
     types.RECEIVER_HWM: ("receiver_high_water_mark_bytes", "Highest position received, gaps or not.", True),
-    types.RECEIVER_POSITION: ("receiver_position_bytes", "Position up to which all was received.", True),
+    types.RECEIVER_POSITION: ("receiver_position_bytes", "Position up to which all data was received.", True),
     types.RECEIVER_NAKS_SENT: ("receiver_naks_sent", "NAKs that the image has sent.", True),
-    types.SUBSCRIBER_POSITION: ("subscriber_position_bytes", "Position up to which was read.", True),
+    types.SUBSCRIBER_POSITION: (
+        "subscriber_position_bytes",
+        "Position up to which the subscriber has read.",
+        True,
+    ),
 }
 _STREAM_LABELS: Final = ("stream_id", "session_id", "registration_id", "channel")
 _OTHER_LABELS: Final = ("id", "type_id", "label")
@@ -51,13 +59,13 @@ Records = Callable[[], Iterable[CounterRecord]]
 
 
 class DriverCollector(Collector):
-    """The counters that `records` returns, as they are when somebody asks."""
+    """Collects the counters that `records` returns at each scrape."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metrics, each once with all its streams."""
+        """Yield each metric once, with the values of all streams."""
         families: dict[str, Metric] = {}
         for record in self._records():
             for family in self._add(record, families):
@@ -105,7 +113,7 @@ def _with_value(family: Metric, labels: list[str], value: int) -> Metric:
 
 
 def registry_of(records: Records) -> CollectorRegistry:
-    """Return a registry that reads the counters when it is asked."""
+    """Return a registry that reads the counters at each scrape."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(DriverCollector(records))
     return registry

@@ -1,4 +1,4 @@
-"""Serves the counters of a driver to Prometheus over HTTP."""
+"""HTTP endpoint that serves the counters of a driver to Prometheus."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ METRICS_PATH: Final = "/metrics"
 
 
 class MetricsServer:
-    """Answers on threads of its own within the `with` block."""
+    """Serves requests on its own threads inside the `with` block."""
 
     def __init__(self, address: HostPort, records: Records) -> None:
-        """Listen; raises StorageError where the address cannot be had."""
+        """Listen; raise StorageError if the address cannot be bound."""
         registry = registry_of(records)
         try:
             self._server, self._thread = start_http_server(address.port, address.host, registry)
         except OSError as error:
             raise StorageError(
                 error.errno,
-                f"metrics cannot be served at {address.host}:{address.port}: {error.strerror}; "
+                f"cannot serve metrics at {address.host}:{address.port}: {error.strerror}; "
                 "choose another with --metrics",
             ) from error
         self._server.set_app(_only_at(METRICS_PATH, make_wsgi_app(registry)))
 
     @property
     def url(self) -> str:
-        """Where to ask, with the port that was found where 0 was asked for."""
+        """URL of the metrics, with the port that was chosen for port 0."""
         host, port = self._server.server_address[:2]
         name = host.decode() if isinstance(host, bytes) else str(host)
         return f"http://{f'[{name}]' if ':' in name else name}:{port}{METRICS_PATH}"
@@ -61,7 +61,7 @@ class MetricsServer:
 
 
 def _only_at(path: str, app: WSGIApplication) -> WSGIApplication:
-    """Return an application that knows one path: that of prometheus_client answers at any."""
+    """Return an application that serves one path; that of prometheus_client serves every path."""
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["PATH_INFO"] == path:

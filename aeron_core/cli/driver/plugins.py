@@ -1,4 +1,4 @@
-"""`aeron-core plugins list`: what is installed, and what it provides."""
+"""`aeron-core plugins list`: the installed plugins and the names that they provide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Plugin:
 
 
 def list_plugins(json: Json = False) -> None:
-    """Show each plugin with its distribution and the names that it provides."""
+    """List the plugins with their distributions and the names they provide."""
     plugins = _plugins()
     if json:
         print_json([_document(plugin) for plugin in plugins])
@@ -40,7 +40,7 @@ def list_plugins(json: Json = False) -> None:
 
 
 def _plugins() -> list[_Plugin]:
-    """Return all plugins, without importing them if the index has them all."""
+    """Return all plugins; import them only if one is missing in the index."""
     points = installed_plugins()
     if all(is_bundled(point) and point.name in PLUGINS for point in points):
         return [

@@ -1,4 +1,4 @@
-"""`aeron-core settings`: every setting of the driver, its value, and where the value came from."""
+"""`aeron-core settings show`: every setting of the driver, its value and its source."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _PIPE_WIDTH: Final = 240
 
 
 def show_settings(files: SettingsFiles = None, define: Defines = None, json: Json = False) -> None:
-    """Show the settings that `aeron-core driver` would have with the same files, -D and environment."""
+    """Show every setting of the driver, its value and its source.
+
+    Takes the same files, -D and environment variables as `aeron-core driver`.
+    """
     models = Registry.load().section_models()
     driver = load_driver_settings(defines=define or [], files=files or [], sections=models)
     found: list[tuple[str, LoadedSettings[SettingsModel]]] = [("", _general(driver))]
@@ -49,7 +52,7 @@ def show_settings(files: SettingsFiles = None, define: Defines = None, json: Jso
             note = f"without effect: {variable.without_effect}" if variable.without_effect else ""
             source = loaded.sources[name].removesuffix(f" {variable.name}")
             table.add_row(f"{prefix}{name}", loaded.settings.formatted(name), source, variable.name, note)
-    # In a pipe a row is a line: as wide as it needs to be.
+    # In a pipe, each row is one line of any width.
     Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
 
 

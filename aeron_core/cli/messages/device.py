@@ -1,4 +1,4 @@
-"""`aeron-core device`: joins two PAIR channels, in both directions."""
+"""`aeron-core device`: forwards messages between two PAIR channels, in both directions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from aeron_core.errors import ClosedError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 _STREAM: Final = 1001
-# After so many looks without a message the thread sleeps between two. Both are invented numbers.
+# After this many polls without a message, the thread sleeps between two polls. Both numbers are invented.
 _BUSY_LOOKS: Final = 200
 _PAUSE_S: Final = 0.0002
-# Between two looks into the error log, another invented number.
+# Interval between two reads of the error log. Invented.
 _ERRORS_INTERVAL_S: Final = 0.5
 
 First = Annotated[
@@ -70,7 +70,10 @@ def device(  # noqa: PLR0913 - the options of the command
     ] = None,
     json: Json = False,
 ) -> None:
-    """Join two PAIR channels, until an interrupt: what peers of one say goes on to peers of the other."""
+    """Forward messages between two PAIR channels, in both directions.
+
+    Runs until an interrupt.
+    """
     with ExitStack() as stack:
         interrupt = stack.enter_context(Interrupt())
         errors = _Errors()
@@ -78,17 +81,17 @@ def device(  # noqa: PLR0913 - the options of the command
         with checked_channels(first, second):
             joined = stack.enter_context(Device.join(aeron, first, second, stream))
         with RateDisplay("device") as display:
-            say("joined; an interrupt ends it")
+            say("joined; interrupt to stop")
             _run(joined, display, interrupt, errors)
             is_settled = _settle(joined, linger)
         errors.tell()
         _report(joined, display, json=json)
         if not is_settled:
-            raise failed(f"not everything that was taken has gone on within {linger:g} s")
+            raise failed(f"some received messages were not forwarded within {linger:g} s")
 
 
 class _Errors:
-    """Tells what a driver within this command puts into its error log: nobody else can read it there."""
+    """Prints the error log of an embedded driver, which no other tool can find."""
 
     def __init__(self) -> None:
         self._cnc: CncFile | None = None
@@ -96,17 +99,17 @@ class _Errors:
         self._next_s = 0.0
 
     def watch(self, driver: MediaDriver) -> None:
-        """Tell of that driver."""
+        """Read the error log of that driver."""
         self._cnc = CncFile.open(driver.aeron_dir / CNC_FILE)
 
     def tell_if_due(self) -> None:
-        """Tell what is new, every so often."""
+        """Print new errors if the interval has passed."""
         if time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + _ERRORS_INTERVAL_S
             self.tell()
 
     def tell(self) -> None:
-        """Tell what is new, each error once."""
+        """Print new errors, each one once."""
         for record in read_errors(self._cnc.error_log) if self._cnc is not None else ():
             if record.text not in self._told:
                 self._told.add(record.text)
@@ -125,7 +128,7 @@ def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Er
     idle_looks = 0
     while not interrupt:
         if joined.is_closed:
-            raise ClosedError("the media driver is gone")
+            raise ClosedError("the media driver has shut down")
         if joined.do_work():
             idle_looks = 0
             _show(joined, display)
@@ -136,7 +139,7 @@ def _run(joined: Device, display: RateDisplay, interrupt: Interrupt, errors: _Er
             errors.tell_if_due()
             interrupt.wait(_PAUSE_S)
         else:
-            # Where there are fewer processors than threads that spin, the driver's has to have one now.
+            # With fewer processors than spinning threads, let the driver's thread run now.
             os.sched_yield()
 
 
@@ -174,5 +177,9 @@ def _report(joined: Device, display: RateDisplay, *, json: bool) -> None:
         return
     say(display.sentence("joined"))
     for channel, each in zip(joined.channels, joined.traffic, strict=True):
-        lost = f", and {each.too_long} lost, too long for term-length= of the other" if each.too_long else ""
+        lost = (
+            f", and {each.too_long} lost, too long for term-length= of the other channel"
+            if each.too_long
+            else ""
+        )
         say(f"from {channel}: {counted(each.messages, 'message')}{lost}")

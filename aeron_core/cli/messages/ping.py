@@ -1,4 +1,4 @@
-"""`aeron-core ping`: round trips to a `pong`, ours or the reference's."""
+"""`aeron-core ping`: measures round trips to a `pong`, ours or the reference's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TIMESTAMP_LENGTH = 8
 
 
 class _Pinger:
-    """Sends a time, waits for it to come back."""
+    """Sends a timestamp and waits until it returns."""
 
     def __init__(
         self, offerer: Offerer, subscription: Subscription, size: int, timeout: float | None
@@ -44,7 +44,7 @@ class _Pinger:
         self._received_ns = 0
 
     def round_trip_ns(self) -> int:
-        """Return how long one message took; raises NotConnectedError where it does not come back."""
+        """Return the time of one round trip; raise NotConnectedError if the message does not return."""
         sent_ns = time.monotonic_ns()
         self._message[:_TIMESTAMP_LENGTH] = sent_ns.to_bytes(_TIMESTAMP_LENGTH, "little")
         self._received_ns = 0
@@ -55,15 +55,15 @@ class _Pinger:
         return self._received_ns - sent_ns
 
     def _on_fragment(self, buffer: memoryview, _header: Header) -> None:
-        # Another's answer, or one of before: pings of several programs may share a pong.
+        # Ignore answers to other programs and to earlier pings: several programs may share a pong.
         if buffer == self._message:
             self._received_ns = time.monotonic_ns()
 
     def _check(self, sent_ns: int) -> None:
-        # Where there are fewer processors than threads that spin, the driver's has to have one now.
+        # With fewer processors than spinning threads, let the driver's thread run now.
         os.sched_yield()
         if self._timeout is not None and time.monotonic_ns() - sent_ns > self._timeout * 1e9:
-            raise NotConnectedError(f"a ping did not come back within {self._timeout:g} s")
+            raise NotConnectedError(f"a ping did not return within {self._timeout:g} s")
 
 
 def ping(  # noqa: PLR0913 - the options of the command
@@ -86,7 +86,7 @@ def ping(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Measure round trips to `aeron-core pong`, or to the Pong of another Aeron."""
+    """Measure round trips to `aeron-core pong` or to the Pong of Aeron."""
     positive("--messages", messages)
     positive("--timeout", timeout)
     if size < _TIMESTAMP_LENGTH:

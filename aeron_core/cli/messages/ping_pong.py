@@ -1,4 +1,4 @@
-"""What `ping` and `pong` have in common: their channels and streams, those of the reference's samples."""
+"""Channels and streams of `ping` and `pong`, equal to those of the reference's samples."""
 
 from __future__ import annotations
 

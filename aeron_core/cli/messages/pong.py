@@ -1,4 +1,4 @@
-"""`aeron-core pong`: sends back what a `ping`, ours or the reference's, has sent."""
+"""`aeron-core pong`: returns the messages of a `ping`, ours or the reference's."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError, NotConnectedError
 
 _LIMIT: Final = 10
-# After so many looks without a message the thread sleeps between two: an idle pong should not keep a
-# processor busy, one in the middle of a measurement must not sleep. Both are invented numbers.
+# After this many polls without a message, the thread sleeps between two polls: an idle pong should not occupy a
+# processor, and a sleep must not disturb a measurement. Both numbers are invented.
 _BUSY_LOOKS: Final = 50_000
 _PAUSE_S: Final = 0.001
 _GONE_S: Final = 1.0
@@ -44,7 +44,10 @@ def pong(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Send back every message, until an interrupt."""
+    """Return every message to its sender.
+
+    Runs until an interrupt.
+    """
     with ExitStack() as stack:
         aeron = stack.enter_context(connect_to_driver(aeron_dir))
         with checked_channels(ping_channel, pong_channel):
@@ -58,7 +61,7 @@ def pong(  # noqa: PLR0913 - the options of the command
     if json:
         print_json({"messages": offerer.messages, "bytes": offerer.bytes})
     else:
-        say(f"sent {offerer.messages:,} messages back")
+        say(f"returned {offerer.messages:,} messages")
 
 
 def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, *, once: bool) -> None:
@@ -66,13 +69,13 @@ def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, 
         try:
             offerer.offer(buffer, header.reserved_value)
         except NotConnectedError:
-            # That ping has gone before its answer; the next one finds us ready.
+            # The ping disconnected before its answer; wait for the next one.
             return
 
     idle_looks = 0
     while not interrupt:
         if subscription.is_closed:
-            raise ClosedError("the media driver is gone")
+            raise ClosedError("the media driver has shut down")
         if subscription.poll(on_fragment, _LIMIT):
             idle_looks = 0
             continue
@@ -82,5 +85,5 @@ def _answer(subscription: Subscription, offerer: Offerer, interrupt: Interrupt, 
         if idle_looks > _BUSY_LOOKS:
             interrupt.wait(_PAUSE_S)
         else:
-            # Where there are fewer processors than threads that spin, the driver's has to have one now.
+            # With fewer processors than spinning threads, let the driver's thread run now.
             os.sched_yield()

@@ -1,4 +1,4 @@
-"""`aeron-core pub`: lines, or random messages, to a publication."""
+"""`aeron-core pub`: publishes lines, or random messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pub(  # noqa: PLR0913 - the options of the command
             exists=True,
             dir_okay=False,
             readable=True,
-            help="File whose lines to publish; default: the standard input.",
+            help="File with the lines to publish; default: the standard input.",
         ),
     ] = None,
     count: Annotated[
@@ -59,7 +59,10 @@ def pub(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Publish the lines of stdin or of a file, each as one message without its line end."""
+    """Publish the lines of the standard input or of a file.
+
+    Each line is one message, without its line end.
+    """
     for name, value in (("--count", count), ("--rate", rate), ("--size", size), ("--timeout", timeout)):
         positive(name, value)
     with ExitStack() as stack:
@@ -88,7 +91,7 @@ def _send(messages: Iterable[bytes], offerer: Offerer, display: RateDisplay) -> 
             offerer.offer(message)
             display.add(1, len(message))
     except KeyboardInterrupt:
-        # The usual end of a stream without one: what was accepted so far is sent and summed up.
+        # The usual end of an endless stream: messages already accepted are sent and counted.
         return
 
 

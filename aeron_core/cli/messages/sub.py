@@ -1,4 +1,4 @@
-"""`aeron-core sub`: the messages of a subscription, one a line."""
+"""`aeron-core sub`: writes the messages of a subscription, one per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from aeron_core.client.subscription import Subscription
 from aeron_core.errors import ClosedError
 
 _BATCH: Final = 4096
-# An invented number: what an idle subscriber adds to the latency, at a thousand looks a second.
+# Invented: an idle subscriber polls a thousand times per second, and adds at most this to the latency.
 _PAUSE_S: Final = 0.001
 
 
@@ -41,9 +41,10 @@ def sub(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Write each message and a line end, until --count, --timeout or an interrupt.
+    """Write received messages, one per line.
 
-    Fails where --timeout ends it before the first message, or before --count.
+    Runs until --count, --timeout or an interrupt. Fails if --timeout expires before the first message, or before
+    --count.
     """
     positive("--count", count)
     positive("--timeout", timeout)
@@ -59,7 +60,7 @@ def sub(  # noqa: PLR0913 - the options of the command
     _sum_up(display, json=json, to_stdout=output is not None)
     if not in_time and display.messages < (count or 1):
         expected = "no message" if count is None else f"{display.messages} of {count} messages"
-        raise failed(f"{expected} from {channel} stream {stream_id}, and none more within {timeout:g} s")
+        raise failed(f"{expected} received from {channel} stream {stream_id}, and none for {timeout:g} s")
 
 
 @dataclass
@@ -70,14 +71,14 @@ class _Receiver:
     interrupt: Interrupt
 
     def receive(self, count: int | None, timeout: float | None) -> bool:
-        """Write messages until there are enough, or the interrupt; return False where silence has ended it."""
+        """Write messages until --count or the interrupt; return False if --timeout expired."""
         heard_s = time.monotonic()
         while not self.interrupt and (count is None or self.display.messages < count):
             if self._write(_BATCH if count is None else min(_BATCH, count - self.display.messages)):
                 heard_s = time.monotonic()
             elif self.subscription.is_closed:
                 raise ClosedError(
-                    f"the media driver is gone after {counted(self.display.messages, 'message')}"
+                    f"the media driver shut down after {counted(self.display.messages, 'message')}"
                 )
             elif timeout is not None and time.monotonic() - heard_s >= timeout:
                 return False
@@ -98,8 +99,7 @@ class _Receiver:
 
 def _sum_up(display: RateDisplay, *, json: bool, to_stdout: bool) -> None:
     if json:
-        # The messages have stdout for themselves.
-        import json as encoder  # noqa: PLC0415 - the option has its name
+        import json as encoder  # noqa: PLC0415 - an option has the name of the module
 
         print(encoder.dumps(display.summary()), file=sys.stdout if to_stdout else sys.stderr)
     else:

@@ -1,4 +1,4 @@
-"""`aeron-core recordings export`: messages of a recording into a file."""
+"""`aeron-core recordings export`: writes the messages of a recording to a file."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def export_recording(  # noqa: PLR0913 - the options of the command
     until: Until = None,
     json: Json = False,
 ) -> None:
-    """Write whole messages of a recording, fragments put together, with --json a summary besides.
+    """Export the messages of a recording.
 
-    Tables have the columns recording_id, session_id, stream_id, position (behind the message), time (when it was
-    recorded), reserved_value and payload.
+    Fragmented messages are reassembled. Tables have the columns recording_id, session_id, stream_id, position (after
+    the message), time (of the recording), reserved_value and payload. --json adds a summary.
     """
     recording = Archive.open(place).recording(recording_id)
     first, last = range_of(recording, begin, end, since, until)
@@ -81,10 +81,10 @@ def export_recording(  # noqa: PLR0913 - the options of the command
 def range_of(
     recording: Recording, begin: int | None, end: int | None, since: str | None, until: str | None
 ) -> tuple[int, int]:
-    """Return the positions that were asked for, by themselves or by times; raises ConfigurationError."""
+    """Return the range of positions, given as positions or times; raise ConfigurationError if it is wrong."""
     for names, one, other in (("--begin and --since", begin, since), ("--end and --until", end, until)):
         if one is not None and other is not None:
-            raise ConfigurationError(f"{names}: give one of them")
+            raise ConfigurationError(f"{names}: only one of them is allowed")
     now_ns = time.time_ns()
     if since is not None:
         begin = recording.position_at(time_ns_of("--since", since, now_ns))
@@ -93,7 +93,7 @@ def range_of(
     first = recording.start_position if begin is None else begin
     last = recording.position if end is None else end
     if first > last:
-        raise ConfigurationError(f"from position {first} to {last}: must not go backwards")
+        raise ConfigurationError(f"from position {first} to {last}: the end must not be before the beginning")
     return first, last
 
 

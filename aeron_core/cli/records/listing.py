@@ -1,4 +1,4 @@
-"""`aeron-core recordings`: what an archive holds, and what is done with it."""
+"""`aeron-core recordings list`: the recordings of an archive and their consumers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def list_recordings(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the recordings of an archive: which stream, from where to where, since when, and who reads them."""
+    """List the recordings of an archive and their consumers."""
     archive = Archive.open(place)
     now_ns = time.time_ns()
     leases = read_leases(archive.store)
@@ -109,7 +109,7 @@ def _table(documents: list[dict[str, object]]) -> Table:
 
 
 def _consumers(archive: Archive, leases: list[Lease], now_ns: int) -> Table:
-    """Return how far each consumer is, and since when it has not said so."""
+    """Return the position of each consumer, and the time of its last renewal."""
     table = Table("consumer", "renewed", "valid", "id", box=None, pad_edge=False)
     table.add_column("position", justify="right")
     table.add_column("bytes behind", justify="right")

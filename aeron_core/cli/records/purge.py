@@ -1,4 +1,4 @@
-"""`aeron-core recordings purge`: the beginnings of recordings, or all of them."""
+"""`aeron-core recordings purge`: deletes recordings, or their oldest segments."""
 
 from __future__ import annotations
 
@@ -37,15 +37,17 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
     force: Annotated[bool, typer.Option("--force", help="Also delete what consumers still need.")] = False,
     json: Json = False,
 ) -> None:
-    """Delete whole segments from the beginning of recordings, or whole recordings.
+    """Delete recordings, or their oldest segments.
 
-    Fails, and deletes nothing, where the lease of a consumer needs any of it. The last segment of a recording goes
-    with --all alone.
+    Fails and deletes nothing if the lease of a consumer needs any of the data. Only --all deletes the last segment of
+    a recording.
     """
     if sum([before is not None, before_time is not None, whole]) != 1:
-        raise ConfigurationError("give one of --before, --before-time and --all")
+        raise ConfigurationError("exactly one of --before, --before-time and --all is required")
     if before is not None and len(recording_ids or []) != 1:
-        raise ConfigurationError("--before: name one recording, a position means nothing in another")
+        raise ConfigurationError(
+            "--before: exactly one recording id is required, since positions differ between recordings"
+        )
     archive = Archive.open(place)
     now_ns = time.time_ns()
     limits = {
@@ -64,14 +66,14 @@ def purge_recordings(  # noqa: PLR0913 - the options of the command
             start = archive.recording(recording_id).start_position
         documents.append({"recording_id": recording_id, "bytes": length, "start_position": start})
         if not json:
-            rest = "nothing is left" if start is None else f"it begins at {start}"
+            rest = "none left" if start is None else f"it begins at {start}"
             say(f"recording {recording_id}: {length:,} bytes deleted, {rest}")
     if json:
         print_json(documents)
 
 
 def _limit(recording: Recording, before: int | None, before_time: str | None, now_ns: int) -> int | None:
-    """Return before which position all goes, None for all."""
+    """Return the position before which to delete, None for all."""
     if before_time is not None:
         return recording.position_at(time_ns_of("--before-time", before_time, now_ns))
     return before
@@ -84,10 +86,10 @@ def _check_leases(archive: Archive, limits: dict[int, int | None], now_ns: int) 
         if needed is None:
             continue
         recording = archive.recording(recording_id)
-        # Where the first segment would begin that is kept.
+        # The start of the first segment that is kept.
         start = None if position is None else recording.segment_base(max(position, recording.start_position))
         if start is None or start > max(needed[0], recording.start_position):
             raise RecordingError(
-                f"recording {recording_id}: consumer {needed[1]!r} needs it from position {needed[0]} on; --force "
-                "deletes it all the same"
+                f"recording {recording_id}: consumer {needed[1]!r} needs it from position {needed[0]} on; use --force "
+                "to delete it anyway"
             )

@@ -96,13 +96,13 @@ def record(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Record streams of a channel into an archive, each publication as a recording.
+    """Record streams of a channel into an archive.
 
-    Runs until a signal or --timeout. Streams that are still active stay open: the next recorder continues their
-    recordings, without a gap if it starts within the driver's client liveness timeout. When the driver shuts down,
-    everything that it delivered is recorded, and the command continues with the next driver in the directory. Segments
-    beyond --retain-bytes or --retain-age are deleted, oldest first, unless the lease of a consumer needs them. Fails if
-    --timeout expires before the first message.
+    Each publication becomes a recording. Runs until a signal or --timeout. Streams that are still active stay open: the
+    next recorder continues their recordings, without a gap if it starts within the driver's client liveness timeout.
+    When the driver shuts down, everything that it delivered is recorded, and the command continues with the next driver
+    in the directory. Segments beyond --retain-bytes or --retain-age are deleted, oldest first, unless the lease of a
+    consumer needs them. Fails if --timeout expires before the first message.
     """
     positive("--timeout", timeout)
     streams = RecordedStreams()

@@ -1,4 +1,4 @@
-"""The streams that a command records: shown on a terminal while it goes on, and summed up at the end."""
+"""Streams that a command records: shown on a terminal while it runs, and as a summary at the end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MEGABYTE: Final = 1_000_000
 
 
 class RecordedStreams:
-    """Recordings in the order in which they began here; drawn on stderr, where a person sees it."""
+    """Recordings in the order in which this command started them; shown on stderr if it is a terminal."""
 
     def __init__(self) -> None:
         self._streams: dict[int, ImageRecorder] = {}  # by recording id
-        self._begins: dict[int, int] = {}  # where each was when it began here
-        self._shown: dict[int, int] = {}  # and when it was shown
+        self._begins: dict[int, int] = {}  # position at which this command started, by recording id
+        self._shown: dict[int, int] = {}  # position when last shown
         self._rates: dict[int, float] = {}
         self._start_s = self._shown_s = time.monotonic()
         self._going_on = False
@@ -32,23 +32,23 @@ class RecordedStreams:
         )
 
     def add(self, stream: ImageRecorder) -> None:
-        """Take note of a recording that begins, or goes on."""
+        """Add a recording that starts or continues."""
         recording_id = stream.writer.descriptor.recording_id
         self._streams[recording_id] = stream
         self._begins.setdefault(recording_id, stream.writer.recorded_position)
 
     def note_end(self) -> None:
-        """Take note of which streams go on when their recorder ends."""
+        """Store whether any stream is still active when its recorder stops."""
         self._going_on = any(
             not stream.is_stopped and not stream.image.is_closed for stream in self._streams.values()
         )
 
     def go_on(self) -> bool:
-        """Return whether a stream went on when its recorder ended."""
+        """Return whether a stream was still active when its recorder stopped."""
         return self._going_on
 
     def show(self) -> None:
-        """Draw them if it is time; cheap enough for every cycle."""
+        """Update the display if it is due; cheap enough for every duty cycle."""
         now_s = time.monotonic()
         if self._live is None or now_s - self._shown_s < _INTERVAL_S:
             return
@@ -61,7 +61,7 @@ class RecordedStreams:
         self._live.update(self._table(), refresh=True)
 
     def documents(self, archive: str) -> list[dict[str, object]]:
-        """Return what became of each, for JSON."""
+        """Return the recordings as a JSON document."""
         return [
             {
                 "recording_id": descriptor.recording_id,
@@ -80,7 +80,7 @@ class RecordedStreams:
         ]
 
     def sentence(self) -> str:
-        """Return the totals for people."""
+        """Return the totals as a sentence."""
         seconds = max(time.monotonic() - self._start_s, 1e-9)
         length = sum(
             stream.writer.recorded_position - self._begins[key] for key, stream in self._streams.items()

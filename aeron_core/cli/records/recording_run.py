@@ -1,9 +1,9 @@
-"""Records streams until an end is asked for, with one media driver after the other.
+"""Records streams until it is stopped, with each media driver that runs in a directory in turn.
 
-    recording -> waiting    the client is closed: its driver has ended, or was silent for too long
-    waiting -> recording    there is a driver in the directory
+    recording -> waiting    the client is closed: its driver has shut down, or sent no heartbeat for too long
+    waiting -> recording    a driver runs in the directory
 
-Invariant: what a driver had delivered is brought to its end in the archive before anything of the next one begins.
+Invariant: everything that one driver delivered is in the archive before a recording of the next driver starts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from aeron_core.recording.pace import Pace
 from aeron_core.recording.place import RecordingPlace
 from aeron_core.recording.recorder import Recorder
 
-# Between two looks for a driver. An invented number: drivers are back within seconds.
+# Interval between two checks for a driver. Invented: a driver restarts within seconds.
 _LOOK_S: Final = 0.05
 
 
@@ -37,7 +37,7 @@ class _End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WantedStreams:
-    """What is to be recorded, and from which driver."""
+    """Streams to record, and the directory of their driver."""
 
     aeron_dir: Path
     channel: str
@@ -46,30 +46,30 @@ class WantedStreams:
 
 @dataclass
 class RecordingRun:
-    """One run of the command; the main thread uses it."""
+    """One run of the command, used by the main thread."""
 
     wanted: WantedStreams
     place: RecordingPlace
     streams: RecordedStreams
     interrupt: Interrupt
-    timeout: float | None  # seconds of silence, None for ever
+    timeout: float | None  # seconds without a message, None for no limit
 
     recorded_length: int = 0
     _heard_s: float = field(default_factory=time.monotonic)
 
     def run(self, *, releases: bool, ends_with_driver: bool) -> bool:
-        """Record until the interrupt; return False where silence has ended it.
+        """Record until the interrupt; return False if the timeout expired.
 
-        Raises DriverTimeoutError where there is no driver at first, and ClosedError where it is gone later on and
-        that `ends_with_driver`.
+        Raises DriverTimeoutError if there is no driver at the start, and ClosedError if `ends_with_driver` and the
+        driver shuts down.
         """
         aeron = connect_to_driver(self.wanted.aeron_dir)
         self._heard_s = time.monotonic()
         while (end := self._record(aeron, releases=releases)) is _End.DRIVER_GONE:
             if ends_with_driver:
-                raise ClosedError("the media driver is gone; what it had delivered is recorded")
+                raise ClosedError("the media driver has shut down; everything that it delivered is recorded")
             say(
-                f"the media driver of {self.wanted.aeron_dir} is gone; what it had delivered is recorded; "
+                f"the media driver of {self.wanted.aeron_dir} has shut down; everything that it delivered is recorded; "
                 "waiting for the next one"
             )
             following = self._await_driver()
@@ -77,7 +77,7 @@ class RecordingRun:
                 end = following
                 break
             aeron = following
-            say(f"there is a media driver in {self.wanted.aeron_dir} again")
+            say(f"a media driver runs in {self.wanted.aeron_dir} again")
         return end is not _End.SILENCE
 
     def _record(self, aeron: Aeron, *, releases: bool) -> _End:
@@ -89,7 +89,7 @@ class RecordingRun:
                         for stream_id in self.wanted.stream_ids
                     ]
             except (ClosedError, DriverTimeoutError):
-                if not aeron.is_closed:  # a driver that lives, and does not answer
+                if not aeron.is_closed:  # a driver that is alive but does not answer
                     raise
                 return _End.DRIVER_GONE
             recorder = Recorder(aeron, self.place.archive, subscriptions, self.place.params)
@@ -108,7 +108,7 @@ class RecordingRun:
         while not self.interrupt:
             try:
                 pause_s = pace.pause_after(recorder.do_work())
-            except ClosedError:  # between its look for images and its look at one of them
+            except ClosedError:  # between listing the images and using one
                 return _End.DRIVER_GONE
             self.recorded_length = before + recorder.recorded_length
             if pause_s == 0:
@@ -123,7 +123,7 @@ class RecordingRun:
         return _End.INTERRUPT
 
     def _await_driver(self) -> Aeron | _End:
-        """Return a client of the next driver, or what ends the waiting."""
+        """Return a client of the next driver, or the reason to stop waiting."""
         while not self.interrupt.wait(_LOOK_S):
             if self._is_silent():
                 return _End.SILENCE

@@ -1,4 +1,4 @@
-"""`aeron-core replay`: a recording, published again."""
+"""`aeron-core replay`: publishes a recording again."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def replay(  # noqa: PLR0913 - the options of the command
     aeron_dir: AeronDir = None,
     json: Json = False,
 ) -> None:
-    """Publish the frames of a recording at the positions that they had, in terms as long as they were.
+    """Publish the frames of a recording at their original positions.
 
-    With --keep-session, and its own stream, subscribers see them as they were, byte by byte. What a recording gets
-    while it is replayed is left out.
+    Terms have their original length. With --keep-session and the original stream id, subscribers receive identical
+    frames. Data recorded after the replay started is not replayed.
     """
     positive("--timeout", timeout)
     bytes_per_s = None if rate is None else size_of("--rate", rate)
@@ -120,12 +120,12 @@ class _Player:
             elif result == wire.RESULT_CLOSED:
                 raise ClosedError(f"the publication was closed at position {self.replay.position}")
             elif result == wire.RESULT_MAX_POSITION_EXCEEDED:
-                raise ClientError("the stream has no positions left")
+                raise ClientError("the stream has reached its maximum position")
             elif result != wire.RESULT_ADMIN_ACTION:
                 time.sleep(_PAUSE_S)
             if result != wire.RESULT_NOT_CONNECTED:
                 heard_s = time.monotonic()
             elif self.timeout is not None and time.monotonic() - heard_s >= self.timeout:
                 raise NotConnectedError(
-                    f"nobody was connected for {self.timeout:g} s at position {self.replay.position}"
+                    f"no subscriber was connected for {self.timeout:g} s at position {self.replay.position}"
                 )

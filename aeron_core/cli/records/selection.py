@@ -1,4 +1,4 @@
-"""What the commands for recordings are told by, and a bar for what takes long."""
+"""Arguments that select recordings, and a progress bar."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RecordingIds = Annotated[
 
 
 def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recording]:
-    """Return the recordings that were asked for; raises RecordingNotFoundError."""
+    """Return the selected recordings, all by default; raise RecordingNotFoundError."""
     if not recording_ids:
         return archive.recordings()
     return [archive.recording(recording_id) for recording_id in recording_ids]
@@ -41,7 +41,7 @@ def selected(archive: Archive, recording_ids: list[int] | None) -> list[Recordin
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], object]]:
-    """Return what hears of bytes that are done; drawn on stderr, where a person sees it."""
+    """Yield a function that adds processed bytes to a bar, shown on stderr if it is a terminal."""
     if not is_terminal():
         yield lambda _: None
         return

@@ -1,4 +1,4 @@
-"""`aeron-core recordings verify`: every frame and every check sum."""
+"""`aeron-core recordings verify`: checks every frame and every checksum."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from aeron_core.recording.verification import Fault, VerifiedRecording, verify
 
 
 def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, json: Json = False) -> None:
-    """Read recordings from end to end, and compare every frame with its place and every check sum.
+    """Verify the frames and checksums of recordings.
 
-    Fails, after all of them, where anything is wrong, and says what and where.
+    Reads each recording from end to end. Reports every fault with its position, and fails at the end if there is any.
     """
     archive = Archive.open(place)
     recordings = selected(archive, recording_ids)
@@ -38,7 +38,7 @@ def verify_recordings(place: ArchivePlace, recording_ids: RecordingIds = None, j
     covered = sum(result.covered_length for result in found)
     say(
         f"verified {len(found)} recordings, {length:,} bytes, {sum(result.frame_count for result in found):,} "
-        f"frames, {covered:,} bytes under check sums: {len(faults)} faults"
+        f"frames, {covered:,} bytes covered by checksums: {len(faults)} faults"
     )
     if faults:
         raise ended(EXIT_FAILURE)

@@ -1,4 +1,4 @@
-"""The files that a command ships: shown on a terminal while it goes on, and summed up at the end."""
+"""Files that a command ships: shown on a terminal while it runs, and as a summary at the end."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _INTERVAL_S: Final = 0.5
 
 
 class ShippedFiles:
-    """Lines that have arrived, and what is behind; drawn on stderr, where a person sees it."""
+    """Confirmed lines and the backlog; shown on stderr if it is a terminal."""
 
     def __init__(self) -> None:
         self._start_s = time.monotonic()
         self._shown_s = self._start_s
         self._lines = 0
-        # By shippers that have ended.
+        # Of shippers that have been closed.
         self._lines_before = 0
         self._bytes_before = 0
         self.file_count = 0
-        #: Messages of the last one that had not arrived.
+        #: Unconfirmed messages of the last shipper.
         self.in_flight = 0
         self._progress: Progress | None = None
         if is_terminal():
@@ -36,7 +36,7 @@ class ShippedFiles:
             self._task = self._progress.add_task("", total=None, text="")
 
     def show(self, shipper: Shipper) -> None:
-        """Draw them if it is time; cheap enough for every cycle."""
+        """Update the display if it is due; cheap enough for every duty cycle."""
         now_s = time.monotonic()
         if self._progress is None or now_s - self._shown_s < _INTERVAL_S:
             return
@@ -44,12 +44,12 @@ class ShippedFiles:
         self._shown_s, self._lines = now_s, shipper.lines
         text = (
             f"{counted(shipper.lines, 'line')} of {counted(shipper.file_count, 'file')}, {rate:,.0f}/s, "
-            f"{shipper.in_flight:,} on their way, {shipper.unread_length:,} bytes behind"
+            f"{shipper.in_flight:,} in flight, {shipper.unread_length:,} bytes behind"
         )
         self._progress.update(self._task, text=text)
 
     def add(self, shipper: Shipper) -> None:
-        """Keep what a shipper has shipped, which ends."""
+        """Add the totals of a shipper that is about to be closed."""
         self._lines_before += shipper.lines
         self._bytes_before += shipper.bytes
         self.file_count = shipper.file_count
@@ -57,7 +57,7 @@ class ShippedFiles:
         self._lines = 0
 
     def document(self) -> dict[str, object]:
-        """Return what was shipped, for JSON."""
+        """Return the totals as a JSON document."""
         return {
             "lines": self._lines_before,
             "bytes": self._bytes_before,
@@ -67,7 +67,7 @@ class ShippedFiles:
         }
 
     def sentence(self) -> str:
-        """Return the totals for people."""
+        """Return the totals as a sentence."""
         seconds = max(time.monotonic() - self._start_s, 1e-9)
         return (
             f"shipped {counted(self._lines_before, 'line')} of {counted(self._bytes_before, 'byte')} from "

@@ -1,6 +1,6 @@
-"""Ships files by one driver after the other, until a signal or until all is done.
+"""Ships files through each driver that runs in a directory in turn, until a signal or until all is shipped.
 
-Not here: what a shipper does, and how the command asks for it.
+Not here: the shipper (aeron_core.shipping) and the options of the command (ship).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from aeron_core.errors import ClosedError, DriverTimeoutError, NotConnectedError
 from aeron_core.shipping.driver_errors import DriverErrors
 from aeron_core.shipping.shipper import Shipper, ShipperParams, confirmed_position
 
-#: While there is nothing to do. An invented number: soon for people, and next to nothing for a processor.
+#: Pause while there is no work. Invented: short for a user, and negligible load for a processor.
 _PAUSE_S: Final = 0.01
-#: Between two looks for the next driver.
+#: Interval between two checks for the next driver.
 _LOOK_S: Final = 0.2
 
 
 @dataclass
 class ShippingRun:
-    """One command; `timeout` and `drain` are seconds."""
+    """One run of the command; `timeout` and `drain` are seconds."""
 
     params: ShipperParams
     shown: ShippedFiles
@@ -43,9 +43,9 @@ class ShippingRun:
     _lines: int = 0
 
     def run(self, aeron: Aeron | None, directory: Path | None) -> None:
-        """Ship by `aeron`, and when its driver is gone by the next one in `directory`.
+        """Ship through `aeron`, and after its driver has shut down through the next one in `directory`.
 
-        Without one raises ClosedError then; NotConnectedError where nothing arrives in time.
+        Raises ClosedError instead if `directory` is None, and NotConnectedError if nothing is confirmed in time.
         """
         while aeron is not None:
             try:
@@ -53,7 +53,7 @@ class ShippingRun:
             except ClosedError:
                 if directory is None:
                     raise
-                say(f"the media driver of {directory} is gone; waiting for the next one")
+                say(f"the media driver of {directory} has shut down; waiting for the next one")
                 aeron = self._next_driver(directory)
             else:
                 return
@@ -73,15 +73,15 @@ class ShippingRun:
             with checked_channels(self.channel):
                 return aeron.add_exclusive_publication(self.channel, self.stream_id)
         except DriverTimeoutError as error:
-            if not aeron.is_closed:  # a driver that lives, and does not answer
+            if not aeron.is_closed:  # a driver that is alive but does not answer
                 raise
             raise ClosedError(str(error)) from error
 
     def _next_driver(self, directory: Path) -> Aeron | None:
-        """Return a client of the next driver, None where a signal came first."""
+        """Return a client of the next driver, or None if a signal arrived first."""
         while not self.interrupt.wait(_LOOK_S):
             if (aeron := connect_to_next_driver(directory)) is not None:
-                say(f"there is a media driver in {directory} again")
+                say(f"a media driver runs in {directory} again")
                 return aeron
             self._check_silence()
         return None
@@ -100,11 +100,11 @@ class ShippingRun:
                 self.interrupt.wait(_PAUSE_S)
 
     def _settle(self, shipper: Shipper) -> None:
-        """Wait for what is on its way."""
+        """Wait until messages in flight are confirmed."""
         deadline_s = time.monotonic() + self.drain
         while not shipper.settle(time.monotonic_ns()) and time.monotonic() < deadline_s:
             time.sleep(_PAUSE_S)
 
     def _check_silence(self) -> None:
         if self.timeout is not None and time.monotonic() - self._arrived_s >= self.timeout:
-            raise NotConnectedError(f"nothing has arrived at {self.channel} for {self.timeout:g} s")
+            raise NotConnectedError(f"nothing was confirmed on {self.channel} for {self.timeout:g} s")

@@ -1,4 +1,4 @@
-"""`aeron-core backlog`: what each party of a stream has still to do, and the room it has."""
+"""`aeron-core backlog`: unprocessed bytes of each party of a stream, and its window."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def backlog(  # noqa: PLR0913 - the options of the command
     interval: Interval = 1.0,
     json: Json = False,
 ) -> None:
-    """Show what senders and subscribers of a driver, alive or dead, have still to do, in bytes.
+    """Show the unprocessed bytes of each sender and subscriber.
 
-    A publisher's room is what it may offer before back-pressure, a sender's what the receivers let it send.
-    Live on a terminal, else once.
+    The room of a publisher is what it may offer before back pressure; that of a sender is what flow control allows it
+    to send. Updates continuously on a terminal.
     """
     positive("--interval", interval)
     files = DriverFiles.open(directory_of(aeron_dir))

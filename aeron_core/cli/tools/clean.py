@@ -1,4 +1,4 @@
-"""`aeron-core clean`: what drivers that have died have left behind."""
+"""`aeron-core clean`: deletes the directory of a dead driver."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ def clean(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Delete the directory of a driver that has died; one that lives keeps its own."""
+    """Delete the directory of a dead driver.
+
+    Refuses to delete that of a driver that is alive.
+    """
     directory = directory_of(aeron_dir)
     if not (directory / CNC_FILE).exists():
         raise CncNotReadyError(
-            f"no media driver has left anything in {directory}; choose another with --aeron-dir"
+            f"no files of a media driver in {directory}; choose another directory with --aeron-dir"
         )
     length = _length(directory)
     delete_dead_directory(directory, load_driver_settings().settings.driver_timeout_ms, dry_run=dry_run)
@@ -38,5 +41,5 @@ def clean(
 
 
 def _length(directory: Path) -> int:
-    """Return the bytes that the files take, sparse ones less than they are long."""
+    """Return the disk space of the files, which for sparse files is less than their length."""
     return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""What any driver, ours or another, alive or dead, has left in its directory. Nothing is ever written."""
+"""Files of any driver, ours or the reference's, alive or dead, mapped read-only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from aeron_core.errors import CncNotReadyError, StorageError
 from aeron_core.protocol.cnc import CNC_FILE, CncFile
 
 LOSS_REPORT_FILE: Final = "loss-report.dat"
-#: Source: AERON_DRIVER_TIMEOUT_MS default; the driver does not state its own.
+#: Source: AERON_DRIVER_TIMEOUT_MS default; cnc.dat does not contain the driver's own value.
 _DRIVER_TIMEOUT_MS: Final = 10_000
 
 
@@ -29,43 +29,43 @@ class DriverFiles:
 
     @classmethod
     def open(cls, aeron_dir: Path) -> DriverFiles:
-        """Map the file; raises CncNotReadyError where no driver ever was."""
+        """Map the file; raise CncNotReadyError if no driver has run there."""
         path = aeron_dir / CNC_FILE
         try:
             cnc = CncFile.open(path, read_only=True)
         except CncNotReadyError as error:
             raise CncNotReadyError(
-                f"no media driver in {aeron_dir}: {error}; choose another with --aeron-dir or AERON_DIR"
+                f"no media driver in {aeron_dir}: {error}; choose another directory with --aeron-dir or AERON_DIR"
             ) from error
         return cls(cnc, CountersReader(cnc.counters_metadata, cnc.counters_values))
 
     @property
     def version(self) -> str:
-        """The version of the file."""
+        """Version of the file."""
         version = self.cnc.version
         return f"{version >> 16}.{version >> 8 & 0xFF}.{version & 0xFF}"
 
     @property
     def heartbeat_age_ms(self) -> int | None:
-        """How long ago the driver was last heard of, None for one that has ended or never ran."""
+        """Age of the driver's last heartbeat; None if it has shut down or never ran."""
         heartbeat_ms = ManyToOneRingBuffer(self.cnc.to_driver).consumer_heartbeat_ms
         return int(time.time() * 1000) - heartbeat_ms if heartbeat_ms > 0 else None
 
     @property
     def is_alive(self) -> bool:
-        """Whether the driver was heard of within the usual timeout."""
+        """Whether the last heartbeat is within the default timeout."""
         age_ms = self.heartbeat_age_ms
         return age_ms is not None and age_ms <= _DRIVER_TIMEOUT_MS
 
     def system_counter(self, system_id: int) -> int:
-        """Return the value of one of the driver's own counters, 0 where this driver has none of that id."""
+        """Return the value of a system counter, 0 if this driver does not have it."""
         if self.counters.state(system_id) != wire.COUNTER_STATE_ALLOCATED:
             return 0
         return self.counters.value(system_id)
 
 
 def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
-    """Map the loss report; raises StorageError that says what to do."""
+    """Map the loss report; raise StorageError with a remedy."""
     try:
         return open_mapped_file(aeron_dir / LOSS_REPORT_FILE, read_only=True)
     except StorageError as error:
@@ -75,7 +75,7 @@ def open_loss_report(aeron_dir: Path) -> AtomicBuffer:
 
 
 def date_of(epoch_ms: int) -> str:
-    """Return a time as people and programs read it, in the zone of this machine."""
+    """Return a time as text, in the time zone of this machine."""
     seconds, milliseconds = divmod(epoch_ms, 1000)
     moment = time.localtime(seconds)
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', moment)}.{milliseconds:03d}{time.strftime('%z', moment)}"

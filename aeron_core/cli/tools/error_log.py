@@ -1,4 +1,4 @@
-"""`aeron-core errors`: the distinct errors of a driver."""
+"""`aeron-core errors`: shows the distinct errors of a driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that are shown again and again on a terminal, and once anywhere else."""
+"""Pages that are updated continuously on a terminal, and printed once elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Interval = Annotated[float, typer.Option(metavar="SECONDS", help="Time between t
 
 
 def show(page: Callable[[], str], interval: float, *, once: bool) -> None:
-    """Show what `page` returns every `interval` seconds until a signal; once where no person watches."""
+    """Show the result of `page` every `interval` seconds until a signal; once if stdout is no terminal."""
     if once or not sys.stdout.isatty():
         print(page(), flush=True)
         return

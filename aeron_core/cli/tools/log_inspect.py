@@ -1,7 +1,7 @@
-"""`aeron-core log-inspect`: a log buffer of a stream, frame by frame.
+"""`aeron-core log-inspect`: shows a log buffer of a stream, frame by frame.
 
-Not here: what is valid. A log that is written at this moment, or was left by a process that died, is shown as it
-is; only what would lead out of the file is not followed.
+Not here: validation. A log that is being written, or that a dead process left behind, is shown as it is; only lengths
+that lead out of the file are not followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from aeron_core.concurrent.mapped_file import open_mapped_file
 from aeron_core.logbuffer.descriptor import LogBuffer
 from aeron_core.logbuffer.metadata import NO_END_OF_STREAM
 
-_DUMP_COLUMNS: Final = 32  # bytes a line of a dump, as the alignment of frames
+_DUMP_COLUMNS: Final = 32  # bytes per line of a dump, equal to the alignment of frames
 _LOG_TYPES: Final = {
     wire.LOG_TYPE_CONCURRENT_PUBLICATION: "concurrent publication",
     wire.LOG_TYPE_EXCLUSIVE_PUBLICATION: "exclusive publication",
@@ -36,7 +36,7 @@ _FLAGS: Final = (
 
 
 class DumpFormat(StrEnum):
-    """How payloads are dumped."""
+    """Format of dumped payloads."""
 
     HEX = "hex"
     ASCII = "ascii"
@@ -44,7 +44,7 @@ class DumpFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InspectedFrame:
-    """The header of one frame; a length below zero is that of one that was being written."""
+    """Header of one frame; a negative length means that the frame was still being written."""
 
     term: int  # 0 to 2: the partition
     offset: int  # within the term
@@ -61,13 +61,13 @@ class InspectedFrame:
 
     @property
     def end(self) -> int:
-        """Where the next frame is looked for."""
+        """Offset of the next frame."""
         return self.offset + max(positions.align_frame(abs(self.length)), wire.FRAME_ALIGNMENT)
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """How far a publication has written one term buffer; below position 0 where it has not come to it."""
+    """End of the written data in one term buffer; its position is negative if the term is not in use yet."""
 
     term_id: int
     offset: int
@@ -95,7 +95,7 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
     gaps: Annotated[bool, typer.Option("--gaps", help="Also look for frames behind gaps.")] = False,
     json: Json = False,
 ) -> None:
-    """Show the metadata and the frames of a log, of a living stream or of one that is gone."""
+    """Show the metadata and the frames of a log buffer."""
     inspected = LogBuffer(open_mapped_file(log, read_only=True))
     terms = range(wire.PARTITION_COUNT) if term is None else [term]
     if json:
@@ -124,13 +124,13 @@ def log_inspect(  # noqa: PLR0913 - the options of the command
             end = frame.end
         else:
             if not gaps and _is_gap(end, tail):
-                print(f"{end:>10}: zeros: --gaps looks further")
+                print(f"{end:>10}: zeros: use --gaps to look further")
 
 
 def frames_of(log: LogBuffer, index: int, dump: int, *, skip_gaps: bool) -> Iterator[InspectedFrame]:
-    """Yield the frames of one term buffer, up to the first gap or behind gaps as well.
+    """Yield the frames of one term buffer, up to the first gap, or behind gaps too.
 
-    Behind a gap only what states its own place is taken for a frame: there may be payload of what is gone.
+    Behind a gap, only bytes that contain their own term offset count as a frame: they may be old payload.
     """
     begin = index * log.term_length
     offset = 0
@@ -155,7 +155,7 @@ def _frame(log: LogBuffer, index: int, offset: int, length: int, dump: int) -> I
     buffer, at = log.buffer, index * log.term_length + offset
     flags = buffer.get_u8(at + wire.FRAME_FLAGS_OFFSET)
     kind = buffer.get_u16(at + wire.FRAME_TYPE_OFFSET)
-    # A length may say anything: what is shown stays within the term.
+    # The length may be any number: do not read beyond the term.
     payload_length = max(min(abs(length), log.term_length - offset) - wire.DATA_HEADER_LENGTH, 0)
     return InspectedFrame(
         term=index,
@@ -174,7 +174,7 @@ def _frame(log: LogBuffer, index: int, offset: int, length: int, dump: int) -> I
 
 
 def _metadata(log: LogBuffer) -> dict[str, object]:
-    """Return the metadata page for people and for JSON, without what is shown with the terms."""
+    """Return the metadata page, without the fields that are shown with the terms."""
     fields = asdict(log.metadata())
     del fields["raw_tails"]
     fields["default_header"] = fields["default_header"].hex()
@@ -185,7 +185,7 @@ def _metadata(log: LogBuffer) -> dict[str, object]:
 
 
 def _tail(log: LogBuffer, index: int) -> Tail | None:
-    """Return None for an image: its driver writes no tails."""
+    """Return the tail of a term, None for an image: its driver writes no tails."""
     if log.metadata().log_type == wire.LOG_TYPE_IMAGE:
         return None
     raw_tail = log.raw_tail_acquire(index)
@@ -199,14 +199,14 @@ def _heading(tail: Tail | None) -> str:
     if tail is None:
         return ""
     if tail.position < 0:
-        return ": not used yet"
+        return ": not in use yet"
     return f": id {tail.term_id}, tail {tail.offset}, position {tail.position}"
 
 
 def _is_gap(end: int, tail: Tail | None) -> bool:
-    """Return whether there may be frames behind `end`, where those that follow one another end.
+    """Return whether there may be frames behind `end`, the end of the contiguous frames.
 
-    The beginning of a term is zeros when it is cleaned for its next use; of an image nothing says how far it goes.
+    A term begins with zeros while it is cleaned for its next use; the end of an image is not stored.
     """
     if tail is None:
         return end == 0

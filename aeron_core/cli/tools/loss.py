@@ -1,4 +1,4 @@
-"""`aeron-core loss`: what the streams of a driver have lost."""
+"""`aeron-core loss`: shows the loss report of a driver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aeron_core.cli.options import AeronDir, Json, directory_of, print_json
 from aeron_core.cli.tools.driver_files import date_of, open_loss_report
 from aeron_core.concurrent.loss_report import read_loss_report
 
-# As LossStat, so that what reads its output reads ours.
+# As LossStat, so that programs that parse its output parse ours.
 _HEADER: Final = (
     "#OBSERVATION_COUNT",
     "TOTAL_BYTES_LOST",

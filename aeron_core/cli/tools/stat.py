@@ -1,4 +1,4 @@
-"""`aeron-core stat`: the counters of a driver."""
+"""`aeron-core stat`: shows the counters of a driver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VALUE_WIDTH = 26
 
 
 class CounterFormat(StrEnum):
-    """How counters are written."""
+    """Output format of counters."""
 
     TEXT = "text"
     JSON = "json"
@@ -42,7 +42,9 @@ def stat(  # noqa: PLR0913 - the options of the command
         typer.Option("--format", metavar="FORMAT", help="Output format: text, json or prometheus."),
     ] = CounterFormat.TEXT,
     interval: Interval = 1.0,
-    match: Annotated[str, typer.Option(metavar="REGEX", help="Show only counters whose label matches.")] = "",
+    match: Annotated[
+        str, typer.Option(metavar="REGEX", help="Show only counters with a matching label.")
+    ] = "",
     type_: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,14 +57,17 @@ def stat(  # noqa: PLR0913 - the options of the command
     session: SessionOption = None,
     stream: StreamOption = None,
 ) -> None:
-    """Show the counters of a driver, alive or dead: live on a terminal, else once."""
+    """Show the counters of a driver, alive or dead.
+
+    Updates continuously on a terminal.
+    """
     positive("--interval", interval)
     if json and output is CounterFormat.PROMETHEUS:
-        raise ConfigurationError(f"--json with --format={output}: only one of them")
+        raise ConfigurationError(f"--json and --format={output}: only one of them is allowed")
     selection = _Selection(_compiled(match), tuple(type_ or ()), session, stream)
     files = DriverFiles.open(directory_of(aeron_dir))
     if next(selection.of(files), None) is None:
-        say("warning: no counter to show: " + selection.reason(files))
+        say("warning: no counter matches: " + selection.reason(files))
     if json or output is CounterFormat.JSON:
         print_json(_document(files, selection))
     elif output is CounterFormat.PROMETHEUS:
@@ -85,13 +90,13 @@ class _Selection:
         return (record for record in files.counters if self._has(record))
 
     def reason(self, files: DriverFiles) -> str:
-        """Return why there is none: a type that no counter has, or all that was asked for together."""
+        """Return why no counter matches: an unknown type, or the combination of all options."""
         streams = {_begin(record) for record in files.counters if record.type_id != SYSTEM_COUNTER_TYPE_ID}
         known = ", ".join([str(SYSTEM_COUNTER_TYPE_ID), *sorted(streams)])
         strange = set(self.types) - {name for record in files.counters for name in _names(record)}
         if strange:
-            return f"none has the type {', '.join(sorted(strange))}; there are {known}"
-        return "none fits all of --match, --type, --session and --stream"
+            return f"no counter has type {', '.join(sorted(strange))}; present: {known}"
+        return "no counter satisfies all of --match, --type, --session and --stream"
 
     def _has(self, record: CounterRecord) -> bool:
         if not self.label.search(record.label):
@@ -109,12 +114,12 @@ class _Selection:
 
 
 def _begin(record: CounterRecord) -> str:
-    # Of `pub-pos (concurrent): …` it is pub-pos.
+    # For `pub-pos (concurrent): …` this is pub-pos.
     return record.label.partition(":")[0].partition(" (")[0]
 
 
 def _names(record: CounterRecord) -> set[str]:
-    """Return what --type may call its type."""
+    """Return the names of its type that --type accepts."""
     return {str(record.type_id), _begin(record), record.label.partition(":")[0]}
 
 
@@ -126,7 +131,7 @@ def _compiled(match: str) -> re.Pattern[str]:
 
 
 def _page(files: DriverFiles, selection: _Selection) -> str:
-    """Return header and counters, laid out as AeronStat does."""
+    """Return the header and the counters, in the layout of AeronStat."""
     records = list(selection.of(files))
     age_ms = files.heartbeat_age_ms
     age = "ended" if age_ms is None else f"heartbeat age {age_ms}ms{'' if files.is_alive else ', dead'}"

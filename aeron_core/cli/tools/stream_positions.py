@@ -1,7 +1,7 @@
-"""The streams of a driver, any driver, as its counters tell: who has come how far.
+"""Streams of any driver, with the positions of all parties, from its counters.
 
-Not here: how they are shown. The counters are of different moments, so a position may be seen ahead of one that
-it follows; a lag is never negative all the same.
+Not here: their display. The counters are read one after the other, so a position may appear ahead of one that it
+follows; a lag is never negative nevertheless.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from aeron_core.driver.conductor.stream_counters import CounterOwner, owner_of
 
 @dataclass(slots=True)
 class ReceivedStream:
-    """What one driver receives of a stream; positions are None where it has no counter of them."""
+    """Receive side of a stream in one driver; a position is None if the driver has no counter for it."""
 
     registration_id: int
     channel: str
@@ -28,7 +28,7 @@ class ReceivedStream:
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """How far one subscription has read."""
+    """Position of one subscription."""
 
     registration_id: int
     channel: str
@@ -37,7 +37,7 @@ class Subscriber:
 
 @dataclass(slots=True)
 class SentStream:
-    """What is published; `subscribers` are those that read the publisher's own log: of IPC, or spies."""
+    """Send side of a stream; `subscribers` read the publisher's own log: those of IPC, and spies."""
 
     registration_id: int
     channel: str
@@ -52,7 +52,7 @@ class SentStream:
 
 @dataclass(slots=True)
 class StreamSession:
-    """All that a driver knows of one session of one stream."""
+    """One session of one stream in one driver."""
 
     session_id: int
     stream_id: int
@@ -84,12 +84,12 @@ _RECEIVED = {
 
 
 def lag(ahead: int | None, behind: int | None) -> int | None:
-    """Return by how many bytes `behind` follows, None where either is not known."""
+    """Return the bytes between two positions, None if either is unknown."""
     return None if ahead is None or behind is None else max(ahead - behind, 0)
 
 
 def streams_of(records: Iterable[CounterRecord]) -> list[StreamSession]:
-    """Return the streams by stream id and session id."""
+    """Return the streams, sorted by stream id and session id."""
     streams: dict[tuple[int, int], StreamSession] = {}
     readers: list[tuple[StreamSession, CounterRecord, CounterOwner]] = []
     for record, owner in _owned(records):
@@ -124,12 +124,12 @@ def _owned(records: Iterable[CounterRecord]) -> Iterator[tuple[CounterRecord, Co
 
 
 def _read_by(stream: StreamSession, reference_id: int) -> list[Subscriber]:
-    """Return the readers of the log that a subscriber's counter refers to."""
+    """Return the subscribers of the log that a subscriber's counter refers to."""
     if reference_id in stream.publications:
         return stream.publications[reference_id].subscribers
     if reference_id in stream.images:
         return stream.images[reference_id].subscribers
-    # Drivers from before this reference: the only log there is.
+    # Older drivers do not write the reference: use the only log if there is one.
     logs: list[SentStream | ReceivedStream] = [*stream.publications.values(), *stream.images.values()]
     if len(logs) == 1:
         return logs[0].subscribers

@@ -1,4 +1,4 @@
-"""`aeron-core streams`: the positions of each stream, from its publisher to its subscribers."""
+"""`aeron-core streams`: shows the positions of each stream, from its publisher to its subscribers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from aeron_core.cli.tools.stream_positions import (
     streams_of,
 )
 
-#: Name, registration id, position, bytes behind, behind what.
+#: Name, registration id, position, bytes behind, name of the position ahead.
 _Row = tuple[str, int, int | None, int | None, str]
 
 _COLUMNS = ("position", "registration", "bytes", "behind", "")
@@ -43,9 +43,9 @@ def streams(  # noqa: PLR0913 - the options of the command
     interval: Interval = 1.0,
     json: Json = False,
 ) -> None:
-    """Show how far each stream of a driver, alive or dead, has come, and how far each party is behind.
+    """Show the positions of each stream, and the lag of each party.
 
-    Live on a terminal, else once.
+    Updates continuously on a terminal.
     """
     positive("--interval", interval)
     files = DriverFiles.open(directory_of(aeron_dir))
@@ -56,7 +56,7 @@ def streams(  # noqa: PLR0913 - the options of the command
 
 
 def selected(files: DriverFiles, session: int | None, stream: int | None) -> list[StreamSession]:
-    """Return the streams that were asked for."""
+    """Return the streams of a session id and a stream id, each None for any."""
     return [
         found
         for found in streams_of(files.counters)
@@ -65,15 +65,15 @@ def selected(files: DriverFiles, session: int | None, stream: int | None) -> lis
 
 
 def document(stream: StreamSession) -> dict[str, object]:
-    """Return a stream for JSON, with the lags that the table shows."""
+    """Return a stream as a JSON document, with the lags that the table shows."""
     return {
         "stream_id": stream.stream_id,
         "session_id": stream.session_id,
         "publications": [asdict(publication) for publication in stream.publications.values()],
         "images": [asdict(image) for image in stream.images.values()],
         "lags": [
-            {"name": name, "registration_id": identity, "bytes": behind, "behind": whom}
-            for name, identity, _, behind, whom in _rows(stream)
+            {"name": name, "registration_id": identity, "bytes": behind, "behind": ahead}
+            for name, identity, _, behind, ahead in _rows(stream)
             if behind is not None
         ],
     }
@@ -95,9 +95,9 @@ def _lines(stream: StreamSession) -> Iterator[str]:
             str(identity),
             "" if position is None else f"{position:,}",
             "" if behind is None else f"{behind:,}",
-            whom and f"behind {whom}",
+            ahead and f"behind {ahead}",
         )
-        for name, identity, position, behind, whom in _rows(stream)
+        for name, identity, position, behind, ahead in _rows(stream)
     ]
     yield from table_lines(_COLUMNS, rows, right=_COLUMNS[1:4])
 

@@ -1,4 +1,4 @@
-"""`aeron-core terminate`: asks a driver to end."""
+"""`aeron-core terminate`: asks a driver to shut down."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def terminate(
         float, typer.Option(metavar="SECONDS", help="Time to wait until the driver has shut down.")
     ] = 10.0,
 ) -> None:
-    """Ask a driver to end, and wait until it has.
+    """Ask a driver to shut down, and wait until it has.
 
-    Drivers deny it unless AERON_DRIVER_TERMINATION_VALIDATOR allows it.
+    A driver refuses unless AERON_DRIVER_TERMINATION_VALIDATOR allows the request.
     """
     positive("--timeout", timeout)
     secret = _token(token, token_file)
@@ -53,7 +53,7 @@ def terminate(
     files = DriverFiles.open(directory)
     if not files.is_alive:
         raise failed(
-            f"the media driver of {directory} is dead already; `aeron-core clean` deletes what it left"
+            f"the media driver of {directory} is already dead; delete its files with `aeron-core clean`"
         )
     pid = files.cnc.pid
     ring = ManyToOneRingBuffer(CncFile.open(directory / CNC_FILE).to_driver)
@@ -62,18 +62,18 @@ def terminate(
     while not _has_ended(directory, pid):
         if time.monotonic() >= deadline_s:
             raise failed(
-                f"the media driver of {directory}, pid {pid}, has not ended within {timeout:g} s: does "
+                f"the media driver of {directory}, pid {pid}, has not shut down within {timeout:g} s: does "
                 "AERON_DRIVER_TERMINATION_VALIDATOR allow it?"
             )
         time.sleep(_LOOK_INTERVAL_S)
-    say(f"the media driver of {directory}, pid {pid}, has ended")
+    say(f"the media driver of {directory}, pid {pid}, has shut down")
 
 
 def _token(token: str | None, file: Path | None) -> bytes:
     if file is None:
         return (token or "").encode()
     if token is not None:
-        raise ConfigurationError("--token and --token-file: must be one of them")
+        raise ConfigurationError("--token and --token-file: only one of them is allowed")
     return file.read_bytes().removesuffix(b"\n").removesuffix(b"\r")
 
 
