@@ -1,8 +1,8 @@
-"""From `offer` to the sink of a streaming query, and what the way costs idle: `python benchmarks/spark_latency.py`.
+"""Latency from `offer` to the sink of a streaming query, and idle load: `python benchmarks/spark_latency.py`.
 
-A process publishes its time every two milliseconds, another records, a query of Spark reads the recording; its sink
-compares the times with its own. The times that triggers take stand beside those of Spark's own rate source, in
-the same session. What is idle is measured for `[seconds]`, 60 unless given.
+One process publishes its time every two milliseconds, another records, and a Spark query reads the recording; its sink
+compares the times with its own. The times of triggers are printed next to those of Spark's rate source, in the same
+session. The idle load is measured for `[seconds]`, 60 by default.
 """
 
 import os
@@ -29,14 +29,14 @@ from aeron_core.cli.messages.latency import Latencies
 CHANNEL: Final = "aeron:ipc"
 STREAM_ID: Final = 1001
 PAUSE_S: Final = 0.002
-# Until the Java machine has compiled most of what it runs, which the rate source finds done.
+# Until the Java machine has compiled most of the code, which the rate source reuses.
 WARM_UP_S: Final = 90
 MEASURED_S: Final = 30
 SETTLED_S: Final = 15  # until the last micro-batch has ended, on a busy machine too
 
 
 def publish(aeron_dir: str) -> None:
-    """Offer the time until told to end."""
+    """Offer the time until the process is terminated."""
     with aeron_core.connect(aeron_dir) as aeron:
         publication = aeron.add_publication(CHANNEL, STREAM_ID)
         publication.await_connected(timeout=30)
@@ -46,13 +46,13 @@ def publish(aeron_dir: str) -> None:
 
 
 class Arrivals:
-    """A sink that compares the times in the messages with its own."""
+    """A sink that compares the times in the messages with its own clock."""
 
     def __init__(self) -> None:
         self.latencies = Latencies()
 
     def take(self, frame: DataFrame, batch_id: int) -> None:
-        """Note what a micro-batch holds; runs when all of it is here."""
+        """Record the latencies of a micro-batch; called when it is complete."""
         payloads = frame.select("payload").toArrow().column(0).combine_chunks()
         now_ns = time.time_ns()
         if len(payloads):
@@ -73,7 +73,7 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def triggers_of(query: StreamingQuery) -> Latencies:
-    """Return how long the latest micro-batches with rows took."""
+    """Return the durations of the latest micro-batches with rows."""
     found = Latencies()
     for progress in query.recentProgress[-100:]:
         if progress["numInputRows"]:
@@ -82,7 +82,7 @@ def triggers_of(query: StreamingQuery) -> Latencies:
 
 
 def phases_of(query: StreamingQuery) -> dict[str, float]:
-    """Return the median milliseconds of what a micro-batch consists of."""
+    """Return the median milliseconds of each phase of a micro-batch."""
     batches = [p["durationMs"] for p in query.recentProgress[-100:] if p["numInputRows"]]
     return {name: float(np.median([batch.get(name, 0) for batch in batches])) for name in sorted(batches[-1])}
 
@@ -97,7 +97,7 @@ def started(
 
 
 def rate_query(spark: SparkSession, folder: Path) -> StreamingQuery:
-    """Return a query of the rate source that has run, with the same sink but for the times: what Spark takes itself."""
+    """Run a query of the rate source with an equivalent sink, for the cost of Spark itself; return it."""
     arrived: list[int] = []
 
     def take(frame: DataFrame, _batch_id: int) -> None:
@@ -111,7 +111,7 @@ def rate_query(spark: SparkSession, folder: Path) -> StreamingQuery:
 
 
 def show_phases(rows: dict[str, dict[str, float]]) -> None:
-    """Print what a micro-batch of each consists of."""
+    """Print the phases of the micro-batches."""
     table = Table("medians in milliseconds", box=None)
     phases = sorted({phase for found in rows.values() for phase in found})
     for phase in phases:
@@ -132,7 +132,7 @@ def show_latencies(rows: dict[str, Latencies]) -> None:
 
 
 def load_of(seconds: float, *processes: int) -> list[float]:
-    """Return what processes with all below them use of a core, in percent, but for those that end meanwhile."""
+    """Return the load of processes and their descendants, in percent of a core; ended ones are ignored."""
     before = [processor_times(process) for process in processes]
     time.sleep(seconds)
     loads = []
