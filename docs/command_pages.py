@@ -22,6 +22,8 @@ def command_pages(path: str, command: object) -> Iterator[str]:
         yield "| option | default | meaning |\n|---|---|---|"
         for param in options:
             names = ", ".join(f"`{text}`" for text in [*param.opts, *param.secondary_opts])
+            if param.metavar:
+                names += f" `{param.metavar}`"
             default = (
                 ""
                 if param.default in (None, False, "", []) or callable(param.default)

@@ -3,7 +3,7 @@ import pytest
 from aeron_core.cli.messages.latency import Latencies
 
 
-def test_percentiles_are_those_of_what_was_recorded():
+def test_percentiles_match_the_recorded_values():
     latencies = Latencies()
 
     for microseconds in range(1, 1001):
@@ -16,7 +16,7 @@ def test_percentiles_are_those_of_what_was_recorded():
     assert document["max_us"] == pytest.approx(1000, rel=0.002)
 
 
-def test_what_is_out_of_range_counts_as_the_nearest_that_is_not():
+def test_a_value_out_of_range_counts_as_the_nearest_in_range():
     latencies = Latencies()
 
     latencies.add(-5)

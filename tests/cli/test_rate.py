@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Summaries of a transfer, and the rate of `pub`."""
 
 import itertools
 
@@ -52,18 +52,18 @@ def test_a_rate_is_kept_although_sleeps_take_longer(clock, rate):
 
     assert list(paced(messages, rate)) == messages
 
-    # The last one is due an interval before the second is over.
+    # The last message is due one interval before the end of the second.
     assert clock.now_s - 100 == pytest.approx(1 - 1 / rate, abs=100e-6)
 
 
-def test_messages_that_are_late_are_not_slept_for(clock):
+def test_late_messages_are_sent_without_a_sleep(clock):
     list(paced([b"message"] * 100_000, 100_000))
 
-    # A sleep of 10 to 60 µs is followed by the messages that became due in it.
+    # The messages that became due in a sleep of 10 to 60 µs follow it without another sleep.
     assert clock.sleeps < 25_000
 
 
-def test_a_long_delay_is_not_made_up_for_in_a_burst(clock):
+def test_a_long_delay_is_not_followed_by_a_burst(clock):
     sent_s = []
     for index, _ in enumerate(paced([b"message"] * 20, 100)):
         sent_s.append(clock.now_s)
@@ -74,7 +74,7 @@ def test_a_long_delay_is_not_made_up_for_in_a_burst(clock):
     assert min(gaps) > 0.009
 
 
-def test_without_a_rate_nothing_is_slept_for(clock):
+def test_without_a_rate_there_is_no_sleep(clock):
     assert list(paced([b"a", b"b"], None)) == [b"a", b"b"]
     assert clock.sleeps == 0
 

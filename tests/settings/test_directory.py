@@ -20,7 +20,7 @@ def test_directory_is_temporary_elsewhere(monkeypatch, environ, parent):
     assert default_aeron_dir({"USER": "someone", **environ}) == Path(parent, "aeron-someone")
 
 
-def test_user_is_looked_up_where_the_environment_does_not_say(monkeypatch):
+def test_user_is_looked_up_if_the_environment_has_none(monkeypatch):
     monkeypatch.setattr(aeron_dir, "_name_of_user", lambda: "looked-up")
 
     assert default_aeron_dir({}).name == "aeron-looked-up"

@@ -1,4 +1,4 @@
-"""The built-ins run the suites that authors of plugins run; and the suites find what is wrong."""
+"""The built-in plugins pass the conformance suites, and the suites detect wrong plugins."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ MEDIA = aeron_media.udp.plugin.aeron_media_transports() | aeron_media.ipc.plugin
 
 
 class OfTable:
-    """Runs a suite over one factory of a table after the other."""
+    """Runs a suite on each factory of a table."""
 
     @pytest.fixture(autouse=True)
     def _take(self, factory):
@@ -183,7 +183,7 @@ class Closing(PlainFlowControl):
         (Closing, "test_setup_frames_do_not_lower_the_limit"),
     ],
 )
-def test_a_flow_control_that_is_wrong_is_found(strategy, test):
+def test_a_wrong_flow_control_fails_the_suite(strategy, test):
     class Suite(FlowControlConformance):
         def make(self, params):
             return strategy()
@@ -220,7 +220,7 @@ class Windows:
         ({"window": lambda: 1 + time.monotonic_ns() % 4096}, "test_equal_calls_have_equal_results"),
     ],
 )
-def test_a_congestion_control_that_is_wrong_is_found(changes, test):
+def test_a_wrong_congestion_control_fails_the_suite(changes, test):
     class Suite(CongestionControlConformance):
         def make(self, params):
             return Windows(params, **changes)
@@ -255,7 +255,7 @@ class Greedy(Raising):
         (Greedy, "test_lookup_returns_an_unknown_host_and_port_unchanged", AssertionError),
     ],
 )
-def test_a_name_resolver_that_is_wrong_is_found(resolver, test, error):
+def test_a_wrong_name_resolver_fails_the_suite(resolver, test, error):
     class Suite(NameResolverConformance):
         def make(self, params):
             return resolver()

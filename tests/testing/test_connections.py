@@ -15,7 +15,7 @@ def streams():
     return SimulatedConnections()
 
 
-def test_a_peer_talks_to_a_listener(streams):
+def test_a_peer_connects_to_a_listener(streams):
     listener = streams.listen(StreamOptions(ADDRESS))
     peer = streams.dial(ADDRESS)
     probe, source = accept(listener)
@@ -26,7 +26,7 @@ def test_a_peer_talks_to_a_listener(streams):
     assert peer.received() == b"answer"
 
 
-def test_a_stream_talks_to_a_peer(streams):
+def test_a_connection_reaches_a_peer(streams):
     server = streams.serve(ADDRESS)
     probe = ConnectionProbe(streams.new_connection())
     probe.connect(ADDRESS)
@@ -37,14 +37,14 @@ def test_a_stream_talks_to_a_peer(streams):
     assert peer.received() == b"hello"
 
 
-def test_no_more_is_taken_than_fits(streams):
+def test_no_more_is_accepted_than_the_capacity(streams):
     streams.serve(ADDRESS)
     peer = streams.dial(ADDRESS)
     assert peer.send(bytes(100_000)) == 65536
     assert peer.send(b"x") == 0
 
 
-def test_the_end_comes_after_what_was_sent(streams):
+def test_the_end_arrives_after_the_sent_data(streams):
     server = streams.serve(ADDRESS)
     caller = streams.dial(ADDRESS)
     peer, _ = server.accept()
@@ -54,7 +54,7 @@ def test_the_end_comes_after_what_was_sent(streams):
     assert peer.receive(10) == b""
 
 
-def test_an_aborted_connection_loses_what_was_not_received(streams):
+def test_an_aborted_connection_loses_unreceived_data(streams):
     server = streams.serve(ADDRESS)
     caller = streams.dial(ADDRESS)
     peer, _ = server.accept()
@@ -65,7 +65,7 @@ def test_an_aborted_connection_loses_what_was_not_received(streams):
     assert failure.value.errno == errno.ECONNRESET
 
 
-def test_where_nobody_listens_a_connection_is_refused(streams):
+def test_a_connection_without_a_listener_is_refused(streams):
     probe = ConnectionProbe(streams.new_connection())
     probe.connect(ADDRESS)
     with pytest.raises(OSError) as refusal:  # noqa: PT011 - the number is looked at below
